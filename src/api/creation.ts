@@ -99,8 +99,8 @@ const OTHER_REFERENCE = 'the reference ID of another operation'
  * Returns whether the reference ID in a response differs from the one in its request. A server without support for
  * reference IDs returns none.
  */
-const isOther = (returned: string | undefined, asked: string | undefined): boolean =>
-  returned !== undefined && asked !== undefined && returned !== asked
+const isOther = (returned: string | undefined, requested: string | undefined): boolean =>
+  returned !== undefined && requested !== undefined && returned !== requested
 
 export const acceptedTransaction = ({ response }: TransactionResponse): AcceptedIds => ({
   nfts: [],

@@ -51,15 +51,15 @@ export const attributeObject = z.strictObject({
 })
 
 /** Checks the numbers of a typed trait. Replaces them with their shortest decimal texts. */
-function normalizeTrait(given: unknown, context: z.core.ParsePayload): unknown {
-  const { display_type: type, value, max_value } = Object(given) as Record<string, unknown>
-  if (type === undefined && max_value === undefined) return given
+function normalizeTrait(rawTrait: unknown, context: z.core.ParsePayload): unknown {
+  const { display_type: type, value, max_value } = Object(rawTrait) as Record<string, unknown>
+  if (type === undefined && max_value === undefined) return rawTrait
   const add = (path: string, message: string) =>
-    context.issues.push({ code: 'custom', path: [path], message, input: given })
+    context.issues.push({ code: 'custom', path: [path], message, input: rawTrait })
   if (type === undefined) add('max_value', 'needs a display_type, such as number')
-  if (!isTraitType(type)) return given
+  if (!isTraitType(type)) return rawTrait
   const textOf = (number: unknown) => (typeof number === 'number' ? String(number) : number)
-  const trait: Record<string, unknown> = { ...Object(given), value: textOf(value) }
+  const trait: Record<string, unknown> = { ...Object(rawTrait), value: textOf(value) }
   let max: string | undefined
   if (max_value !== undefined) {
     trait.max_value = textOf(max_value)

@@ -24,12 +24,12 @@ export function misspelledKey(request: unknown): Misspelled | null {
   for (const [index, nftMetadata] of [metadata].flat().entries()) {
     const at = ['metadata', ...(Array.isArray(metadata) ? [index] : [])]
     for (const key of Object.keys(Object(nftMetadata))) {
-      const meant = LONG_KEYS.find(
+      const longKey = LONG_KEYS.find(
         (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MAX_EDITS,
       )
-      if (meant !== undefined) {
+      if (longKey !== undefined) {
         const hint = 'To add an extra key with this name, use a manifest with the column extra:<key>.'
-        return { path: [...at, key], message: `is not a field of metadata: did you mean "${meant}"?`, hint }
+        return { path: [...at, key], message: `is not a field of metadata: did you mean "${longKey}"?`, hint }
       }
     }
     const misplaced = misplacedType(nftMetadata)

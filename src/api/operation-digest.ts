@@ -86,10 +86,10 @@ export function operationDigest<Name extends OperationEndpoint>(
   fields: OperationFields[Name],
 ): string {
   const isNamed = 'receiver_name' in fields && fields.receiver_name !== undefined
-  const given = Object.entries(fields).filter(
+  const definedFields = Object.entries(fields).filter(
     ([name, value]) => value !== undefined && !(isNamed && name === 'receiver_wallet_address'),
   )
   const isAddress = (name: string) => name.endsWith('_address') || name === 'royalty_receiver'
-  const spelled = given.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])
+  const spelled = definedFields.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])
   return `v1:${hash('sha256', canonicalJson({ ...DEFAULTS[operation], ...Object.fromEntries(spelled) }), 'hex')}`
 }

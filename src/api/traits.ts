@@ -36,12 +36,12 @@ const TOO_MANY_DIGITS = 'has more digits than a JSON number can represent exactl
  * Parses a decimal number that JSON can represent exactly. Returns its shortest text. For example, `1.50` becomes
  * `1.5`. Rejects exponents, signs other than `-`, leading zeros and separators.
  */
-export function parseDecimal(given: string): Parsed {
-  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(given)) {
-    return { problem: `must be a number such as 5 or 2.5, not ${quoted(given)}` }
+export function parseDecimal(typed: string): Parsed {
+  if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(typed)) {
+    return { problem: `must be a number such as 5 or 2.5, not ${quoted(typed)}` }
   }
-  if (given.length > MAX_DIGITS) return { problem: TOO_MANY_DIGITS }
-  const short = given.includes('.') ? given.replace(/\.?0+$/, '') : given
+  if (typed.length > MAX_DIGITS) return { problem: TOO_MANY_DIGITS }
+  const short = typed.includes('.') ? typed.replace(/\.?0+$/, '') : typed
   const text = short === '-0' ? '0' : short
   const size = Math.abs(Number(text))
   if (size > Number.MAX_SAFE_INTEGER) {
@@ -54,37 +54,37 @@ export function parseDecimal(given: string): Parsed {
 }
 
 /** Parses a date as Unix seconds, `2026-11-01`, or `2026-11-01T18:30:00Z`. Returns Unix seconds. */
-function parseDate(given: string): Parsed {
-  if (/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/.test(given)) {
-    const ms = Date.parse(given)
+function parseDate(typed: string): Parsed {
+  if (/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/.test(typed)) {
+    const ms = Date.parse(typed)
     // JavaScript parses February 30 as March 2.
-    const isReal = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(given.replace('Z', ''))
-    return isReal ? { text: String(ms / 1000) } : { problem: `must be a date that exists, not ${quoted(given)}` }
+    const isReal = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(typed.replace('Z', ''))
+    return isReal ? { text: String(ms / 1000) } : { problem: `must be a date that exists, not ${quoted(typed)}` }
   }
-  if (!/^(?:0|-?[1-9]\d*)$/.test(given)) {
+  if (!/^(?:0|-?[1-9]\d*)$/.test(typed)) {
     return {
-      problem: `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${quoted(given)}`,
+      problem: `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${quoted(typed)}`,
     }
   }
   // A number that looks like a year or a date without dashes is probably not a time in 1970. A number for midnight is
   // accepted, because this function returns such a number for a day.
-  const [, year, month = '01', day = '01'] = /^((?:19|20)\d\d)(?:(\d\d)(\d\d))?$/.exec(given) ?? []
+  const [, year, month = '01', day = '01'] = /^((?:19|20)\d\d)(?:(\d\d)(\d\d))?$/.exec(typed) ?? []
   const date = `${year}-${month}-${day}`
-  if (Number(given) % DAY_SECONDS !== 0 && 'text' in parseDate(date)) {
-    return { problem: `must be a date such as ${date}, not ${quoted(given)}` }
+  if (Number(typed) % DAY_SECONDS !== 0 && 'text' in parseDate(date)) {
+    return { problem: `must be a date such as ${date}, not ${quoted(typed)}` }
   }
-  if (Math.abs(Number(given)) < MAX_SECONDS) return { text: given }
-  const inSeconds = Math.trunc(Number(given) / 1000)
-  const meant = Math.abs(inSeconds) < MAX_SECONDS ? `: did you mean ${inSeconds}?` : ''
-  return { problem: `must be a Unix time in seconds, not milliseconds${meant}` }
+  if (Math.abs(Number(typed)) < MAX_SECONDS) return { text: typed }
+  const inSeconds = Math.trunc(Number(typed) / 1000)
+  const suggestion = Math.abs(inSeconds) < MAX_SECONDS ? `: did you mean ${inSeconds}?` : ''
+  return { problem: `must be a Unix time in seconds, not milliseconds${suggestion}` }
 }
 
 /** Returns the shortest text of a maximum value, or the reason why it is invalid for this type of trait. */
-export function parseMaximum(type: TraitType, given: string): Parsed {
+export function parseMaximum(type: TraitType, typed: string): Parsed {
   if (type === 'date') return { problem: "can't be used with a date" }
-  const parsed = parseDecimal(given)
+  const parsed = parseDecimal(typed)
   if ('problem' in parsed || Number(parsed.text) > 0) return parsed
-  return { problem: `must be greater than 0, not ${quoted(given)}` }
+  return { problem: `must be greater than 0, not ${quoted(typed)}` }
 }
 
 /**
@@ -92,10 +92,10 @@ export function parseMaximum(type: TraitType, given: string): Parsed {
  *
  * @param max the trait's maximum, as returned by `parseMaximum`
  */
-export function parseTraitValue(type: TraitType, max: string | undefined, given: string): Parsed {
-  const parsed = type === 'date' ? parseDate(given) : parseDecimal(given)
+export function parseTraitValue(type: TraitType, max: string | undefined, typed: string): Parsed {
+  const parsed = type === 'date' ? parseDate(typed) : parseDecimal(typed)
   if ('problem' in parsed || max === undefined || Number(parsed.text) <= Number(max)) return parsed
-  return { problem: `must be at most ${max}, its maximum, not ${quoted(given)}` }
+  return { problem: `must be at most ${max}, its maximum, not ${quoted(typed)}` }
 }
 
 /** Returns an attribute in the form that metadata files contain. The value of a typed trait is a JSON number. */

@@ -10,13 +10,13 @@ export interface Finding extends ArchiveProblem {
  * only problems of reading the current tokens.
  */
 export async function* compareTokens(
-  now: Iterable<IndexToken>,
+  current: Iterable<IndexToken>,
   before: AsyncIterable<IndexToken> | null,
 ): AsyncGenerator<Finding> {
   const archived = before?.[Symbol.asyncIterator]()
   const next = async () => (await archived?.next())?.value ?? null
   let old: IndexToken | null = await next()
-  for (const token of now) {
+  for (const token of current) {
     for (; old !== null && orderOf(old) < orderOf(token); old = await next()) yield gone(old)
     for (const problem of problemsOf([token])) yield { kind: 'unreadable', ...problem }
     if (archived === undefined) continue
@@ -51,8 +51,8 @@ const orderOf = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n :
  * Yields the differences between the files of a token and the files in the archive, and the files that the archive
  * lacks. A file that can't be read now doesn't count as a difference.
  */
-function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
-  const { token_id } = now
+function* differences(before: IndexToken, current: IndexToken): Generator<Finding> {
+  const { token_id } = current
   const finding = (kind: Finding['kind'], { field, url }: IndexFile, error: string) => ({
     ...{ kind, token_id, field, url },
     error,
@@ -60,16 +60,17 @@ function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
   const differs = (file: IndexFile, error: string) => finding('differs', file, error)
   const notArchived = (file: IndexFile) => finding('not_archived', file, 'the file is missing from the archive')
   const whose = token_id === null ? 'contract' : 'token'
-  if (before.uri === null && now.uri !== null)
-    yield about(now, 'not_archived', `the ${whose} URI is missing from the archive`)
-  else if (before.uri !== now.uri) yield about(now, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
+  if (before.uri === null && current.uri !== null)
+    yield about(current, 'not_archived', `the ${whose} URI is missing from the archive`)
+  else if (before.uri !== current.uri)
+    yield about(current, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
-  const isReadable = now.files[0]?.error === undefined && now.files[0]?.cid !== undefined
+  const isReadable = current.files[0]?.error === undefined && current.files[0]?.cid !== undefined
   // If the archive lacks the metadata, it doesn't show which files the metadata names.
   const hadMetadata = before.files[0]?.cid !== undefined
   const isArchived = ({ url, cid }: IndexFile) =>
     before.files.some((file) => file.cid !== undefined && file.url === url && (cid === undefined || file.cid === cid))
-  for (const file of now.files) {
+  for (const file of current.files) {
     const archived = old.get(file.field)
     old.delete(file.field)
     // After an update, the original metadata is in the archive under the field `metadata`.

@@ -131,15 +131,15 @@ export class StoredDag {
     const { store, gateways, put, signal } = this.#options
     const [first] = parts
     if (first === undefined || parts.length < MIN_PARTS || (await store.has(first.cid.toString()))) return
-    const wanted = new Set([file.toString()])
+    const wantedCids = new Set([file.toString()])
     const take = (blockCid: CID, bytes: Uint8Array) => {
       const cid = parseCid(blockCid.toString())
       const text = String(cid)
       // Parents come first, so each further block must be named by an earlier one.
-      if (cid === null || !wanted.delete(text)) throw failure('the gateway returned a block that was not requested')
+      if (cid === null || !wantedCids.delete(text)) throw failure('the gateway returned a block that was not requested')
       if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned bytes that do not match ${text}`)
-      for (const link of linksIn(cid, bytes)) wanted.add(link.toString())
-      if (wanted.size > MAX_BLOCKS) throw failure(`the file has more than ${MAX_BLOCKS} blocks`)
+      for (const link of linksIn(cid, bytes)) wantedCids.add(link.toString())
+      if (wantedCids.size > MAX_BLOCKS) throw failure(`the file has more than ${MAX_BLOCKS} blocks`)
       put(text, bytes, firstVersionsIn(text, bytes))
     }
     await gateways.blocksOf(file.toString(), this.maxBytes * CAR_FACTOR + NODE_BYTES, take, signal)

@@ -69,7 +69,7 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
 
 /** Yields at most `count` items, and leaves the other items in the generator. */
 function* take<Item>(items: Generator<Item>, count: number): Generator<Item> {
-  for (let taken = 0; taken < count; taken++) {
+  for (let yielded = 0; yielded < count; yielded++) {
     const next = items.next()
     if (next.done === true) return
     yield next.value

@@ -53,7 +53,7 @@ const NEWLINE = 10
 
 export interface OpenArchiveOptions {
   signal: AbortSignal
-  onBlock?: (read: number, all: number) => void
+  onBlock?: (bytesRead: number, all: number) => void
 }
 
 /**

@@ -74,7 +74,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   const breakers = new BoundedMap<Breaker>(MANY_ORIGINS)
 
   /** The blocks of each source that is being read. Different sources may share blocks. */
-  const held = new Set<Set<string>>()
+  const heldSets = new Set<Set<string>>()
 
   /** Stores a block. Throws if the archive would become too large. */
   const put = (blocks: Set<string>, cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []) => {
@@ -155,7 +155,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
 
   /** Deletes the content of a source, except blocks that other sources need. */
   function dropContent(reached: readonly string[]): void {
-    const isHeld = (cid: string) => [...held].some((blocks) => blocks.has(cid))
+    const isHeld = (cid: string) => [...heldSets].some((blocks) => blocks.has(cid))
     store.dropContent(reached.filter((cid) => parseCid(cid)?.code === RAW && !isHeld(cid)))
   }
 
@@ -167,13 +167,13 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
     const storedSource = store.source(key)
     if (storedSource !== null) return storedSource
     const blocks = new Set<string>()
-    held.add(blocks)
+    heldSets.add(blocks)
     try {
       const { reached, cid, ...facts } = await act(blocks)
-      const shown = store.isFirstVersion(cid) ? (parseCid(cid)?.toV0().toString() ?? cid) : cid
-      const source = { key, cid: shown, ...facts }
+      const shownCid = store.isFirstVersion(cid) ? (parseCid(cid)?.toV0().toString() ?? cid) : cid
+      const source = { key, cid: shownCid, ...facts }
       store.finishSource(source, reached)
-      held.delete(blocks)
+      heldSets.delete(blocks)
       if (keeps) store.keepContent(reached)
       else dropContent(reached)
       return source
@@ -183,7 +183,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
       store.failSource(key, problem)
       return { problem }
     } finally {
-      held.delete(blocks)
+      heldSets.delete(blocks)
     }
   }
 

@@ -106,16 +106,16 @@ async function readFile(
   { store, reader, limits, arweave, wholeDirectory, keepsFiles, signal, onKept, token, isMetadata }: ReadFileOptions,
 ): Promise<TokenFile[]> {
   const readable = readableUrl(url, arweave)
-  const shown = shownUrl(url)
-  if ('problem' in readable) return [{ number, field, url: shown, source: null, problem: readable.problem }]
+  const urlText = shownUrl(url)
+  if ('problem' in readable) return [{ number, field, url: urlText, source: null, problem: readable.problem }]
   const maxBytes = isMetadata ? Math.min(MAX_METADATA_BYTES, limits.fileBytes) : limits.fileBytes
   const allowHtml = !isMetadata && !/image/i.test(field)
   const content = await reader.read(readable, { maxBytes, allowHtml, keeps: isMetadata || keepsFiles })
   if ('problem' in content && onKept !== undefined && readable.kind === 'web') {
     const isKept = await keepPrevious(store, readable.key, { maxBytes, signal })
-    if (isKept) onKept({ token_id: tokenIdOf(token), field, url: shown, error: content.problem })
+    if (isKept) onKept({ token_id: tokenIdOf(token), field, url: urlText, error: content.problem })
   }
-  const file = { number, field, url: shown, source: readable.key, problem: null }
+  const file = { number, field, url: urlText, source: readable.key, problem: null }
   if (!wholeDirectory || readable.kind !== 'ipfs' || readable.path.length === 0) return [file]
   await reader.readDirectory(readable)
   const source = directoryKey(readable.cid)

@@ -51,7 +51,7 @@ export class References {
     const knownNames = [...this.#sets.keys()]
     const inLayer = knownNames.find((knownName) => knownName.endsWith(`/${name}`))
     const near = inLayer ?? nearest(name, knownNames)
-    const meant = near === undefined ? 'write "Layer/Trait" for a trait' : `did you mean ${quoted(near)}?`
-    this.#report(at, `${quoted(name)} is not a layer, trait or group: ${meant}`)
+    const suggestion = near === undefined ? 'write "Layer/Trait" for a trait' : `did you mean ${quoted(near)}?`
+    this.#report(at, `${quoted(name)} is not a layer, trait or group: ${suggestion}`)
   }
 }

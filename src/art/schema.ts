@@ -180,8 +180,8 @@ export type LayerEntry = ArtFile['layers'][number]
 export const shareOf = (text: string): number => Number(SHARE.exec(text)?.[1]) / 100
 
 /** Returns an attribute's value as text. A number is in its shortest form: `1.50` becomes `1.5`. */
-export function textOfValue(type: TraitType | undefined, given: string | number): string {
-  const text = String(given)
+export function textOfValue(type: TraitType | undefined, value: string | number): string {
+  const text = String(value)
   if (type === undefined || type === 'date') return text
   const parsed = parseTraitValue(type, undefined, text)
   // `checkTypes` reports an invalid value.

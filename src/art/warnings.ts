@@ -23,13 +23,13 @@ export async function artWarnings(art: Art, count: number, folder: string): Prom
  * otherwise.
  */
 function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[] {
-  const given = count - oneOfOnes.filter((oneOfOne) => oneOfOne.title !== null).length
-  if (given < 2 || title.includes('{number}')) return []
+  const generatedCount = count - oneOfOnes.filter((oneOfOne) => oneOfOne.title !== null).length
+  if (generatedCount < 2 || title.includes('{number}')) return []
   const fix = `title: ${JSON.stringify(`${title} #{number}`)}`
   return [
     {
       place: { file },
-      message: `the title has no {number}, so ${given} NFTs have the title ${quoted(title)}. To number the titles, enclose the title in quotes, because an unquoted # begins a comment: ${fix}`,
+      message: `the title has no {number}, so ${generatedCount} NFTs have the title ${quoted(title)}. To number the titles, enclose the title in quotes, because an unquoted # begins a comment: ${fix}`,
     },
   ]
 }
@@ -100,9 +100,9 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
     }
   }
   if (unnamed.length === 0) return []
-  const shown = unnamed.slice(0, LISTED).map((path) => relative(base, path))
+  const shownPaths = unnamed.slice(0, LISTED).map((path) => relative(base, path))
   const more = unnamed.length > LISTED ? `, and ${unnamed.length - LISTED} more` : ''
-  return [{ place: { file }, message: `no layer uses ${shown.join(', ')}${more}` }]
+  return [{ place: { file }, message: `no layer uses ${shownPaths.join(', ')}${more}` }]
 }
 
 /** Returns whether a path is a folder or is inside it. */

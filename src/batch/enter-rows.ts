@@ -84,11 +84,11 @@ function* enteredPositions(plan: RequestPlan, { adopted }: EarlierMints): Genera
  */
 function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void {
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
-  const given = ids.length === 0 ? [] : givenToOtherRuns(sql, runId, ids)
-  if (given.length === 0) return
-  throw new GdnError('run_busy', `another run or command adopted ${given.length} of these NFTs in the meantime`, {
+  const otherIds = ids.length === 0 ? [] : givenToOtherRuns(sql, runId, ids)
+  if (otherIds.length === 0) return
+  throw new GdnError('run_busy', `another run or command adopted ${otherIds.length} of these NFTs in the meantime`, {
     hint: 'Nothing was sent. Run the same command again.',
-    details: { nft_gdn_ids: given },
+    details: { nft_gdn_ids: otherIds },
   })
 }
 

@@ -322,13 +322,13 @@ async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<reado
 /**
  * Compares the rows that were read with the stored rows of the run.
  *
- * @param same positions of rows that count as unchanged
+ * @param unchangedPositions positions of rows that count as unchanged
  */
 export async function changesFrom(
   store: StoredRun,
   rows: RowsIn,
   setId: number,
-  same: readonly number[] = [],
+  unchangedPositions: readonly number[] = [],
 ): Promise<Pick<Gathered, 'changes' | 'relocated'> & { differing: RowChange[] }> {
   const { state, drop } = store
   const changes = noManifestChanges()
@@ -337,7 +337,7 @@ export async function changesFrom(
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
   const moved = hasChanged ? await relocatedRows(store, rows, setId) : []
   const receivers = { added: 0, removed: 0 }
-  const unchanged = new Set([...same, ...moved.map(({ position }) => position)])
+  const unchanged = new Set([...unchangedPositions, ...moved.map(({ position }) => position)])
   for (const difference of differences) {
     const { kind, position, key, line, state: was } = difference
     if (kind === 'changed' && unchanged.has(position)) continue
@@ -364,30 +364,30 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
     return unsent.build(drop.chunkSize, drop.inOrder)
   }
   const states = new Map((await store.read((sql) => statesOf(sql, drop.id))).map(({ state, n }) => [state, n]))
-  const sent = [...states.values()].reduce((sum, n) => sum + n, 0)
+  const sentCount = [...states.values()].reduce((sum, n) => sum + n, 0)
   const open: OperationState[] = ['planned', 'intended', ...retriedStates(options)]
   const isOpen = open.some((state) => states.has(state))
-  if (!isOpen && (await isAllSent(store, gathered, sent))) {
+  if (!isOpen && (await isAllSent(store, gathered, sentCount))) {
     const counts = noCounts()
-    for (const [state, n] of states) counts[STATUS[state]] += n
-    store.counts = { ...counts, total: sent }
+    for (const [state, rowCount] of states) counts[STATUS[state]] += rowCount
+    store.counts = { ...counts, total: sentCount }
     return new RequestPlanBuilder().build(drop.chunkSize, drop.inOrder)
   }
   gathered.foundBy = 'line'
   let sentRows = await findRows(store, gathered, options)
   // If every operation was found, the remaining rows have no operation. Otherwise, the remaining rows may have been
   // sent from another line.
-  if (sentRows.sent !== sent) {
+  if (sentRows.sent !== sentCount) {
     gathered.foundBy = 'identity'
     sentRows = await findRows(store, gathered, options)
   }
   gathered.changed = sentRows.changed
   const counts = noCounts()
-  for (const [state, n] of states) {
+  for (const [state, rowCount] of states) {
     // Planned and failed rows that were removed from the manifest no longer belong to the run.
     if (state === 'planned' || state === 'intended') continue
-    counts[STATUS[state]] += n - (sentRows.excluded.get(state) ?? 0)
-    if (state === 'failed' && sentRows.failed < n)
+    counts[STATUS[state]] += rowCount - (sentRows.excluded.get(state) ?? 0)
+    if (state === 'failed' && sentRows.failed < rowCount)
       counts.failed -= await store.read((sql) => countFailedOutside(sql, rows, store.drop))
   }
   counts.pending = sentRows.pending.rows
@@ -399,9 +399,9 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
  * Returns whether the counts show that every row was sent. The counts are sufficient only if the run still has the rows
  * with which it began. Comparing a million rows with their operations would take seconds.
  */
-async function isAllSent(store: StoredRun, { rows }: Gathered, sent: number): Promise<boolean> {
+async function isAllSent(store: StoredRun, { rows }: Gathered, sentCount: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
-  return sent === (await store.read((sql) => countRows(sql, rows.set)))
+  return sentCount === (await store.read((sql) => countRows(sql, rows.set)))
 }
 
 /**

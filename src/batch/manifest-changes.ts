@@ -48,12 +48,12 @@ export async function changesSince(
     await keepNames(store, { ensNames })
     await readManifestRows(store, items, 'draft')
     const isCommitted = isUnrevealed(drop) ? await committed() : null
-    const same = isCommitted === null ? [] : await committedRows(state, drop.setId, isCommitted)
-    const { changes, differing } = await changesFrom(store, 'draft', drop.setId, same)
+    const committedPositions = isCommitted === null ? [] : await committedRows(state, drop.setId, isCommitted)
+    const { changes, differing } = await changesFrom(store, 'draft', drop.setId, committedPositions)
     const present = differing.filter(({ kind }) => kind !== 'removed')
     const positions = present.map(({ position }) => position)
-    const read = await state.read((sql) => rowsAt(sql, 'draft', positions))
-    const rows = read.map((record, at) => {
+    const records = await state.read((sql) => rowsAt(sql, 'draft', positions))
+    const rows = records.map((record, at) => {
       const { line, metadata } = keptRow(record).row
       const kind = present[at]?.kind === 'added' ? ('new' as const) : ('edited' as const)
       return { kind, key: shownKey(record.key), line, title: metadata.title }

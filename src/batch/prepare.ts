@@ -234,11 +234,11 @@ async function changedRows(
 ): Promise<ManifestChanges> {
   const changes = noManifestChanges()
   if (positions.length === 0) return changes
-  const sent = new Set(positionsOf(plan))
+  const sentPositions = new Set(positionsOf(plan))
   for (const { key, line, position } of await store.read((sql) => rowsAt(sql, rows, positions))) {
     if (edited?.has(key) === false) continue
     changes.changed++
-    if (!sent.has(position)) changes.keptAccepted++
+    if (!sentPositions.has(position)) changes.keptAccepted++
     if (changes.examples.length < MAX_EXAMPLES) changes.examples.push({ kind: 'changed', key: shownKey(key), line })
   }
   return changes

@@ -52,8 +52,8 @@ export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: Earlier
   const { drop } = store
   const adopted = new Map(mints.adopted.map(({ nftGdnId, row }) => [nftGdnId, row]))
   if (drop.setId === null || adopted.size === 0) return []
-  const sent = await store.read((sql) => sentElsewhere(sql, drop, rows, [...adopted.keys()]))
-  const renamed = sent.flatMap(({ id, nftGdnId, operation, mintedAs }): Pair[] => {
+  const otherRows = await store.read((sql) => sentElsewhere(sql, drop, rows, [...adopted.keys()]))
+  const renamed = otherRows.flatMap(({ id, nftGdnId, operation, mintedAs }): Pair[] => {
     const row = adopted.get(nftGdnId)
     if (!adopted.delete(nftGdnId) || row === undefined) return []
     return [{ row, nftGdnId, operation, reference: mintedAs, mintedAs, label: null, sent: id, alias: 'stored' }]

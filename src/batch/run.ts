@@ -107,7 +107,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   try {
     if (sends) context.emit(planned)
     if (options.settle !== undefined) await markRows(context, options.settle)
-    const sent = sends ? await sendAll(context, plan, rows, poller) : { requests: 0, attempts: 0 }
+    const sendCounts = sends ? await sendAll(context, plan, rows, poller) : { requests: 0, attempts: 0 }
     const waits = options.wait !== false && context.stopped === null
     const reconciled = waits || !sends ? await finish(context, poller) : null
     const { counts } = store
@@ -124,7 +124,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
       run: { id: drop.id, name: drop.name },
       counts,
       burned,
-      ...sent,
+      ...sendCounts,
       changes: gathered.changes,
       stopped,
       ...(await nameRows(resultsOf(store), counts, twice)),

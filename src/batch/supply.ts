@@ -62,8 +62,8 @@ export const saysBeyondSupply = (error: string): boolean =>
   /none is left of the collection's maximum supply|the collection already has its maximum supply/.test(error)
 
 /** Returns whether a request was refused because it exceeds the maximum supply of its collection. */
-export const isBeyondSupply = (sent: Sent): boolean =>
-  sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply
+export const isBeyondSupply = (outcome: Sent): boolean =>
+  outcome.kind === 'answered' && outcome.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply
 
 /**
  * Returns how many rows of a refused request fit into the maximum supply of their collection. Other machines may mint

@@ -94,12 +94,16 @@ export class GdnCommand extends Command {
   /**
    * Adds a flag with a value. If the flag isn't repeatable, two different values are an error.
    *
-   * @param given the function that parses the value, or all settings of the flag
+   * @param parseOrSettings the function that parses the value, or all settings of the flag
    */
-  valueFlag<Value = string>(flags: string, description: string, given: Parse<Value> | ValueFlag<Value> = {}): this {
+  valueFlag<Value = string>(
+    flags: string,
+    description: string,
+    parseOrSettings: Parse<Value> | ValueFlag<Value> = {},
+  ): this {
     const option = new Option(flags, description)
     const name = option.long ?? flags
-    const settings = typeof given === 'function' ? { parse: given } : given
+    const settings = typeof parseOrSettings === 'function' ? { parse: parseOrSettings } : parseOrSettings
     const { repeatable = false, required = false, hidden = false, group = 'Flags' }: ValueFlag<Value> = settings
     const parse = (raw: string): unknown => settings.parse?.(raw, name) ?? raw
     let earlier: string | undefined

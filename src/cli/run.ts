@@ -23,15 +23,15 @@ import { VERSION } from './version.ts'
 import { dashError, withQuotesHint } from './word-processor.ts'
 
 /** Runs one command line. Returns the exit code. */
-export async function run(argv: readonly string[], given: Edge): Promise<number> {
-  const settings = ioSettings(argv, given.env)
-  knowSecretsOf(given.env)
-  const inActions = isInActions(given.env) && !settings.machine
+export async function run(argv: readonly string[], outerEdge: Edge): Promise<number> {
+  const settings = ioSettings(argv, outerEdge.env)
+  knowSecretsOf(outerEdge.env)
+  const inActions = isInActions(outerEdge.env) && !settings.machine
   const sanitize = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
   // Use `Object.create` instead of a spread, which would open stdin even for commands that never read it.
-  const signals = commandSignals(given.signals)
-  const edge: CommandEdge = Object.create(given, {
-    stderr: { value: changed(given.stderr, sanitize) },
+  const signals = commandSignals(outerEdge.signals)
+  const edge: CommandEdge = Object.create(outerEdge, {
+    stderr: { value: changed(outerEdge.stderr, sanitize) },
     signals: { value: signals },
   })
   const io = await createIo(edge, settings)
@@ -39,10 +39,10 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
     return await dispatch(argv, edge, io)
   } catch (error) {
     const code = reportError(io, edge.stderr, error)
-    if (isInActions(given.env) && error instanceof GdnError) {
+    if (isInActions(outerEdge.env) && error instanceof GdnError) {
       const { addErrorSummary, annotationsOf } = await import('./render/github-actions.ts')
-      await addErrorSummary(error, given)
-      if (inActions) given.stderr.write(redactText(await annotationsOf(error, given)))
+      await addErrorSummary(error, outerEdge)
+      if (inActions) outerEdge.stderr.write(redactText(await annotationsOf(error, outerEdge)))
     }
     return code
   } finally {
@@ -226,7 +226,7 @@ function spellAliases(argv: readonly string[], aliases: Readonly<Record<string, 
     if ((end >= 0 && i > end) || !word.startsWith('--')) return word
     const at = word.indexOf('=')
     const name = at < 0 ? word : word.slice(0, at)
-    const meant = Object.hasOwn(aliases, name) ? aliases[name] : undefined
-    return meant === undefined ? word : meant + word.slice(name.length)
+    const longFlag = Object.hasOwn(aliases, name) ? aliases[name] : undefined
+    return longFlag === undefined ? word : longFlag + word.slice(name.length)
   })
 }

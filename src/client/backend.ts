@@ -40,10 +40,10 @@ export const isBackendChange = (error: unknown): error is GdnError =>
 export function refuseOtherBackend(subject: string, recorded: Backend, current: SeenBackend): void {
   if (recorded.id === null || recorded.id === current.id) return
   if (current.silence !== null) throw current.silence
-  const now = current.id === null ? 'has no ID' : `has the ID ${current.id}`
+  const idText = current.id === null ? 'has no ID' : `has the ID ${current.id}`
   throw new GdnError(
     'wrong_backend',
-    `${subject} belongs to the backend ${recorded.id}, last seen at ${recorded.url}; the server at ${current.url} ${now}`,
+    `${subject} belongs to the backend ${recorded.id}, last seen at ${recorded.url}; the server at ${current.url} ${idText}`,
     {
       hint: [
         'Nothing was sent. Start that backend and select it with --local or --base-url <url>.',

@@ -126,6 +126,6 @@ function holdAsAsked(pacer: ClientPacer, name: EndpointName, response: Transport
   // Don't delay requests if the signer lacks funds, because a repeated command must detect at once whether the signer
   // was funded.
   if ((status !== 429 && status !== 503) || isNotReady(response)) return
-  const asked = retryAfterMs(headers, Date.now())
-  if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))
+  const retryAfter = retryAfterMs(headers, Date.now())
+  if (status === 429 || retryAfter !== null) pacer.hold(name, Math.max(1, retryAfter ?? DEFAULT_HOLD_MS))
 }

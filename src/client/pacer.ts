@@ -106,9 +106,9 @@ export function createPacer(options: PacerOptions): ClientPacer {
       }
     },
     async enter(endpoint, signal) {
-      const taken = grantedFor(endpoint).shift()
+      const grant = grantedFor(endpoint).shift()
       // The caller of `take` releases the slot.
-      if (taken !== undefined) return { isValid: taken.isValid, cut: taken.cut, done: () => {} }
+      if (grant !== undefined) return { isValid: grant.isValid, cut: grant.cut, done: () => {} }
       return await limiterOf(endpoint).take(signal, MAX_HELD_MS)
     },
     hold: (endpoint, ms) => limiterOf(endpoint).hold(ms),

@@ -26,10 +26,10 @@ export async function* pagesOfNfts(
 ): AsyncGenerator<{ nfts: NftRecord[]; done: number }> {
   let done = 0
   for (const chunk of chunksOf(ids, perRequest)) {
-    const asked = new Set(chunk)
-    const response = await client.call('getnfts', { nft_gdn_ids: [...asked] }, { signal })
+    const requestedIds = new Set(chunk)
+    const response = await client.call('getnfts', { nft_gdn_ids: [...requestedIds] }, { signal })
     const byId = new Map(response.nfts.map((nft) => [nft.nft_gdn_id, nft]))
-    const nfts = [...asked].flatMap((id) => byId.get(id) ?? [])
+    const nfts = [...requestedIds].flatMap((id) => byId.get(id) ?? [])
     done += chunk.length
     yield { nfts, done }
   }

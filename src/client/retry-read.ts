@@ -22,8 +22,8 @@ export async function retryRead(
     const result = await tryOnce(url, once, signal)
     const response = result instanceof TransportError ? null : result
     if (response !== null && !isPassing(response.status)) return response
-    const asked = response === null ? null : retryAfterMs(response.headers, Date.now())
-    const wait = asked === null ? backoffMs(attempt, RETRIES, clock.random) : asked + clock.random() * 100
+    const retryAfter = response === null ? null : retryAfterMs(response.headers, Date.now())
+    const wait = retryAfter === null ? backoffMs(attempt, RETRIES, clock.random) : retryAfter + clock.random() * 100
     const mayRepeat = attempt < maxAttempts && clock.now() + wait <= deadline
     if (mayRepeat && (await isRested(clock, wait, signal))) continue
     if (!(result instanceof TransportError)) return result

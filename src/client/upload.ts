@@ -19,11 +19,11 @@ import type { StreamedBody } from './transport.ts'
  * @throws GdnError `invalid_input` if the content isn't a regular file, is empty or too large, or is an HTML page
  */
 export async function streamedContent(
-  given: string | Uint8Array,
+  source: string | Uint8Array,
   name: string,
   sha256?: string,
 ): Promise<StreamedBody> {
-  const content = typeof given === 'string' ? existingPath(given) : given
+  const content = typeof source === 'string' ? existingPath(source) : source
   const size = typeof content === 'string' ? await sizeOf(content) : content.length
   if (size > MAX_FILE_BYTES) {
     throw new GdnError('invalid_input', `${name} has ${size} bytes, but at most ${MAX_FILE_BYTES} can be uploaded`)
@@ -57,14 +57,14 @@ async function sizeOf(path: string): Promise<number> {
 // Throws if the file changes while it is read. The size was already sent, so the request would be malformed.
 async function* readExactly(path: string, size: number, sha256: string | undefined): AsyncIterable<Uint8Array> {
   const hash = sha256 === undefined ? null : createHash('sha256')
-  let read = 0
+  let bytesRead = 0
   for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
-    read += chunk.length
-    if (read > size) break
+    bytesRead += chunk.length
+    if (bytesRead > size) break
     hash?.update(chunk)
     yield chunk
   }
-  if (read !== size || (hash !== null && hash.digest('hex') !== sha256))
+  if (bytesRead !== size || (hash !== null && hash.digest('hex') !== sha256))
     throw new GdnError('invalid_input', `${path} changed while it was uploaded`, { place: { file: path } })
 }
 

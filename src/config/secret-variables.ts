@@ -51,8 +51,8 @@ export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
  * needs it.
  */
 export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  const taken = { ...env }
-  knowSecretsOf(taken)
-  for (const { name } of secretsIn(taken)) delete env[name]
-  return taken
+  const variables = { ...env }
+  knowSecretsOf(variables)
+  for (const { name } of secretsIn(variables)) delete env[name]
+  return variables
 }

@@ -8,8 +8,8 @@ export function distance(a: string, b: string): number {
   for (let j = 0; j <= b.length; j += 1) (rows[0] as number[])[j] = j
   for (let i = 1; i <= a.length; i += 1) {
     for (let j = 1; j <= b.length; j += 1) {
-      const same = a[i - 1] === b[j - 1]
-      let best = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + (same ? 0 : 1))
+      const isSame = a[i - 1] === b[j - 1]
+      let best = Math.min(at(i - 1, j) + 1, at(i, j - 1) + 1, at(i - 1, j - 1) + (isSame ? 0 : 1))
       if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) best = Math.min(best, at(i - 2, j - 2) + 1)
       const row = rows[i]
       if (row !== undefined) row[j] = best

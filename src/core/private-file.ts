@@ -81,9 +81,9 @@ export async function refuseOpenFolder(
   { code = 'invalid_config', uid = getuid?.() ?? 0 }: Refusing & { uid?: number } = {},
 ): Promise<void> {
   if (!HAS_MODES) return
-  const given = resolve(path)
-  const real = await fs.realpath(given).catch(() => given)
-  for (const folder of new Set([...upwards(given), ...upwards(real)])) {
+  const fullPath = resolve(path)
+  const real = await fs.realpath(fullPath).catch(() => fullPath)
+  for (const folder of new Set([...upwards(fullPath), ...upwards(real)])) {
     const stats = await fs.lstat(folder).catch(() => null)
     if (stats === null) continue
     if (isForeign(stats.uid, uid)) {

@@ -86,11 +86,11 @@ function expect(text: string, at: number, char: string): number {
   throw new Problem(at, unexpected(text, at, `"${char}"`))
 }
 
-function unexpected(text: string, at: number, wanted: string): string {
+function unexpected(text: string, at: number, expected: string): string {
   if (text[at] === '"' && match(STRING, text, at) === undefined) return 'has an unterminated or invalid string'
   return at >= text.length
-    ? `ends where ${wanted} is expected`
-    : `has ${JSON.stringify(text[at])} where ${wanted} is expected`
+    ? `ends where ${expected} is expected`
+    : `has ${JSON.stringify(text[at])} where ${expected} is expected`
 }
 
 function match(pattern: RegExp, text: string, at: number): number | undefined {

@@ -65,9 +65,9 @@ export async function requestNode(
       const answer = asRecord(parseJson(response.body))
       const error = asRecord(answer?.error)
       if (THROTTLED.some((code) => code === response.status || code === error?.code) && throttled < THROTTLED_RETRIES) {
-        const asked = retryAfterMs(response.headers, Date.now()) ?? backoffMs(throttled + 1, RETRIES)
+        const waitMs = retryAfterMs(response.headers, Date.now()) ?? backoffMs(throttled + 1, RETRIES)
         throttled += 1
-        await sleep(Math.min(asked, MAX_WAIT_MS), signal)
+        await sleep(Math.min(waitMs, MAX_WAIT_MS), signal)
         continue
       }
       if (error !== null) throw errorOf(node, error, body)

@@ -18,8 +18,8 @@ const PLAIN = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
  */
 export function normalizeName(name: string, place: Place): string {
   const reject = (why: string, hint: string) => {
-    const shown = shorten(name, MAX_SHOWN)
-    return new GdnError('usage', `${JSON.stringify(shown)} is not a valid ENS name: ${why}`, { place, hint })
+    const shownName = shorten(name, MAX_SHOWN)
+    return new GdnError('usage', `${JSON.stringify(shownName)} is not a valid ENS name: ${why}`, { place, hint })
   }
   if (name.length > MAX_LENGTH)
     throw reject(`it has more than ${MAX_LENGTH} characters`, 'Use a shorter name, or the address.')

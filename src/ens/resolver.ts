@@ -101,7 +101,7 @@ interface Trace {
 export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
   const { node, transport, userAgent, gateways, signal: outer } = options
   const { timeoutMs = TIMEOUT_MS, nodeTimeoutMs = NODE_TIMEOUT_MS } = options
-  const asked = new Map<string, Promise<Address>>()
+  const lookups = new Map<string, Promise<Address>>()
   const enter = queue(MAX_AT_ONCE)
   const withDeadline = deadlines(timeoutMs, outer)
   const request = (body: { method: string; params: unknown }, signal: AbortSignal) =>
@@ -140,7 +140,10 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
         },
         { retryCount: 0 },
       ),
-      ccipRead: gateways === null ? false : { request: (asked) => askGateways(gateways, asked, trace, signal) },
+      ccipRead:
+        gateways === null
+          ? false
+          : { request: (gatewayRequest) => askGateways(gateways, gatewayRequest, trace, signal) },
     })
     const args = [toHex(packetToBytes(name)), data, OWN_GATEWAYS] as const
     const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
@@ -210,10 +213,10 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
   return {
     resolve(name, network) {
       const key = `${network.chainId} ${name}`
-      const before = asked.get(key)
+      const before = lookups.get(key)
       if (before !== undefined) return before
       const resolving = enter(() => withDeadline(name, (signal) => find(name, network, signal)))
-      asked.set(key, resolving)
+      lookups.set(key, resolving)
       return resolving
     },
     checkNode: checkChain,

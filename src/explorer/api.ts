@@ -70,10 +70,10 @@ function sentenceOf(text: string): string | null {
 
 /** Builds a query string. Omits parameters that are undefined, null or empty. */
 export function query(parameters: Readonly<Record<string, string | number | null | undefined>>): string {
-  const given = new URLSearchParams()
+  const params = new URLSearchParams()
   for (const [name, value] of Object.entries(parameters)) {
-    if (value !== undefined && value !== null && value !== '') given.set(name, String(value))
+    if (value !== undefined && value !== null && value !== '') params.set(name, String(value))
   }
-  const text = given.toString()
+  const text = params.toString()
   return text === '' ? '' : `?${text}`
 }

@@ -20,7 +20,7 @@ const PATIENCE_MS = 1500
 let source: EventSource | undefined
 let about = ''
 let wait = FIRST_WAIT_MS
-let again: ReturnType<typeof setTimeout> | undefined
+let timer: ReturnType<typeof setTimeout> | undefined
 let patience: ReturnType<typeof setTimeout> | undefined
 let state: LiveState = 'connecting'
 let hasBeenLost = false
@@ -39,7 +39,7 @@ function become(next: LiveState): void {
 }
 
 function open(): void {
-  clearTimeout(again)
+  clearTimeout(timer)
   source?.close()
   const opened = new EventSource(`/explorer/events${about}`)
   source = opened
@@ -70,13 +70,13 @@ function lost(): void {
   patience ??= setTimeout(() => become('lost'), PATIENCE_MS)
   // Let the listeners determine the reason, because an invalid key also closes the event stream.
   for (const listener of onLoss) listener()
-  clearTimeout(again)
-  again = setTimeout(open, wait)
+  clearTimeout(timer)
+  timer = setTimeout(open, wait)
   wait = Math.min(LONGEST_WAIT_MS, wait * 2)
 }
 
 function close(): void {
-  clearTimeout(again)
+  clearTimeout(timer)
   clearTimeout(patience)
   patience = undefined
   source?.close()

@@ -139,14 +139,14 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
   let remainingMs = timeoutMs
   let since = 0
   let timer: NodeJS.Timeout | undefined
-  let held: (() => void) | undefined
+  let releaseHold: (() => void) | undefined
   const run = () => {
     since = performance.now()
     timer = setTimeout(() => timeUp.abort(), remainingMs)
   }
   const release = () => {
-    held?.()
-    held = undefined
+    releaseHold?.()
+    releaseHold = undefined
   }
   signal.addEventListener('abort', release, { once: true })
   run()
@@ -162,7 +162,7 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
       }
     },
     hold(next) {
-      held = next
+      releaseHold = next
     },
     letGo: release,
     async during(target, work) {

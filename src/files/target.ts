@@ -75,7 +75,9 @@ function parse(text: string | URL, from: FileTarget | undefined): URL {
     return new URL(text, from?.url)
   } catch (cause) {
     const subject =
-      from === undefined ? JSON.stringify(shorten(String(text), MAX_LABEL)) : `${from.label} redirects to a location that`
+      from === undefined
+        ? JSON.stringify(shorten(String(text), MAX_LABEL))
+        : `${from.label} redirects to a location that`
     throw new FetchFailure(`${subject} is not a URL`, {
       lasting: true,
       hint: 'Use a complete http or https URL.',
@@ -85,11 +87,11 @@ function parse(text: string | URL, from: FileTarget | undefined): URL {
 }
 
 function labelOf(url: URL, from: FileTarget | undefined): string {
-  const shown = new URL(url)
-  shown.username = ''
-  shown.password = ''
-  shown.hash = ''
+  const shownUrl = new URL(url)
+  shownUrl.username = ''
+  shownUrl.password = ''
+  shownUrl.hash = ''
   return from === undefined
-    ? shorten(shown.href, MAX_LABEL)
-    : `${from.label} redirects to ${shorten(shown.href, MAX_LABEL)}, which`
+    ? shorten(shownUrl.href, MAX_LABEL)
+    : `${from.label} redirects to ${shorten(shownUrl.href, MAX_LABEL)}, which`
 }

@@ -37,16 +37,21 @@ export async function knownBlock(
  *
  * @throws GdnError `usage` if the wanted block doesn't exist yet
  */
-export async function blockFor(node: Node, wanted: WantedBlock, isDevelopment: boolean, now: number): Promise<Block> {
+export async function blockFor(
+  node: Node,
+  wantedBlock: WantedBlock,
+  isDevelopment: boolean,
+  now: number,
+): Promise<Block> {
   const newest = await blockAt(node, isDevelopment ? 'latest' : 'finalized')
-  if (wanted !== null && 'number' in wanted) return await numbered(node, wanted.number, newest)
+  if (wantedBlock !== null && 'number' in wantedBlock) return await numbered(node, wantedBlock.number, newest)
   if (newest === null) {
     throw new GdnError('refused', `${node.origin} returned no final block`, {
       hint: 'Add --block <number> with a block that no reorg can remove.',
     })
   }
-  if (wanted === null) return newest
-  if (wanted.at > newest.time && !(isDevelopment && wanted.at <= now)) {
+  if (wantedBlock === null) return newest
+  if (wantedBlock.at > newest.time && !(isDevelopment && wantedBlock.at <= now)) {
     const newestTime = new Date(newest.time).toISOString()
     const kind = isDevelopment ? 'newest' : 'last final'
     throw flagError(
@@ -55,7 +60,7 @@ export async function blockFor(node: Node, wanted: WantedBlock, isDevelopment: b
       'Use an earlier time, or try again later.',
     )
   }
-  return await lastUntil(node, wanted.at, newest)
+  return await lastUntil(node, wantedBlock.at, newest)
 }
 
 async function numbered(node: Node, number: number, newest: Block | null): Promise<Block> {

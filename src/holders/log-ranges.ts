@@ -84,18 +84,18 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
     if (item === undefined) return
     const { from, to } = item
     const response = await item.response
-    const asked = to - from + 1
+    const blockCount = to - from + 1
     if (typeof response !== 'string') {
       calm += 1
       // Only the response to a full range shows whether a larger range is worthwhile.
-      if (calm > CALM_RANGES && asked >= span) span = nextSpan(span, response.length, largest)
+      if (calm > CALM_RANGES && blockCount >= span) span = nextSpan(span, response.length, largest)
       yield { from, to, logs: response }
       continue
     }
-    if (asked === 1) throw oneBlockTooMuch(reader.origin, from, response)
-    const half = Math.floor(asked / 2)
+    if (blockCount === 1) throw oneBlockTooMuch(reader.origin, from, response)
+    const half = Math.floor(blockCount / 2)
     span = Math.min(span, half)
-    if (response === 'blocks') largest = Math.min(largest, asked - 1)
+    if (response === 'blocks') largest = Math.min(largest, blockCount - 1)
     else calm = 0
     queue.unshift(launch(from, from + half - 1), launch(from + half, to))
   }

@@ -73,18 +73,18 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
       state = { contract, block: block.number, hash: block.hash, next, standard, doubts: [], events: 0, upgrades: 0 }
     }
     const { standard, doubts } = await readTransfers(options, { ...state, block: block.number, hash: block.hash })
-    const now = await knownBlock(reader, block.number, sleep, signal)
-    if (now?.hash === block.hash) {
+    const blockNow = await knownBlock(reader, block.number, sleep, signal)
+    if (blockNow?.hash === block.hash) {
       if (standard === null) throw notAToken(contract)
       return { standard, checked: await compareWithContract(options, standard, doubts) }
     }
     // Keep the reading, because the node may only lag. Otherwise, the next reading detects that the block has another
     // hash.
-    if (now === null) throw reorged(block.number)
+    if (blockNow === null) throw reorged(block.number)
     store.clear()
     if (reading === READINGS) throw reorged(block.number)
     onReorg()
-    Object.assign(block, now)
+    Object.assign(block, blockNow)
   }
 }
 
@@ -94,8 +94,8 @@ async function resumable(options: ReadOptions): Promise<ReadingState | null> {
   const state = store.state()
   // A reading of later blocks contains changes that this reading must not contain.
   if (state === null || state.contract !== contract || state.next > block.number + 1) return null
-  const now = state.block === block.number ? block : await knownBlock(reader, state.block, sleep, signal)
-  if (now?.hash === state.hash) return state
+  const blockNow = state.block === block.number ? block : await knownBlock(reader, state.block, sleep, signal)
+  if (blockNow?.hash === state.hash) return state
   onReorg()
   return null
 }

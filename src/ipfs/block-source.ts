@@ -114,9 +114,9 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
 
   const file = async (cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void> => {
     const type = 'application/vnd.ipld.car; version=1; order=dfs; dups=n'
-    const wanted = { cid, query: 'format=car&dag-scope=entity', type, maxBytes }
+    const request = { cid, query: 'format=car&dag-scope=entity', type, maxBytes }
     const { readCar } = await import('./read-car.ts')
-    await exchange(wanted, signal, (body) => readCar(body, take))
+    await exchange(request, signal, (body) => readCar(body, take))
   }
 
   return { block: checkedBlock, file, close: () => asker.close() }

@@ -90,20 +90,20 @@ export function parseKeystore(text: string, name: string): Keystore {
     new GdnError('invalid_input', message, { place: { file: name, field } })
   if (text.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a keystore')
   const json = parseJson(text, name)
-  const read = file.safeParse(json)
-  if (!read.success) {
-    const [issue] = read.error.issues
+  const parsed = file.safeParse(json)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
     throw fail(`is not a keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)
   }
-  const section = read.data.crypto ?? read.data.Crypto
+  const section = parsed.data.crypto ?? parsed.data.Crypto
   if (section === undefined) throw fail('is not a keystore: it has no "crypto"')
-  if (read.data.crypto !== undefined && read.data.Crypto !== undefined) throw fail('has "crypto" twice')
+  if (parsed.data.crypto !== undefined && parsed.data.Crypto !== undefined) throw fail('has "crypto" twice')
   const kdf: Kdf =
     section.kdf === 'scrypt' ? { kdf: 'scrypt', ...section.kdfparams } : { kdf: 'pbkdf2', ...section.kdfparams }
   const problem = kdfProblem(kdf)
   if (problem !== null) throw fail(problem.message, `crypto.kdfparams.${problem.field}`)
   const { ciphertext, mac, cipherparams } = section
-  return { address: read.data.address ?? null, kdf, iv: cipherparams.iv, ciphertext, mac }
+  return { address: parsed.data.address ?? null, kdf, iv: cipherparams.iv, ciphertext, mac }
 }
 
 function parseJson(text: string, name: string): unknown {

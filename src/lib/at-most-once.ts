@@ -341,10 +341,10 @@ async function reusedKey(
     ...(earlier.kind === endpoint ? [] : ['endpoint']),
     ...(earlier.request === null ? [] : differencesOf(JSON.parse(earlier.request.body), body)),
   ]
-  const shown = differs.slice(0, 3).join(', ') + (differs.length > 3 ? `, and ${differs.length - 3} more` : '')
+  const shownFields = differs.slice(0, 3).join(', ') + (differs.length > 3 ? `, and ${differs.length - 3} more` : '')
   return new GdnError(
     'idempotency_key_reused',
-    `the idempotency key "${terminalText(idempotencyKey)}" identifies another request${shown === '' ? '' : `, which differs in ${shown}`}`,
+    `the idempotency key "${terminalText(idempotencyKey)}" identifies another request${shownFields === '' ? '' : `, which differs in ${shownFields}`}`,
     {
       hint: `Nothing was sent. Use a new key for a new request${server === origin ? '' : ', or another stateDir for another server'}.`,
       details: { differs },

@@ -42,10 +42,10 @@ export const checkOperationOptions = (options: unknown) => checkCall(options, OP
 export const checkWaitOptions = (options: unknown) => checkCall(options, WAITING)
 
 function checkCall(options: unknown, knownOptions: readonly string[]): void {
-  const given: Record<string, unknown> = { ...(options as object | undefined) }
-  const unknown = Object.keys(given).find((name) => !knownOptions.includes(name))
+  const givenOptions: Record<string, unknown> = { ...(options as object | undefined) }
+  const unknown = Object.keys(givenOptions).find((name) => !knownOptions.includes(name))
   if (unknown !== undefined) throw invalid(unknown, 'is not an option of this call', listOf(knownOptions))
-  const { timeoutMs = 0 } = given
+  const { timeoutMs = 0 } = givenOptions
   if (typeof timeoutMs === 'number' && timeoutMs >= 0) return
   throw invalid('timeoutMs', 'must be a non-negative number of milliseconds')
 }

@@ -84,14 +84,14 @@ export class RowBuilder {
 
     for (let i = 0; i < columns.length; i++) {
       const column = columns[i]
-      const given = cells[i]
-      if (column === undefined || column.role.kind === IGNORED || given === undefined || given === null) continue
+      const cell = cells[i]
+      if (column === undefined || column.role.kind === IGNORED || cell === undefined || cell === null) continue
       const { role } = column
       const trait = role.kind === 'attr' ? role.trait : undefined
-      const text = trait !== undefined && typeof given === 'number' ? String(given) : given
+      const text = trait !== undefined && typeof cell === 'number' ? String(cell) : cell
       if (typeof text !== 'string') {
-        const wanted = trait === undefined ? 'a string' : 'a number'
-        report.add(column, `${column.name} must be ${wanted}, not ${kindOf(given)}`)
+        const expectedKind = trait === undefined ? 'a string' : 'a number'
+        report.add(column, `${column.name} must be ${expectedKind}, not ${kindOf(cell)}`)
         trusted = false
         continue
       }
@@ -251,12 +251,12 @@ export class RowBuilder {
   }
 
   /** Returns the address of a receiver or sender, and sets `#name` to its ENS name. */
-  #party(kind: 'receiver' | 'sender', given: Cell | undefined, report: RowReport): string | null {
-    const typed = given?.value ?? this.#options[kind] ?? null
+  #party(kind: 'receiver' | 'sender', cell: Cell | undefined, report: RowReport): string | null {
+    const typed = cell?.value ?? this.#options[kind] ?? null
     this.#name = null
     if (typed === null) return null
-    const address = beginsAsAddress(typed) ? typed : this.#addressOf(kind, typed, given?.column ?? null, report)
-    if (address !== null) this.#target.checkAddress(kind, address, given?.column ?? null, report)
+    const address = beginsAsAddress(typed) ? typed : this.#addressOf(kind, typed, cell?.column ?? null, report)
+    if (address !== null) this.#target.checkAddress(kind, address, cell?.column ?? null, report)
     return address
   }
 

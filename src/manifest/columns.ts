@@ -153,20 +153,20 @@ export function spellingOf(role: ColumnRole): string {
 }
 
 /** Parses the name of a column. */
-export function parseColumnName(given: string, naming: ColumnNaming): ParsedName {
-  if (given === '') return { problem: 'a column has no name', hint: 'Add a name to the header, or remove the column.' }
-  const invisible = INVISIBLE.exec(given)
+export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName {
+  if (typed === '') return { problem: 'a column has no name', hint: 'Add a name to the header, or remove the column.' }
+  const invisible = INVISIBLE.exec(typed)
   if (invisible !== null) {
     const code = (invisible[0].codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
     return {
-      problem: `the column name "${given.replace(INVISIBLE, `<U+${code}>`)}" has an invisible character, U+${code}`,
+      problem: `the column name "${typed.replace(INVISIBLE, `<U+${code}>`)}" has an invisible character, U+${code}`,
       hint: 'Type the name again.',
     }
   }
   const { unknownColumns = 'error', columnMap = [], defaultMap = [] } = naming
-  const mapped = mappingOf(given, columnMap) ?? mappingOf(given, defaultMap)
+  const mapped = mappingOf(typed, columnMap) ?? mappingOf(typed, defaultMap)
   if (mapped?.[1] === IGNORED) return { role: { kind: IGNORED } }
-  const name = meaningOf(given, mapped)
+  const name = meaningOf(typed, mapped)
   if (/^attr *\(/i.test(name)) return parseTypedName(name)
   const plain = PLAIN.find((plainName) => plainName === name)
   if (plain !== undefined) return { role: { kind: plain } }
@@ -174,14 +174,14 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   const prefixed = PREFIXED.exec(name)
   const kind = prefixed?.[1] as 'file' | 'attr' | 'extra' | undefined
   if (kind === undefined && unknownColumns === 'error') {
-    const meant = prefixMeant(name)
-    if (meant !== null) {
-      const hint = `Did you mean "${meant}"? Rename the column, or add ${mapFlag(name, meant)}.`
+    const meaning = prefixMeant(name)
+    if (meaning !== null) {
+      const hint = `Did you mean "${meaning}"? Rename the column, or add ${mapFlag(name, meaning)}.`
       return { problem: `unknown column "${name}"`, hint }
     }
     if (MARKETPLACE_KEYS.includes(folded(name))) {
-      const meant = `extra:${folded(name)}`
-      const hint = `Marketplaces read this value from an extra key: rename the column to ${meant}, or add ${mapFlag(name, meant)}. ${leaveOutHint(name)}`
+      const meaning = `extra:${folded(name)}`
+      const hint = `Marketplaces read this value from an extra key: rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}`
       return { problem: `unknown column "${name}"`, hint }
     }
     if (folded(name) === 'attributes') {
@@ -218,8 +218,8 @@ const TYPED_EXAMPLE = 'Use a name such as attr(number):Power or attr(number,max=
 
 /** Parses the name of a column with a typed trait. Ignores case, and spaces inside the parentheses. */
 function parseTypedName(name: string): ParsedName {
-  const [, inside, given] = /^attr *\(([^)]*)\) *:(.*)$/is.exec(name) ?? []
-  const key = given?.trim()
+  const [, inside, typedKey] = /^attr *\(([^)]*)\) *:(.*)$/is.exec(name) ?? []
+  const key = typedKey?.trim()
   if (inside === undefined || key === undefined) {
     const isOpen = !name.includes(')')
     const hint = `${isOpen ? 'If a comma separates the columns, enclose the whole name in quotes. ' : ''}${TYPED_EXAMPLE}`
@@ -229,8 +229,8 @@ function parseTypedName(name: string): ParsedName {
   const [type = '', ...settings] = inside.split(',').map((part) => part.trim().toLowerCase())
   if (!isTraitType(type)) {
     const near = nearest(type, TRAIT_TYPES)
-    const meant = near === undefined ? '' : `Did you mean "${near}"? `
-    const hint = `${meant}The types are ${TRAIT_TYPES.join(', ')}. Without a type, write attr:${key}.`
+    const suggestion = near === undefined ? '' : `Did you mean "${near}"? `
+    const hint = `${suggestion}The types are ${TRAIT_TYPES.join(', ')}. Without a type, write attr:${key}.`
     return { problem: `the column "${name}" has the unknown type ${quoted(type)}`, hint }
   }
   let max: string | undefined

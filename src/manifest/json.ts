@@ -244,9 +244,9 @@ class TextWindow {
   async scan(
     check: (length: number) => void,
   ): Promise<{ text: string; end: number; members: number; depth: number } | null> {
-    for (let wanted = 0; ; ) {
+    for (let wantedLength = 0; ; ) {
       const length = this.#text.length - this.#at
-      if (length >= wanted || this.#done) {
+      if (length >= wantedLength || this.#done) {
         const scanned = scanValue(this.#text, this.#at)
         if (scanned !== null) {
           const text = this.#text.slice(this.#at, scanned.end)
@@ -256,7 +256,7 @@ class TextWindow {
         }
         check(length)
         // Scan again only at twice the length, so that the total work stays linear.
-        wanted = length * 2
+        wantedLength = length * 2
       }
       if (this.#done) return null
       await this.#more()

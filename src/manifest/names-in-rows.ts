@@ -26,9 +26,9 @@ export class NamesInRows {
   constructor({ ensNames, blockchain, receiver, sender }: ManifestOptions, placeOf: (kind: PartyKind) => Place) {
     this.#ensNames = ensNames
     this.#blockchain = blockchain
-    const given = { receiver, sender }
+    const names = { receiver, sender }
     this.#defaults = (['receiver', 'sender'] as const).flatMap((kind) => {
-      const name = given[kind]
+      const name = names[kind]
       return ensNames !== undefined && isEnsName(name) ? { name, place: placeOf(kind) } : []
     })
   }

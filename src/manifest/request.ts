@@ -31,9 +31,9 @@ export function applyRequest(
     receiver_wallet_address: options.receiver ?? undefined,
     sender_wallet_address: options.sender ?? undefined,
   }
-  const given = Object.fromEntries(Object.entries(fromFlags).filter(([, value]) => value !== undefined))
+  const definedFlags = Object.fromEntries(Object.entries(fromFlags).filter(([, value]) => value !== undefined))
   const { members: named, problems } = withAddresses(members, options)
-  const request: Record<string, unknown> = { ...given, ...named, metadata: SAMPLE_METADATA }
+  const request: Record<string, unknown> = { ...definedFlags, ...named, metadata: SAMPLE_METADATA }
   const issue = (field: string, message: string): ManifestIssue => ({
     place: { file, line, field },
     message: `${field} ${message}`,
@@ -53,9 +53,9 @@ export function applyRequest(
   const sample = withoutEnsNames(request, options)
   const checked = isTransferred ? validate(createnfttrans.request, sample) : validate(createnft.request, sample)
   if (!checked.ok) return { options, issues: checked.issues.map(({ field, message }) => issue(field, message)) }
-  const issues = Object.keys(given)
-    .filter((field) => !sameAddress(String(given[field]), String(request[field])))
-    .map((field) => issue(field, `is ${String(request[field])}, but the flag is ${String(given[field])}`))
+  const issues = Object.keys(definedFlags)
+    .filter((field) => !sameAddress(String(definedFlags[field]), String(request[field])))
+    .map((field) => issue(field, `is ${String(request[field])}, but the flag is ${String(definedFlags[field])}`))
   const { value } = checked
   return {
     options: {

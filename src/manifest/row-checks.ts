@@ -40,12 +40,12 @@ function textProblem(value: string): string | null {
 export function traitOf(
   tag: string,
   { type, max }: ColumnTrait,
-  given: string,
+  value: string,
   onProblem: (problem: string) => void,
 ): Attribute {
-  const parsed = parseTraitValue(type, max, given)
+  const parsed = parseTraitValue(type, max, value)
   if ('problem' in parsed) onProblem(parsed.problem)
-  const trait: Attribute = { tag, value: 'text' in parsed ? parsed.text : given, display_type: type }
+  const trait: Attribute = { tag, value: 'text' in parsed ? parsed.text : value, display_type: type }
   if (max !== undefined) trait.max_value = max
   return trait
 }

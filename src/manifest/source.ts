@@ -72,8 +72,8 @@ export async function openManifestSource(source: ManifestSource): Promise<OpenSo
 
 async function* readable(stream: AsyncIterable<Uint8Array>, path: string): AsyncIterable<Uint8Array> {
   try {
-    for await (const read of stream) {
-      for (let from = 0; from < read.length; from += PIECE_BYTES) yield read.subarray(from, from + PIECE_BYTES)
+    for await (const chunk of stream) {
+      for (let from = 0; from < chunk.length; from += PIECE_BYTES) yield chunk.subarray(from, from + PIECE_BYTES)
     }
   } catch (error) {
     throw new ManifestError({ place: { file: path }, message: `can't be read: ${messageOf(error)}` })

@@ -107,10 +107,15 @@ export class MediaChecks {
       this.#add('image-type', at, `is ${name}, but OpenSea shows only images here`, fix)
       return
     }
-    const shown = extension === '' || extension === NO_EXTENSION ? FORMATS[format].extension : extension
-    if (ANIMATIONS.includes(shown.slice(1))) return
+    const shownExtension = extension === '' || extension === NO_EXTENSION ? FORMATS[format].extension : extension
+    if (ANIMATIONS.includes(shownExtension.slice(1))) return
     const fix = `Use one of the extensions ${ANIMATIONS.join(', ')}.`
-    this.#add('animation-type', at, `is ${name} (${shown}), which OpenSea doesn't support as an animation`, fix)
+    this.#add(
+      'animation-type',
+      at,
+      `is ${name} (${shownExtension}), which OpenSea doesn't support as an animation`,
+      fix,
+    )
   }
 
   /** Checks the extension of a file whose format gdn doesn't know. A URL may have no extension. */

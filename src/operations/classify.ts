@@ -42,8 +42,10 @@ export async function classify<Response extends ReceivedResponse, Created>(
     return { ...(outcome as FailedAttempt), ...failure, message }
   }
   if (outcome.outcome === 'accepted') {
-    const read = await created(result)
-    return 'created' in read ? { ...outcome, ...read } : { ...UNKNOWN, status: outcome.status, ...read }
+    const createdOrProblem = await created(result)
+    return 'created' in createdOrProblem
+      ? { ...outcome, ...createdOrProblem }
+      : { ...UNKNOWN, status: outcome.status, ...createdOrProblem }
   }
   return { ...outcome, ...(outcome.outcome === 'unknown' ? { message: describe(result) } : await refusal(result)) }
 }

@@ -31,11 +31,11 @@ export class Journal {
   readonly #deps: OperateDeps
   readonly #wanted: WantedRequest
 
-  constructor({ operation, run }: ClaimedOperation, deps: OperateDeps, wanted: WantedRequest) {
+  constructor({ operation, run }: ClaimedOperation, deps: OperateDeps, wantedRequest: WantedRequest) {
     this.operation = operation
     this.#run = run
     this.#deps = deps
-    this.#wanted = wanted
+    this.#wanted = wantedRequest
   }
 
   /** Commits the bytes of a request to the database. */

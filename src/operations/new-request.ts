@@ -23,22 +23,23 @@ const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
  */
 export async function newRequest(
   deps: OperateDeps,
-  wanted: WantedRequest,
+  wantedRequest: WantedRequest,
   creates: Creation,
   { name, collectionId }: { name: OperationName; collectionId: number | null },
 ): Promise<NewRequest> {
-  const { url, id, incarnation } = wanted.backend
-  const request = await wanted.request()
-  refuseSilentBackend(wanted.backend)
+  const { url, id, incarnation } = wantedRequest.backend
+  const request = await wantedRequest.request()
+  refuseSilentBackend(wantedRequest.backend)
   const isMint = creates.effect.in === 'collection'
   // A copied state lacks the requests that were sent after it was copied.
-  if (!wanted.again && isMint && collectionId !== null) await refuseLookAlikes(deps, { collectionId, request, name })
+  if (!wantedRequest.again && isMint && collectionId !== null)
+    await refuseLookAlikes(deps, { collectionId, request, name })
   // Null means that the server didn't respond. The request itself then reports a better error.
   const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
   const listedAt =
-    honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wanted, collectionId) : null
-  const key = wanted.operationId ?? randomUUID()
-  return { key, request, reference: wanted.reference, backend: { url, id, incarnation }, honorsKey, listedAt }
+    honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wantedRequest, collectionId) : null
+  const key = wantedRequest.operationId ?? randomUUID()
+  return { key, request, reference: wantedRequest.reference, backend: { url, id, incarnation }, honorsKey, listedAt }
 }
 
 /**
@@ -113,8 +114,8 @@ async function refuseLookAlikes(
   const { metadata } = request as { metadata: readonly unknown[] }
   const alike = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(metadataHash)), signal)
   if (alike.length === 0) return
-  const shown = `${alike.slice(0, 5).join(', ')}${alike.length > 5 ? ', …' : ''}`
-  throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shown}`, {
+  const shownIds = `${alike.slice(0, 5).join(', ')}${alike.length > 5 ? ', …' : ''}`
+  throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shownIds}`, {
     hint: [
       `The state directory may be a copy (${copied.reason}), so an earlier command may have minted these NFTs.`,
       'Nothing was sent. To mint another NFT, add --again.',

@@ -43,21 +43,25 @@ import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
  */
 export async function operate(
   deps: OperateDeps,
-  wanted: WantedRequest,
+  wantedRequest: WantedRequest,
   act: (operation: AcceptedOperation) => Promise<Ending>,
 ): Promise<AcceptedOperation> {
-  const { creates } = await loadEndpoint(wanted.endpoint)
-  const name: OperationName = { ...wanted, kind: wanted.endpoint, identity: commandIdentity(wanted.content) }
+  const { creates } = await loadEndpoint(wantedRequest.endpoint)
+  const name: OperationName = {
+    ...wantedRequest,
+    kind: wantedRequest.endpoint,
+    identity: commandIdentity(wantedRequest.content),
+  }
   const claimed = await claimOperation(deps.state, name, {
-    id: wanted.operationId,
-    keptAs: wanted.keptAs,
-    note: wanted.note,
+    id: wantedRequest.operationId,
+    keptAs: wantedRequest.keptAs,
+    note: wantedRequest.note,
     signal: deps.signal,
   })
-  const journal = new Journal(claimed, deps, wanted)
-  const sender = new CommandSender(deps, wanted, creates, name, journal)
+  const journal = new Journal(claimed, deps, wantedRequest)
+  const sender = new CommandSender(deps, wantedRequest, creates, name, journal)
   try {
-    if (claimed.isNew) await refuseDuplicate(deps, wanted, name)
+    if (claimed.isNew) await refuseDuplicate(deps, wantedRequest, name)
     const operation = await sender.accepted(claimed.isNew).catch((error: unknown) => {
       throw sender.stopped(error)
     })
@@ -107,9 +111,15 @@ class CommandSender {
   readonly #journal: Journal
   #permitted: { id: string; limit: RunLimit | null } | null = null
 
-  constructor(deps: OperateDeps, wanted: WantedRequest, creates: Creation, name: OperationName, journal: Journal) {
+  constructor(
+    deps: OperateDeps,
+    wantedRequest: WantedRequest,
+    creates: Creation,
+    name: OperationName,
+    journal: Journal,
+  ) {
     this.#deps = deps
-    this.#wanted = wanted
+    this.#wanted = wantedRequest
     this.#creates = creates
     this.#name = name
     this.#journal = journal

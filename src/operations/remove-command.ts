@@ -10,8 +10,8 @@ import { acquire, leasedByOther } from './leased-run.ts'
 export async function removeCommand(stateDir: string, runId: string): Promise<void> {
   await withState(stateDir, async (state) => {
     await acquire(state, (sql) => {
-      const held = leasedByOther(sql, runId)
-      if (held !== null) return held
+      const busyRun = leasedByOther(sql, runId)
+      if (busyRun !== null) return busyRun
       forgetCommand(sql, runId)
       return { kind: 'taken' }
     })

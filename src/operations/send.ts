@@ -111,14 +111,15 @@ async function repeatUntilResolved(
       last = UNKNOWN
       if (mayRepeat === null) continue
       times++
-      const again = await send()
-      if (again.outcome === 'accepted') return again
-      const message = again.outcome === 'unknown' ? again.message : messageOf(again.error)
+      const repeated = await send()
+      if (repeated.outcome === 'accepted') return repeated
+      const message = repeated.outcome === 'unknown' ? repeated.message : messageOf(repeated.error)
       afterRepeating = `; repeated${times > 1 ? ` ${times} times` : ''}: ${message}`
       // Another attempt would get the same response.
-      if (again.outcome === 'unknown' && again.isKeyReused) break
-      if (again.outcome === 'refused' || (again.cause === 'not_sent' && statusOf(again.error) !== undefined)) break
-      last = again
+      if (repeated.outcome === 'unknown' && repeated.isKeyReused) break
+      if (repeated.outcome === 'refused' || (repeated.cause === 'not_sent' && statusOf(repeated.error) !== undefined))
+        break
+      last = repeated
     }
   } catch (error) {
     // After an interruption, report the unknown outcome.

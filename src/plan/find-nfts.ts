@@ -98,10 +98,10 @@ export async function ownerHistories(
   moved: readonly MovedNft[],
 ): Promise<Map<number, OwnerHistory>> {
   const counted = source.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
-  const asked = counted
+  const items = counted
     .flatMap((movedNft) => Object.values(transfersOf(scope, movedNft)))
     .map((reference) => ({ operation: 'transfernft' as const, reference }))
-  const records = await new ServerNames(source.client, source).lookUp(asked)
+  const records = await new ServerNames(source.client, source).lookUp(items)
   const statuses = new Map([...records].map(([{ reference }, { status }]) => [reference, status]))
   const histories = new Map<number, OwnerHistory>()
   for (const movedNft of moved) {
@@ -135,10 +135,10 @@ const transferName = (scope: string, { reference }: Candidate, receiver: string)
 
 /** Returns the reference IDs of the transfer to the current owner and of the next transfer to the row's receiver. */
 function transfersOf(scope: string, { candidate, nft }: MovedNft): { last: string; next: string } {
-  const n = nft.transfers ?? 0
+  const transferCount = nft.transfers ?? 0
   return {
-    last: `${transferName(scope, candidate, nft.receiver_wallet_address ?? '')}${n - 1}`,
-    next: `${transferName(scope, candidate, candidate.row.row.receiver)}${n}`,
+    last: `${transferName(scope, candidate, nft.receiver_wallet_address ?? '')}${transferCount - 1}`,
+    next: `${transferName(scope, candidate, candidate.row.row.receiver)}${transferCount}`,
   }
 }
 
@@ -149,17 +149,17 @@ function transfersOf(scope: string, { candidate, nft }: MovedNft): { last: strin
 async function sentHistory(store: StoredRun, scope: string, moved: MovedNft): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)
-  const sent = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
+  const operations = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
   const name = transferName(scope, candidate, candidate.row.row.receiver)
-  const moving = sent.find(({ id, state }) => id.startsWith(name) && state !== 'deployed')
-  const last = sent.findLast((operation) => operation !== moving)
+  const moving = operations.find(({ id, state }) => id.startsWith(name) && state !== 'deployed')
+  const last = operations.findLast((operation) => operation !== moving)
   return {
     isOurs:
       last === undefined
         ? await isMintedTo(store, moved)
         : last.id.startsWith(transferName(scope, candidate, nft.receiver_wallet_address ?? '')),
     isMoving: moving !== undefined,
-    reference: moving?.id ?? `${name}${sent.length}`,
+    reference: moving?.id ?? `${name}${operations.length}`,
   }
 }
 

@@ -236,12 +236,12 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
         if (cause === null || this.#stopped !== null) throw error
         const failingMs = now() - (cause === 'not_sent' ? since : this.#lastAt)
         const retries = changeRetries(this.#open.size > 0, timeoutMs)
-        const held = cause === 'not_ready' ? ((await this.#currentShortage()) ?? messageOf(error)) : null
+        const shortage = cause === 'not_ready' ? ((await this.#currentShortage()) ?? messageOf(error)) : null
         if (!mayRetry(retries, { cause, retryAfterMs: 0 }, attempts, failingMs)) {
-          throw held !== null && error instanceof GdnError ? error.with({ message: held }) : error
+          throw shortage !== null && error instanceof GdnError ? error.with({ message: shortage }) : error
         }
         this.#outcomes.isUnreachable = error instanceof GdnError && error.code === 'unreachable'
-        if (held !== null) this.#outcomes.held = held
+        if (shortage !== null) this.#outcomes.held = shortage
         this.#report()
       }
       await sleep(backoffMs(attempts, RETRIES), signal)

@@ -109,6 +109,14 @@ export async function withPlan<Result>(
 const isUnknown = (state: OperationState | undefined): boolean =>
   state === 'sent' || state === 'unknown' || state === 'absent'
 
+/**
+ * Plans the changes of a manifest in these phases:
+ * 1. Compare the rows with their NFTs, page by page, and store the changes in temporary tables.
+ * 2. Block all mints if a row is hidden in another collection. Refuse NFTs with another label, unless they are adopted.
+ * 3. Plan the burns of NFTs whose rows were removed, if `prune` is set. Otherwise, record which of them are burned.
+ * 4. Refuse changes of rows and NFTs that belong to other runs, and changes that seem to be a mistake.
+ * 5. Add the notes about the plan.
+ */
 class Planner {
   readonly counts: PlanCounts = {
     rows: 0,
@@ -412,7 +420,7 @@ class Planner {
   async recorded(): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
     const { drop } = this.#store
     const states = drop.setId === null ? [] : await this.#store.read((sql) => statesOf(sql, drop.id))
-    const countOf = (wanted: OperationState) => states.find(({ state }) => state === wanted)?.n ?? 0
+    const countOf = (wantedState: OperationState) => states.find(({ state }) => state === wantedState)?.n ?? 0
     return { deployed: countOf('deployed'), unsettled: countOf('accepted') + this.#mintedUnsettled }
   }
 

@@ -96,9 +96,9 @@ function notesOfLabels({ relabeled: { count, labels }, label }: NotedFacts): str
 
 function notesOfPairs({ paired }: NotedFacts): string[] {
   const notes: string[] = []
-  const wanted = paired.filter(({ alias }) => alias === 'wanted').length
+  const wantedCount = paired.filter(({ alias }) => alias === 'wanted').length
   const onlyHere = paired.filter(({ alias }) => alias === 'impossible').length
-  if (wanted > 0) notes.push(`${identifiedRows(wanted)}. gdn apply stores each ID with its NFT`)
+  if (wantedCount > 0) notes.push(`${identifiedRows(wantedCount)}. gdn apply stores each ID with its NFT`)
   if (onlyHere > 0) {
     notes.push(
       `${identifiedRows(onlyHere)}. The server can't store IDs with NFTs, so the IDs are recorded only on this machine`,

@@ -46,7 +46,7 @@ export async function* plannedChanges(
     const named = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
     const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
     for (const change of changes) {
-      const shown = change.fields.map(({ field, from, to }) => ({
+      const shownFields = change.fields.map(({ field, from, to }) => ({
         field,
         from: isFileField(field) && from !== null ? nameOf(from) : from,
         to: field === 'receiver' ? named : (names.get(field) ?? to),
@@ -54,7 +54,7 @@ export async function* plannedChanges(
       yield {
         ...change,
         ...(await nameOfChange(store, row, change, drawn)),
-        shown,
+        shown: shownFields,
         receiver: change.action === 'mint' ? named : undefined,
       }
     }

@@ -158,8 +158,8 @@ async function isOwnerNamed(
   nft: NftRecord,
 ): Promise<boolean> {
   const prefix = transfersPrefix(scope, reference)
-  const sent = await state.read((sql) => operationsWithPrefix(sql, prefix))
-  const last = sent.findLast(({ state }) => state === 'accepted' || state === 'deployed')
+  const operations = await state.read((sql) => operationsWithPrefix(sql, prefix))
+  const last = operations.findLast(({ state }) => state === 'accepted' || state === 'deployed')
   const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
   // The number may be lower than recorded, because a backend that was restored from a backup knows fewer transfers.
   return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1

@@ -62,7 +62,7 @@ async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftN
   let waiting: Changed[] = []
   const read = async (): Promise<NftNow[]> => {
     const records = await readCandidates(source, waiting)
-    const now = waiting.flatMap(({ nftGdnId, changes, receiver, body }) => {
+    const nftsNow = waiting.flatMap(({ nftGdnId, changes, receiver, body }) => {
       const nft = records.get(nftGdnId)
       if (nft === undefined) return []
       const owner = nft.receiver_wallet_address
@@ -79,7 +79,7 @@ async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftN
       ]
     })
     waiting = []
-    return now
+    return nftsNow
   }
   for await (const changed of changedOf(plan)) {
     waiting.push(changed)

@@ -29,23 +29,23 @@ function firstOther(
   const savedKeys = new Set(saved.map(essence))
   // If the plan's own update created the revision, ignore its number, which depends on the other updates in the
   // collection.
-  const made = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
+  const savedUpdate = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
   const asSaved = (change: NftChange): NftChange =>
-    made === undefined ? change : { ...change, revision: made.revision }
+    savedUpdate === undefined ? change : { ...change, revision: savedUpdate.revision }
   return current.map(asSaved).find((change) => !savedKeys.has(essence(change)))
 }
 
 /** Describes what changed since the plan was saved, for a change that isn't in the saved plan. */
-function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
-  const was = saved.find(({ want }) => want === now.want)
+function whatChanged(current: NftChange, saved: readonly NftChange[]): string {
+  const was = saved.find(({ want }) => want === current.want)
   const before = new Map(was?.fields.map(({ field, from }) => [field, from]))
-  const other = now.fields.find(({ field, from }) => !before.has(field) || before.get(field) !== from)
+  const other = current.fields.find(({ field, from }) => !before.has(field) || before.get(field) !== from)
   if (other !== undefined) return `${other.field} is ${other.from ?? 'unset'}`
-  if (was === undefined || was.action !== now.action) return now.reason ?? now.action
-  const made = was.fields.find(({ field }) => now.fields.every((change) => change.field !== field))
-  if (made !== undefined) return `${made.field} is ${made.to ?? 'unset'}`
-  if (was.revision !== now.revision) return 'its metadata was updated'
-  return was.transfers === now.transfers ? 'the change differs from the plan' : 'it was transferred'
+  if (was === undefined || was.action !== current.action) return current.reason ?? current.action
+  const appliedField = was.fields.find(({ field }) => current.fields.every((change) => change.field !== field))
+  if (appliedField !== undefined) return `${appliedField.field} is ${appliedField.to ?? 'unset'}`
+  if (was.revision !== current.revision) return 'its metadata was updated'
+  return was.transfers === current.transfers ? 'the change differs from the plan' : 'it was transferred'
 }
 
 /**
@@ -55,10 +55,10 @@ function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
 function madeElsewhere(
   receiver: string,
   nft: NftRecord | undefined,
-  now: readonly NftChange[],
+  current: readonly NftChange[],
   saved: readonly NftChange[],
 ): string | null {
-  const isMade = (want: 'mint' | 'transfer') => saved.some((change) => change.want === want) && now.length === 0
+  const isMade = (want: 'mint' | 'transfer') => saved.some((change) => change.want === want) && current.length === 0
   const isTransfer = isMade('transfer')
   if (nft === undefined || !(isTransfer || isMade('mint'))) return null
   const to = isTransfer ? nft.receiver_wallet_address : (nft.minted_to ?? nft.receiver_wallet_address)

@@ -90,9 +90,9 @@ export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly
   }
 }
 
-function partOf(wanted: ReadonlySet<Want>): RowPart | null {
-  if (wanted.size === 0) return 'all'
-  if (wanted.size > 1) return null
-  if (wanted.has('transfer')) return 'metadata'
-  return wanted.has('update') ? 'receiver' : null
+function partOf(wants: ReadonlySet<Want>): RowPart | null {
+  if (wants.size === 0) return 'all'
+  if (wants.size > 1) return null
+  if (wants.has('transfer')) return 'metadata'
+  return wants.has('update') ? 'receiver' : null
 }

@@ -69,15 +69,15 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
  * doesn't know to be public. Returns the first collection with such rows, and how many it has; null if there is none.
  * Reads the rows only if there is an unrevealed drop.
  *
- * @param again the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't count
+ * @param repeatedRun the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't count
  */
 export async function findHidden(
   publishing: Publishing,
   rows: Rows,
   ownDrop: OwnDrop,
-  again?: string,
+  repeatedRun?: string,
 ): Promise<HiddenRows | null> {
-  const allowed = again === undefined ? new Set<HiddenRow>() : await allowedRows(publishing.stateDir, again)
+  const allowed = repeatedRun === undefined ? new Set<HiddenRow>() : await allowedRows(publishing.stateDir, repeatedRun)
   let hidden: HiddenRows | null = null
   for await (const { drops, content } of hiddenAmong(publishing, rows, ownDrop)) {
     const drop = drops.find((candidate) => !allowed.has(hiddenRow(candidate, content)))
@@ -153,15 +153,15 @@ async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
       const { origin, blockchain, contractAddress: contract, id, name } = run
       const provenance = commitmentOf(run)?.provenance
       if (provenance === undefined) continue
-      const shown = await revealedContents(state, run, provenance)
-      drops.push({ origin, blockchain, contract, provenance, state: 'minted', run: name, id, shown })
+      const revealed = await revealedContents(state, run, provenance)
+      drops.push({ origin, blockchain, contract, provenance, state: 'minted', run: name, id, shown: revealed })
     }
     // If a command was interrupted after the commitment, there is no run.
     for (const { isUnknown, ...sent } of await state.read(sentCommitments)) {
       const isBegun = (run: Run) => commitmentOf(run)?.provenance === sent.provenance && isInCollection(run, sent)
       if (runs.some(isBegun)) continue
-      const shown = isUnknown ? await publicContents(state, sent, runs) : new Set<string>()
-      drops.push({ ...sent, state: isUnknown ? 'unknown' : 'committed', id: null, shown })
+      const revealed = isUnknown ? await publicContents(state, sent, runs) : new Set<string>()
+      drops.push({ ...sent, state: isUnknown ? 'unknown' : 'committed', id: null, shown: revealed })
     }
     return drops
   } finally {
@@ -194,16 +194,16 @@ async function* metadataOf(
 
 /** Returns the content hashes of a run's rows that this machine knows to be revealed. */
 async function revealedContents(state: StateReader, run: Run, provenance: string): Promise<Set<string>> {
-  const shown = new Set<string>()
+  const revealed = new Set<string>()
   const drawn = keptDraw(run.reading)
-  if (isShuffled(run) && drawn === null) return shown
+  if (isShuffled(run) && drawn === null) return revealed
   const contents = await contentsOf(run.stateDir, { provenance })
   for await (const { [PROVENANCE_ROW]: slot } of metadataOf(state, run.id, 'revealed')) {
     const row = drawn === null ? Number(slot) : (drawn.rows[Number(slot) - 1] ?? 0)
     const content = contents[row - 1]
-    if (content !== undefined) shown.add(content)
+    if (content !== undefined) revealed.add(content)
   }
-  return shown
+  return revealed
 }
 
 /**
@@ -294,12 +294,12 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
  * protected when the command's record is removed.
  */
 export async function commandHides(stateDir: string, name: string): Promise<boolean> {
-  const sent = await withState(stateDir, (state) => state.read(sentCommitments))
-  const ownCommitment = sent.find(({ run }) => run === name)
+  const commitments = await withState(stateDir, (state) => state.read(sentCommitments))
+  const ownCommitment = commitments.find(({ run }) => run === name)
   if (ownCommitment === undefined) return false
-  const isOther = ({ run, provenance }: (typeof sent)[number]) =>
+  const isOther = ({ run, provenance }: (typeof commitments)[number]) =>
     run !== name && provenance === ownCommitment.provenance
-  if (sent.some(isOther) || (await runsOf(stateDir, ownCommitment)).length > 0) return false
+  if (commitments.some(isOther) || (await runsOf(stateDir, ownCommitment)).length > 0) return false
   return (await contentsOf(stateDir, ownCommitment)).length > 0
 }
 
@@ -313,12 +313,12 @@ export async function forgetHidden(run: Run): Promise<void> {
   const commitment = commitmentOf({ reading })
   if (commitment === null) return
   const runs = await runsOf(stateDir, commitment)
-  const sent = await withState(stateDir, (state) => state.read(sentCommitments))
-  const same = sent.filter(({ provenance }) => provenance === commitment.provenance)
-  const sameCollection = same.filter((candidate) => isInCollection(run, candidate))
+  const commitments = await withState(stateDir, (state) => state.read(sentCommitments))
+  const equalCommitments = commitments.filter(({ provenance }) => provenance === commitment.provenance)
+  const sameCollection = equalCommitments.filter((candidate) => isInCollection(run, candidate))
   if (!sameCollection.some((candidate) => runs.some((other) => isInCollection(other, candidate))))
     for (const { runId } of sameCollection) await removeCommand(stateDir, runId)
-  if (runs.length > 0 || same.length > sameCollection.length) return
+  if (runs.length > 0 || equalCommitments.length > sameCollection.length) return
   await rm(contentsPath(stateDir, commitment.provenance), { force: true })
 }
 

@@ -321,9 +321,9 @@ async function updateOf({ candidate, nft }: RowMatch, committed: Committed): Pro
 }
 
 /** Returns whether an NFT has this metadata. Compares only the keys of files, because the salt proves their content. */
-function isShown(metadata: Record<string, unknown>, shown: KeptRow['row']['metadata']): boolean {
+function isShown(metadata: Record<string, unknown>, expected: KeptRow['row']['metadata']): boolean {
   const { file_fields: files, ...actual } = metadata
-  const { file_fields, ...wanted } = shown
+  const { file_fields, ...wanted } = expected
   const keys = Array.isArray(files) ? files.map((field: { key?: unknown }) => field.key) : []
   return (
     canonicalJson(actual) === canonicalJson(wanted) &&

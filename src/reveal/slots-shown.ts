@@ -39,10 +39,10 @@ const MAX_SEARCHED = 1_000
  * NFT shows. The salt of a revealed NFT belongs to the row that was drawn for its slot, so the salt identifies the
  * slot.
  */
-export function movedRows(drawn: Pick<DrawnRows, 'rows'>, salts: Salts, shown: readonly ShownRow[]): MovedRow[] {
+export function movedRows(drawn: Pick<DrawnRows, 'rows'>, salts: Salts, shownRows: readonly ShownRow[]): MovedRow[] {
   const slotOf = new Map(Array.from(drawn.rows, (row, at) => [row, at + 1]))
   const rowOf = 'seed' in salts ? bySeed(salts.seed, drawn.rows.length) : byLeaves(salts)
-  return shown.flatMap(({ position, line, salt }) => {
+  return shownRows.flatMap(({ position, line, salt }) => {
     const expected = drawn.rows[position]
     if (expected === undefined) return []
     const row = rowOf(salt, expected)
@@ -111,9 +111,9 @@ interface KnownDrop {
  * could write any signature, so a signature counts only if the NFT also has the salt of the row that the signature
  * draws for it.
  */
-export function drawnBy(shown: readonly ShownSlot[], { provenance, slots, saltOf }: KnownDrop): DrawnRows | null {
+export function drawnBy(shownSlots: readonly ShownSlot[], { provenance, slots, saltOf }: KnownDrop): DrawnRows | null {
   const draws = new Map<string, DrawnRows>()
-  for (const { position, salt, signature } of shown) {
+  for (const { position, salt, signature } of shownSlots) {
     const drawn = draws.get(signature) ?? drawnRows({ provenance, slots, signature })
     draws.set(signature, drawn)
     const row = drawn.rows[position]

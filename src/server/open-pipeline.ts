@@ -113,16 +113,16 @@ export async function openPipeline(
 
 /** Returns the source of IPFS files that aren't stored here; null if there is none. */
 async function openIpfs(
-  given: string | undefined,
+  gateway: string | undefined,
   { ipfsGateway, storage }: ServerSettings,
   options: Omit<GatewayOptions, 'url'>,
 ): Promise<Gateway | null> {
-  const url = given ?? ipfsGateway
+  const url = gateway ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
   // The storage already reads the blocks that the IPFS node has. gdn doesn't make the node search for other blocks.
   if (storage.kind !== 'ipfs') return null
-  const fetchFile = async (wanted: string) => {
-    throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })
+  const fetchFile = async (fileUrl: string) => {
+    throw new FetchFailure(`the IPFS node did not find ${fileUrl}`, { lasting: false })
   }
   return { fetchFile, close: async () => {} }
 }

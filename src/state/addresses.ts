@@ -21,9 +21,9 @@ export const savedAddress = (sql: Sql, name: string): string | null =>
  * saved under it.
  */
 export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {
-  const taken = savedAddress(sql, name)
-  if (taken === null) sql.run('INSERT INTO addresses VALUES (?, ?, ?)', name, address, created_at)
-  return taken
+  const saved = savedAddress(sql, name)
+  if (saved === null) sql.run('INSERT INTO addresses VALUES (?, ?, ?)', name, address, created_at)
+  return saved
 }
 
 /** Renames a saved address. The new name must be free. */

@@ -140,8 +140,8 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     throw noChain(response === null ? `the response is not JSON-RPC${contentOf(reply)}` : errorText(response), 200)
   }
 
-  async function askBatch(asked: readonly NodeCall[]): Promise<CallResult[]> {
-    const requests = asked.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
+  async function askBatch(calls: readonly NodeCall[]): Promise<CallResult[]> {
+    const requests = calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
     const responses = await post(requests).catch((error: unknown) => {
       const status = statusOf(error)
       if (status === undefined || status === 429 || requests.length === 1) throw error
@@ -158,12 +158,12 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     return results
   }
 
-  async function askAll(asked: readonly NodeCall[]): Promise<CallResult[]> {
+  async function askAll(calls: readonly NodeCall[]): Promise<CallResult[]> {
     const results: CallResult[] = []
-    let open = asked.map((_, index) => index)
+    let open = calls.map((_, index) => index)
     for (let round = 1; ; round++) {
       for (const chunk of chunksOf(open, MAX_BATCH)) {
-        const asking = askBatch(chunk.flatMap((index) => asked[index] ?? []))
+        const asking = askBatch(chunk.flatMap((index) => calls[index] ?? []))
         // If a later round gets no response, return the results of the earlier rounds.
         const responses = await (round === 1 ? asking : asking.catch(unanswered))
         if (responses === null) return results

@@ -24,9 +24,9 @@ export async function mintedUris(
 ): Promise<Map<bigint, string>> {
   const heads = new Set<bigint>()
   for (const id of ids) for (let head = id; head >= from && head > id - MAX_BATCH; head--) heads.add(head)
-  const asked = [...heads]
-  const words = await chain.storageAt(contract, asked.map(digestSlot), block)
-  const digests = new Map(asked.map((head, at) => [head, digestIn(words[at])]))
+  const headList = [...heads]
+  const words = await chain.storageAt(contract, headList.map(digestSlot), block)
+  const digests = new Map(headList.map((head, at) => [head, digestIn(words[at])]))
   const uris = new Map<bigint, string>()
   for (const id of ids) {
     for (let head = id; head >= from && head > id - MAX_BATCH; head--) {

@@ -107,7 +107,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     return { addresses: saved, groups: savedAsGroup }
   }
   /** Cached lookups, because a manifest may look up a name a million times. Null if the name doesn't exist. */
-  const asked = new Map<string, string | null>()
+  const addressOfName = new Map<string, string | null>()
   let all: Set<string> | null = null
   const names = () => {
     all ??= new Set([...keystoreNames(folder), ...readable().addresses.keys(), ...readable().groups.keys()])
@@ -142,9 +142,9 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     problem,
     resolve(typed, place) {
       const name = readName(typed, place)
-      const before = asked.get(name)
+      const before = addressOfName.get(name)
       const address = before === undefined ? find(name, place) : before
-      asked.set(name, address)
+      addressOfName.set(name, address)
       if (address === null) throw unknown(name, place)
       return address
     },
@@ -173,17 +173,17 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     refuseTaken(name) {
       refuseKeystore(folder, name)
       const { addresses, groups } = readable()
-      const taken = groups.has(name) ? 'a group' : addresses.get(name)?.address
-      if (taken !== undefined) throw nameTaken(name, taken)
+      const currentUse = groups.has(name) ? 'a group' : addresses.get(name)?.address
+      if (currentUse !== undefined) throw nameTaken(name, currentUse)
     },
     list() {
       const addresses = [...readable().addresses.values()].map(ofAddress)
       const keystores = keystoreNames(folder).map((name) => ofKeystore(name, join(folder, name + KEYSTORE_ENDING)))
       for (const keystore of keystores) {
-        const same = addresses.find(({ name }) => name === keystore.name)
-        if (same === undefined) continue
-        keystore.problem = withHint(ambiguous(same.name, `the saved address ${same.address}`, keystore.file, {}))
-        same.problem = keystore.problem
+        const contact = addresses.find(({ name }) => name === keystore.name)
+        if (contact === undefined) continue
+        keystore.problem = withHint(ambiguous(contact.name, `the saved address ${contact.address}`, keystore.file, {}))
+        contact.problem = keystore.problem
       }
       return [...keystores, ...addresses]
     },

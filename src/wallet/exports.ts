@@ -24,8 +24,8 @@ const line = z.object({
 export type WalletExport = z.output<typeof line>
 
 /** Records that the key of a wallet was copied. The record doesn't contain the key. */
-export function recordExport(folder: string, made: WalletExport): void {
-  appendFileSync(join(folder, FILE), `${JSON.stringify(made)}\n`, { mode: 0o600 })
+export function recordExport(folder: string, newExport: WalletExport): void {
+  appendFileSync(join(folder, FILE), `${JSON.stringify(newExport)}\n`, { mode: 0o600 })
 }
 
 /** Returns the recorded exports, oldest first. Lines that can't be read are omitted. */

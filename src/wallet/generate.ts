@@ -58,9 +58,9 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
     const response = await callOnce(source, url)
     try {
       onStep?.('checking')
-      const read = readWalletResponse(response.body)
-      if (!read.ok) throw await setAside(options, seal, response, read.problem)
-      return await keep(options, seal, read)
+      const newWallet = readWalletResponse(response.body)
+      if (!newWallet.ok) throw await setAside(options, seal, response, newWallet.problem)
+      return await keep(options, seal, newWallet)
     } finally {
       response.body.fill(0)
     }
@@ -73,17 +73,17 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
 /** Calls the signed URL and returns a 2xx response. Never retries. */
 async function callOnce(source: WalletSource, url: URL): Promise<TransportResponse> {
   // Show the URL without its query, because the query is secret until it expires.
-  const shown = url.origin + url.pathname
+  const shownUrl = url.origin + url.pathname
   let response: TransportResponse
   try {
     response = await source.call(url)
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    throw error.sent ? lost(url, error.message, error) : unreachable(shown, error)
+    throw error.sent ? lost(url, error.message, error) : unreachable(shownUrl, error)
   }
   if (response.status >= 200 && response.status <= 299) return response
   if (response.status >= 500 || response.status === 408) throw lost(url, `it returned ${response.status}`)
-  throw responseError('the signed URL', shown, response)
+  throw responseError('the signed URL', shownUrl, response)
 }
 
 function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {

@@ -11,11 +11,15 @@ const PLACE = { flag: '--name' }
  * Returns the names of the wallets to generate. These are the given name, the given name with numbers if there is a
  * count, or default names with the next free numbers.
  *
- * @param taken all names of wallets and addresses
+ * @param takenNames all names of wallets and addresses
  * @param count the number of wallets. If undefined, one wallet gets the name without a number
  * @throws GdnError `usage` for an invalid name
  */
-export function newNames(taken: ReadonlySet<string>, typed: string | undefined, count: number | undefined): string[] {
+export function newNames(
+  takenNames: ReadonlySet<string>,
+  typed: string | undefined,
+  count: number | undefined,
+): string[] {
   const amount = count ?? 1
   if (typed !== undefined) {
     const base = readName(typed, PLACE)
@@ -23,7 +27,7 @@ export function newNames(taken: ReadonlySet<string>, typed: string | undefined, 
     return Array.from({ length: amount }, (_, i) => readName(`${base}-${i + 1}`, PLACE))
   }
   const names: string[] = []
-  for (let n = 1; names.length < amount; n++) if (!taken.has(`${USUAL}-${n}`)) names.push(`${USUAL}-${n}`)
+  for (let n = 1; names.length < amount; n++) if (!takenNames.has(`${USUAL}-${n}`)) names.push(`${USUAL}-${n}`)
   return names
 }
 

@@ -32,26 +32,26 @@ export interface ReadKeyOptions {
  */
 export async function parsePrivateKey(text: string, file: string, { kind, path }: ReadKeyOptions): Promise<WalletKey> {
   const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { file }, hint })
-  const given = text.trim()
-  if (given === '') throw fail('is empty')
-  if (given.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a key')
+  const trimmed = text.trim()
+  if (trimmed === '') throw fail('is empty')
+  if (trimmed.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a key')
   // Redact the text in all output. A shorter text isn't a key, but may be a word in a message.
-  if (given.length >= MIN_SECRET) new Secret(given)
-  if (given.startsWith('[')) {
-    const bytes = keypairOfJson(parseStrictJson(given, file, 'invalid_input'))
+  if (trimmed.length >= MIN_SECRET) new Secret(trimmed)
+  if (trimmed.startsWith('[')) {
+    const bytes = keypairOfJson(parseStrictJson(trimmed, file, 'invalid_input'))
     if (bytes === null) throw fail('is not a Solana keypair: a JSON list of 64 numbers from 0 to 255')
     return ofKeypair(bytes, fail)
   }
-  const words = given.toLowerCase().normalize('NFKD').split(/\s+/)
-  if (isMnemonic(given)) {
+  const words = trimmed.toLowerCase().normalize('NFKD').split(/\s+/)
+  if (isMnemonic(trimmed)) {
     const problem = await mnemonicProblem(words)
     if (problem !== null)
       throw fail(problem, 'Compare the words with your copy. gdn reads mnemonics of BIP-39 in English.')
     return await keyOfMnemonic(words, kind, path ?? DEFAULT_PATHS[kind])
   }
-  const digits = HEX.exec(given)?.[1]
+  const digits = HEX.exec(trimmed)?.[1]
   if (digits !== undefined) return ofHex(digits, fail)
-  const bytes = BASE58.test(given) ? base58btc.baseDecode(given) : null
+  const bytes = BASE58.test(trimmed) ? base58btc.baseDecode(trimmed) : null
   if (bytes?.length === KEYPAIR_BYTES) return ofKeypair(bytes, fail)
   if (bytes?.length === PRIVATE_KEY_BYTES) {
     throw fail('is a Solana address: its private key has 64 bytes, which are 86 to 88 characters')

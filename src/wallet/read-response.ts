@@ -23,13 +23,13 @@ export function readWalletResponse(body: Uint8Array): ServiceWallet | { ok: fals
   const wrong = (problem: string) => ({ ok: false, problem }) as const
   const json = parseJson(body)
   if (json === undefined) return wrong('is not JSON')
-  const read = generatedWallet.safeParse(json)
-  if (!read.success) {
-    const [issue] = read.error.issues
+  const parsed = generatedWallet.safeParse(json)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
     const field = issue?.path.join('.') || 'the whole'
     return wrong(`does not match the API's schema: ${terminalText(field)} is invalid`)
   }
-  const { address: named, private_key } = read.data.wallet
+  const { address: named, private_key } = parsed.data.wallet
   const privateKey = readPrivateKey(private_key)
   if (privateKey === null) return wrong('has a private_key that is not 32 bytes in hex')
   const bytes = privateKeyBytes(privateKey)

@@ -8,10 +8,10 @@ test.each([
   ['Attribut', 'attribute'],
   ['descripton', 'description'],
   ['file_field', 'file_fields'],
-])('the extra key %s is taken for a misspelled %s', (key, meant) => {
+])('the extra key %s is taken for a misspelled %s', (key, suggestion) => {
   expect(misspelledKey({ metadata: [fixed, { ...fixed, [key]: 'x' }] })).toEqual({
     path: ['metadata', 1, key],
-    message: `is not a field of metadata: did you mean "${meant}"?`,
+    message: `is not a field of metadata: did you mean "${suggestion}"?`,
     hint: 'To add an extra key with this name, use a manifest with the column extra:<key>.',
   })
 })

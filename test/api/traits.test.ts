@@ -34,7 +34,7 @@ describe('a number', () => {
     ['0.000001', '0.000001'],
     ['9007199254740991', '9007199254740991'],
     ['123456789012.345', '123456789012.345'],
-  ])('%s has the shortest text %s', (given, text) => expect(parseDecimal(given)).toEqual({ text }))
+  ])('%s has the shortest text %s', (input, text) => expect(parseDecimal(input)).toEqual({ text }))
 
   test.each(
     [
@@ -55,8 +55,8 @@ describe('a number', () => {
       '٣',
       '5\n',
     ].concat(['--5', '1.2.3', '1 000', '5%', 'abc']),
-  )('%j is rejected', (given) => {
-    expect(problemOf(parseDecimal(given))).toBe(`must be a number such as 5 or 2.5, not ${JSON.stringify(given)}`)
+  )('%j is rejected', (input) => {
+    expect(problemOf(parseDecimal(input))).toBe(`must be a number such as 5 or 2.5, not ${JSON.stringify(input)}`)
   })
 
   test.each([
@@ -67,8 +67,8 @@ describe('a number', () => {
     ['0.10000000000000000555', 'has more digits than a JSON number can represent exactly'],
     ['1234567890123.45678', 'has more digits than a JSON number can represent exactly'],
     ['0.0000001', 'is too close to 0'],
-  ])('%.30s is rejected, because a JSON number would differ', (given, problem) => {
-    expect(problemOf(parseDecimal(given))).toContain(problem)
+  ])('%.30s is rejected, because a JSON number would differ', (input, problem) => {
+    expect(problemOf(parseDecimal(input))).toContain(problem)
   })
 
   test('has the same text if its text is parsed again, and its JSON has the same value', () => {
@@ -82,13 +82,13 @@ describe('a number', () => {
       fc.string(),
     )
     fc.assert(
-      fc.property(decimal, (given) => {
-        const parsed = parseDecimal(given)
+      fc.property(decimal, (input) => {
+        const parsed = parseDecimal(input)
         if ('problem' in parsed) return
         expect(parseDecimal(parsed.text)).toEqual(parsed)
         expect(JSON.stringify(Number(parsed.text))).toBe(parsed.text)
         expect(parsed.text).toBe(
-          given
+          input
             .replace(/(\.\d*?)0+$/, '$1')
             .replace(/\.$/, '')
             .replace(/^-0$/, '0'),
@@ -110,7 +110,7 @@ describe('a date', () => {
     ['1970-08-20', '19958400'],
     ['19958400', '19958400'],
     ['20101301', '20101301'],
-  ])('%s is the Unix time %s', (given, text) => expect(parseTraitValue('date', undefined, given)).toEqual({ text }))
+  ])('%s is the Unix time %s', (input, text) => expect(parseTraitValue('date', undefined, input)).toEqual({ text }))
 
   test.each([
     ['2026-02-30', 'must be a date that exists, not "2026-02-30"'],
@@ -120,12 +120,12 @@ describe('a date', () => {
     ['20100110', 'must be a date such as 2010-01-10, not "20100110"'],
     ['2010', 'must be a date such as 2010-01-01, not "2010"'],
     ['1'.repeat(300), 'must be a Unix time in seconds, not milliseconds'],
-    ...['11/1/2026', '2026-11-01T18:30:00', '1546360800.5', '1e9', '', '-0', 'today'].map((given) => [
-      given,
-      `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${JSON.stringify(given)}`,
+    ...['11/1/2026', '2026-11-01T18:30:00', '1546360800.5', '1e9', '', '-0', 'today'].map((input) => [
+      input,
+      `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${JSON.stringify(input)}`,
     ]),
-  ])('%s is rejected', (given, problem) => {
-    expect(problemOf(parseTraitValue('date', undefined, given as string))).toBe(problem)
+  ])('%s is rejected', (input, problem) => {
+    expect(problemOf(parseTraitValue('date', undefined, input as string))).toBe(problem)
   })
 })
 
@@ -143,8 +143,8 @@ describe('a maximum', () => {
     ['number', '-1', 'must be greater than 0, not "-1"'],
     ['boost_number', 'x', 'must be a number such as 5 or 2.5, not "x"'],
     ['date', '5', "can't be used with a date"],
-  ] as const)('of a %s must not be %s', (type, given, problem) => {
-    expect(parseMaximum(type, given)).toEqual({ problem })
+  ] as const)('of a %s must not be %s', (type, input, problem) => {
+    expect(parseMaximum(type, input)).toEqual({ problem })
   })
 })
 

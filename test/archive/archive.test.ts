@@ -275,8 +275,8 @@ test('never overwrites a file without --force, and gives the same bytes again', 
   const world = kept(await drop(2))
   const { file, argv, env } = await archive(world)
   const before = await readFile(file)
-  const again = await cli(argv, { env })
-  expect([again.code, errorOf(again).message]).toEqual([3, expect.stringContaining('already exists')])
+  const secondResult = await cli(argv, { env })
+  expect([secondResult.code, errorOf(secondResult).message]).toEqual([3, expect.stringContaining('already exists')])
   expect((await cli([...argv, '--force'], { env })).code).toBe(0)
   expect(await readFile(file)).toEqual(before)
 })
@@ -454,8 +454,8 @@ test('a gateway that ends meanwhile is an error of the network, and the same com
     expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/no gateway responds: .* refused the connection/)])
   }
   expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, true])
-  const again = await gdn.run(...archive, ...world.flags)
-  expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining('Resuming after')])
+  const secondResult = await gdn.run(...archive, ...world.flags)
+  expect([secondResult.exitCode, secondResult.stderr]).toEqual([0, expect.stringContaining('Resuming after')])
 })
 
 test('a gateway that answers nothing does not prevent an archive of what other servers have', async () => {
@@ -557,8 +557,8 @@ test('restores into an empty backend, where every token URI answers', async () =
         const image = await backend.get(`/ipfs/${metadata.image.slice('ipfs://'.length)}`)
         expect(Buffer.from(await image.arrayBuffer())).toEqual(pixels(Number(id)))
       }
-      const again = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
-      expect([again.code, again.stderr]).toEqual([
+      const secondResult = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
+      expect([secondResult.code, secondResult.stderr]).toEqual([
         0,
         expect.stringContaining('The backend serves the restored files at /ipfs.'),
       ])

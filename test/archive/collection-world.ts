@@ -46,8 +46,8 @@ export class CollectionWorld {
   async start(): Promise<this> {
     await this.gateway.start()
     this.node = await startHttpServer(({ body }) => {
-      const asked = JSON.parse(body.toString()) as Call | Call[]
-      return { json: Array.isArray(asked) ? asked.map((one) => this.#answer(one)) : this.#answer(asked) }
+      const calls = JSON.parse(body.toString()) as Call | Call[]
+      return { json: Array.isArray(calls) ? calls.map((one) => this.#answer(one)) : this.#answer(calls) }
     })
     this.web = await startHttpServer(async ({ path }) => {
       const found = this.pages.get(path)

@@ -66,8 +66,8 @@ test('refuses to replace an archive by one with fewer readable files, and resume
   ])
   expect(await readFile(file)).toEqual(before)
   expect(existsSync(`${file}.partial`)).toBe(true)
-  const again = await gdn.run(...force)
-  expect(again).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('Resuming after 1 token.') })
+  const secondResult = await gdn.run(...force)
+  expect(secondResult).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('Resuming after 1 token.') })
   expect(await readFile(file)).toEqual(before)
 }, 60_000)
 

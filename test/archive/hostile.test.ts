@@ -83,12 +83,12 @@ describe('a gateway that', () => {
     const cids = Array.from({ length: 60 }, (_, at) => rawCid(Buffer.from(String(at))))
     const found = await Promise.all(cids.slice(0, 30).map((cid) => read(`ipfs://${cid}`)))
     expect(found.every((one) => 'problem' in one)).toBe(true)
-    const asked = hanging.asked.length
+    const requestCount = hanging.asked.length
     for (const cid of cids.slice(30))
       expect(await read(`ipfs://${cid}`)).toEqual({
         problem: expect.stringContaining('was not used, because it failed'),
       })
-    expect(hanging.asked.length).toBe(asked)
+    expect(hanging.asked.length).toBe(requestCount)
   })
 
   test('redirects to private addresses is not followed, for blocks and for whole files', async () => {

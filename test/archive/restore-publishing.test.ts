@@ -82,10 +82,10 @@ test('resumes after failures of the node and the service, and restarts of the ba
   await backend.close()
   expect([node.pinned.size, service.pins.length]).toEqual([0, 0])
   node.refuse = () => null
-  let asked = 0
+  let requestCount = 0
   // The first response is lost, and the first pin fails.
   service.hangUp = () => service.pins.length === 1
-  service.next = () => (++asked === 1 ? 'failed' : 'pinned')
+  service.next = () => (++requestCount === 1 ? 'failed' : 'pinned')
   await publish(dataDir, node, service, blocks)
 })
 

@@ -146,9 +146,9 @@ test('writes a page with wanted and actual numbers, rules that bind, one-of-ones
   )) {
     const made = rows.filter((one) => one['attr:Sky'] === sky).length
     // 11 NFTs from layers: 25 % of them are 3, 50 % are 5, with the largest remainders.
-    const wanted = sky === 'Red' ? 5 : 3
-    const off = made === wanted ? '' : ` ${made > wanted ? '+' : ''}${made - wanted}`
-    expect(row).toBe(`${sky} ${wanted} ${made}${off} ${((made / 11) * 100).toFixed(1)}%`)
+    const expected = sky === 'Red' ? 5 : 3
+    const off = made === expected ? '' : ` ${made > expected ? '+' : ''}${made - expected}`
+    expect(row).toBe(`${sky} ${expected} ${made}${off} ${((made / 11) * 100).toFixed(1)}%`)
   }
   expect(rowsAt('Hat')[0]).toMatch(/^Cap 2 exact 2 /)
   expect(rowsAt('Rules of this edition')).toEqual([
@@ -256,8 +256,8 @@ test('an edited manifest stays if the edition is the same, and is named with its
   await generate(folder)
   const text = (await readFile(folder.path('drop/manifest.csv'), 'utf8')).replace('The Whale', 'Moby')
   await writeFile(folder.path('drop/manifest.csv'), text)
-  const same = await generate(folder)
-  expect(same.stderr).toContain('drop/manifest.csv: was changed after it was generated: gdn kept your version')
+  const sameResult = await generate(folder)
+  expect(sameResult.stderr).toContain('drop/manifest.csv: was changed after it was generated: gdn kept your version')
   expect(await readFile(folder.path('drop/manifest.csv'), 'utf8')).toBe(text)
   const other = await generate(folder, '--seed', 'other')
   expect(other.stderr).toContain(

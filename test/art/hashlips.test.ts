@@ -100,11 +100,11 @@ test('the build of HashLips becomes a manifest that mints, with its images and t
   expect(minted.code, minted.stderr).toBe(0)
   const nfts = await nftsOf(backend, collection)
   const shown = nfts.map(({ request_metadata }) => request_metadata)
-  const wanted = [1, 2, 3].map(async (edition) => ({
+  const expected = [1, 2, 3].map(async (edition) => ({
     title: `Your Collection #${edition}`,
     description: 'Remember to replace this description',
     attribute: [{ tag: 'Eye color', value: `Color ${edition}` }],
     file_fields: [{ key: 'image', url: `ipfs://${rawCidOf(await layerImage(0, edition))}` }],
   }))
-  expect(shown.sort((a, b) => (a.title < b.title ? -1 : 1))).toEqual(await Promise.all(wanted))
+  expect(shown.sort((a, b) => (a.title < b.title ? -1 : 1))).toEqual(await Promise.all(expected))
 })

@@ -28,8 +28,8 @@ test('a command that is killed again and again makes the same folder, and no ima
   }
   for (let kill = 1; kill <= KILLS; ) {
     const until = async (ended: AbortSignal) => {
-      const wanted = Math.floor((COUNT * kill) / (KILLS + 1))
-      while ((await recorded()).length < wanted) await sleep(1, ended)
+      const expected = Math.floor((COUNT * kill) / (KILLS + 1))
+      while ((await recorded()).length < expected) await sleep(1, ended)
     }
     const { signal } = await gdn.runAndKill(argv('drop'), until)
     const isWhole = existsSync(path('drop'))

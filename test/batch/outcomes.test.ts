@@ -60,9 +60,9 @@ describe('on a server without idempotency', () => {
     expect(first.unknownRows.map(({ line }) => line)).toEqual(SECOND)
     expect(first.exitCode).toBe(9)
     const attempts = server.attempts
-    const again = await machine.run(server, ROWS, { wait: false })
-    expect(again.counts).toEqual(first.counts)
-    expect(again.exitCode).toBe(9)
+    const secondResult = await machine.run(server, ROWS, { wait: false })
+    expect(secondResult.counts).toEqual(first.counts)
+    expect(secondResult.exitCode).toBe(9)
     expect(server.attempts).toBe(attempts)
     expect(once(server)).toBe(true)
   })
@@ -606,8 +606,8 @@ describe("the server's record of an accepted row is compared with what was sent"
     expect(summary.counts).toMatchObject({ unknown: 1, deployed: 5 })
     expect(summary.unknownRows.map(({ line }) => line)).toEqual([4])
     expect(summary.exitCode).toBe(9)
-    const again = await machine.run(server, ROWS)
-    expect(again.counts).toEqual(summary.counts)
+    const secondResult = await machine.run(server, ROWS)
+    expect(secondResult.counts).toEqual(summary.counts)
     expect(once(server)).toBe(true)
   })
 
@@ -626,14 +626,14 @@ describe("the server's record of an accepted row is compared with what was sent"
   })
 
   test('waits for a missing record', async () => {
-    let asked = 0
+    let requestCount = 0
     const server = new FakeHostedApi({
       idempotency: false,
-      record: (record) => (record.nft_gdn_id === 'nft-1' && ++asked < 3 ? null : record),
+      record: (record) => (record.nft_gdn_id === 'nft-1' && ++requestCount < 3 ? null : record),
     })
     const summary = await machine.run(server, ROWS)
     expect(summary.exitCode).toBe(0)
-    expect(asked).toBe(3)
+    expect(requestCount).toBe(3)
   })
 })
 
@@ -645,8 +645,8 @@ describe('the exit code', () => {
     expect(summary.exitCode).toBe(8)
     expect(summary.pendingRows).toHaveLength(6)
     const attempts = server.attempts
-    const again = await machine.run(server, ROWS, { timeout: 60_000 })
-    expect(again).toMatchObject({ exitCode: 0, counts: { deployed: 6 } })
+    const secondResult = await machine.run(server, ROWS, { timeout: 60_000 })
+    expect(secondResult).toMatchObject({ exitCode: 0, counts: { deployed: 6 } })
     expect(server.attempts).toBe(attempts)
   })
 

@@ -143,8 +143,8 @@ async function race(processes: readonly Runner[], { rows, withIds, states, kills
   for (const n of jobs.keys()) if (!known.has(n % states)) await run(n, null)
   // Each state directory has the same result.
   expect(known.size).toBe(states)
-  const wanted = { contract_addresses: address, blockchain: 'polygon' }
-  const { nft_gdn_ids } = await call(backend, 'getnftgdnids', wanted)
+  const request = { contract_addresses: address, blockchain: 'polygon' }
+  const { nft_gdn_ids } = await call(backend, 'getnftgdnids', request)
   expect(nft_gdn_ids).toHaveLength(rows)
   for (const ids of known.values()) expect(ids).toEqual(known.get(0))
   expect(Object.values(known.get(0) ?? {}).sort()).toEqual([...nft_gdn_ids].sort())

@@ -89,11 +89,11 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     line: index + 2,
   }))
   const titleOf = (line: number) => rows[line - 2]?.metadata.title ?? ''
-  const wanted = countBy(rows.map(({ metadata }) => metadata.title))
+  const expected = countBy(rows.map(({ metadata }) => metadata.title))
   const own = () => [...server.minted.values()].filter(({ by }) => by !== null)
   const ownTitles = () => countBy(own().map(({ metadata }) => (metadata as { title: string }).title))
   const noneTwice = () => {
-    for (const [title, count] of ownTitles()) expect(count, title).toBeLessThanOrEqual(wanted.get(title) ?? 0)
+    for (const [title, count] of ownTitles()) expect(count, title).toBeLessThanOrEqual(expected.get(title) ?? 0)
   }
   /** Titles whose outcome cannot be determined. */
   const disturbed = new Set<string>()
@@ -141,21 +141,23 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
     meddle(life)
   }
   // What another client minted looks like rows that the state lost.
-  const again = await run({ ...((await hasRun(machine)) && chosen.duplicates.length === 0 ? {} : { lookup: false }) })
+  const secondResult = await run({
+    ...((await hasRun(machine)) && chosen.duplicates.length === 0 ? {} : { lookup: false }),
+  })
   noneTwice()
-  if (again === null) {
+  if (secondResult === null) {
     expect(own()).toHaveLength(ROWS)
     return
   }
-  const { deployed, unknown } = again.counts
+  const { deployed, unknown } = secondResult.counts
   expect(deployed + unknown).toBe(ROWS)
-  expect(again.exitCode).toBe(unknown > 0 ? 9 : 0)
+  expect(secondResult.exitCode).toBe(unknown > 0 ? 9 : 0)
   // A retry that is rejected for its size stays unknown until the collection is read.
   if (idempotency && !chosen.rewrites && chosen.maxRows === undefined) expect(unknown).toBe(0)
 
   const reported = { deployed: [] as string[], absent: [] as string[], undecided: [] as string[] }
   const ids: string[] = []
-  for await (const result of runResults(await openRun(machine.stateDir, again.run.id))) {
+  for await (const result of runResults(await openRun(machine.stateDir, secondResult.run.id))) {
     const title = titleOf(result.line)
     if (result.status === 'deployed') ids.push(result.nft_gdn_id ?? '')
     if (result.status === 'deployed') reported.deployed.push(title)
@@ -167,7 +169,7 @@ async function live(machine: Machine, chosen: Scenario): Promise<void> {
   const taken = ownTitles()
   const absent = countBy(reported.absent)
   for (const [title, count] of absent) {
-    expect(count, title).toBeLessThanOrEqual((wanted.get(title) ?? 0) - (taken.get(title) ?? 0))
+    expect(count, title).toBeLessThanOrEqual((expected.get(title) ?? 0) - (taken.get(title) ?? 0))
   }
   if (!chosen.rewrites) {
     expect(reported.undecided.filter((title) => !disturbed.has(title))).toEqual([])

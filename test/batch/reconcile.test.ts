@@ -410,8 +410,8 @@ describe('equal rows', () => {
     ])
     expect(one.absentRows.map(({ line }) => line)).toEqual([2])
     expect(one.undecidedRows).toHaveLength(1)
-    const again = await run(server, rows, { reconcileOnly: true })
-    expect(again.undecidedRows).toHaveLength(1)
+    const secondResult = await run(server, rows, { reconcileOnly: true })
+    expect(secondResult.undecidedRows).toHaveLength(1)
   })
 })
 

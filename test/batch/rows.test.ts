@@ -116,12 +116,12 @@ test('two rows have the same content text exactly if their content is equal', ()
 
 test('stored rows are returned unchanged, with their keys', () => {
   fc.assert(
-    fc.property(fc.uniqueArray(rows, { maxLength: 6, selector: ({ id }) => id ?? Symbol() }), (given) => {
+    fc.property(fc.uniqueArray(rows, { maxLength: 6, selector: ({ id }) => id ?? Symbol() }), (input) => {
       const namer = new RowNamer()
-      const records = given.map((row) => namer.name(row))
-      expect(records.map((record) => (record === null ? null : keptRow(record).row))).toStrictEqual(given)
+      const records = input.map((row) => namer.name(row))
+      expect(records.map((record) => (record === null ? null : keptRow(record).row))).toStrictEqual(input)
       const seen = new Map<string, number>()
-      const keys = given.map((row) => {
+      const keys = input.map((row) => {
         if (row.id !== null) return `id:${row.id}`
         const copy = (seen.get(contentHash(row)) ?? 0) + 1
         seen.set(contentHash(row), copy)
@@ -168,10 +168,10 @@ describe('the reference ID of a row', () => {
     const orders = [[level], [color], [level, color], [color, level]]
     const metadata = (order: number) => ({ ...row(1).metadata, attribute: orders[order] })
     fc.assert(
-      fc.property(fc.array(fc.nat(orders.length - 1), { maxLength: 12 }), (given) => {
+      fc.property(fc.array(fc.nat(orders.length - 1), { maxLength: 12 }), (input) => {
         const namer = new RowNamer()
         const seen = new Map<string, number>()
-        for (const each of given.map((order) => row(1, { metadata: metadata(order) }))) {
+        for (const each of input.map((order) => row(1, { metadata: metadata(order) }))) {
           const portable = copyHash(each)
           const copy = (seen.get(portable) ?? 0) + 1
           seen.set(portable, copy)

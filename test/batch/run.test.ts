@@ -655,8 +655,8 @@ describe('an interruption', () => {
       })
     const summary = await machine.run(server, rowsUpTo(3), { signal: stop.signal, inFlight: 1 })
     expect(summary).toMatchObject({ exitCode: 130, counts: { unknown: 1, pending: 2 } })
-    const again = await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
-    expect(again).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 } })
+    const secondResult = await machine.run(new FakeHostedApi({ idempotency: false }), rowsUpTo(3))
+    expect(secondResult).toMatchObject({ exitCode: 9, counts: { unknown: 1, deployed: 2 } })
   })
 
   test('ends the wait for deployment', async () => {

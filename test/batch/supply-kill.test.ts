@@ -113,8 +113,8 @@ test.each([
       ...Array(4).fill(expect.stringMatching(NONE_LEFT)),
     ])
     expect(await supplyOf(collection)).toMatchObject({ minted: 6, accepted: 0, left: 0 })
-    const again = await one.run(...argv)
-    expect(again.stderr).not.toContain('outcome')
+    const secondResult = await one.run(...argv)
+    expect(secondResult.stderr).not.toContain('outcome')
     expect(await supplyOf(collection)).toMatchObject({ minted: 6, accepted: 0, left: 0 })
   },
 )

@@ -74,10 +74,10 @@ describe('a profile with api_version 1.2', () => {
 
   test('grants without a sender, also if a wallet is configured, and waits until the receiver owns the NFT', async () => {
     const seen = [nft('id-0', { receiver_wallet_address: RECEIVER }), nft('id-0')]
-    let asked = 0
+    let requestCount = 0
     const api = await fakeApi({
       createnfttrans: grants,
-      getnfts: (body: { nft_gdn_ids: string[] }) => knows(seen[Math.min(asked++, 1)] ?? nft('id-0'))(body),
+      getnfts: (body: { nft_gdn_ids: string[] }) => knows(seen[Math.min(requestCount++, 1)] ?? nft('id-0'))(body),
     })
     const { gdn } = await withProfile(api.url)
     await gdn('config', 'set', 'wallet', RECEIVER)
@@ -85,7 +85,7 @@ describe('a profile with api_version 1.2', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({ status: 'deployed', receiver_wallet_address: OWNER })
     expect(api.bodies('createnfttrans')).toEqual([GRANTED])
-    expect(asked).toBe(2)
+    expect(requestCount).toBe(2)
   })
 
   test('grants if the server returns the NFTs as `response`', async () => {

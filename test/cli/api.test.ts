@@ -135,8 +135,10 @@ describe('requests that create something', () => {
   })
 
   test('retries a read after a temporary error', async () => {
-    let asked = 0
-    const { url } = await fakeApi({ getnfts: () => (++asked < 2 ? { status: 503, body: {} } : { body: { ok: 1 } }) })
+    let requestCount = 0
+    const { url } = await fakeApi({
+      getnfts: () => (++requestCount < 2 ? { status: 503, body: {} } : { body: { ok: 1 } }),
+    })
     expect(await at(url, ['getnfts'])).toMatchObject({ code: 0, stdout: '{"ok":1}\n' })
   })
 

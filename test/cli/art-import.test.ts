@@ -180,12 +180,12 @@ describe('gdn art import', () => {
     ]
     const { stdout, stderr } = await run('art', 'import', 'build', '--out', 'build/a.csv', '-o', 'json')
     expect([stderr, JSON.parse(stdout).warnings]).toEqual(['', warnings])
-    const shown = await run('art', 'import', 'build', '--out', 'build/b.csv')
-    expect([shown.code, shown.stderr]).toEqual([
+    const importResult = await run('art', 'import', 'build', '--out', 'build/b.csv')
+    expect([importResult.code, importResult.stderr]).toEqual([
       0,
       expect.stringContaining('build/json/4.json (name): "Same" is the name of 2 NFTs: 2, 4\n'),
     ])
-    expect(shown.stderr).toContain('build/second: the folder is not imported\n')
+    expect(importResult.stderr).toContain('build/second: the folder is not imported\n')
     const plain = await withFiles(hashlipsBuild([1, 2]))
     expect(JSON.parse((await plain.run('art', 'import', 'build', '-o', 'json')).stdout).warnings).toEqual([])
   })

@@ -133,9 +133,9 @@ describe('gdn art preview', () => {
     const env = { FORCE_COLOR: '3', TERM: 'xterm-256color' }
     const { stdout } = await runIn({ tty: true, columns: 200, env }, '--count', '12')
     // The titles below the images begin with the numbers, which have a line of their own.
-    const shown = (stdout.match(/^\d+(?: +\d+)*$/gm) ?? []).flatMap((line) => line.split(/ +/).map(Number))
-    expect(shown.length).toBe(8)
-    expect(shown).toEqual(shown.toSorted((a, b) => a - b))
+    const shownNumbers = (stdout.match(/^\d+(?: +\d+)*$/gm) ?? []).flatMap((line) => line.split(/ +/).map(Number))
+    expect(shownNumbers.length).toBe(8)
+    expect(shownNumbers).toEqual(shownNumbers.toSorted((a, b) => a - b))
   })
 
   test('shows the same NFTs again for the same seed, and others for another seed', async () => {

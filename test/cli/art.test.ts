@@ -228,10 +228,10 @@ describe('gdn art check', () => {
       ['count', 9],
       ['combinations', null],
     ])
-    const shown = await gdn('check', 'art.yaml', '--count', '3')
-    expect(shown.stderr).toContain('art.yaml:11: "Hat/Crown" requires "Body/Dog"')
-    expect(shown.stderr).toContain('art.yaml:9: 2 NFTs with "Hat/Crown"')
-    expect(shown.stderr).toContain('2 with "Hat/Crown" (art.yaml:9) is more than 1 with "Body/Dog" (art.yaml:7)')
+    const checkResult = await gdn('check', 'art.yaml', '--count', '3')
+    expect(checkResult.stderr).toContain('art.yaml:11: "Hat/Crown" requires "Body/Dog"')
+    expect(checkResult.stderr).toContain('art.yaml:9: 2 NFTs with "Hat/Crown"')
+    expect(checkResult.stderr).toContain('2 with "Hat/Crown" (art.yaml:9) is more than 1 with "Body/Dog" (art.yaml:7)')
   })
 
   test('names every layer whose exact counts do not add up at once', async () => {

@@ -79,10 +79,10 @@ test('bad input 16: mints one NFT for each of several identical rows that are al
 
 test('bad input 29: prints a megabyte of joined emoji or right-to-left text quickly, as one table line', async () => {
   const title = '👩‍👩‍👧‍👦'.repeat(42_000)
-  const told = [title, 'שלום عالم', '漢字'.repeat(1000)].map((each, i) =>
+  const nfts = [title, 'שלום عالم', '漢字'.repeat(1000)].map((each, i) =>
     nft(`id-${i}`, { request_metadata: { title: each, description: '', file_fields: [] } }),
   )
-  const api = await fakeApi({ getnfts: () => ({ body: { requests: { nft_gdn_ids: ['x'] }, nfts: told } }) })
+  const api = await fakeApi({ getnfts: () => ({ body: { requests: { nft_gdn_ids: ['x'] }, nfts } }) })
   const { options } = await folder({})
   const begun = process.cpuUsage()
   const { code, stdout } = await cli(['nft', 'show', 'id-0', 'id-1', 'id-2', '--base-url', api.url], {

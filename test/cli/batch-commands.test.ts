@@ -173,12 +173,12 @@ test('the rows of a manifest in a linked folder are the same at its real path, w
   const api = await fakeApi({ ...service(), files: () => ({ body: { url } }) })
   const at = [...TARGET, '--base-url', api.url]
   expect((await cli(['batch', 'mint', path('link/drop.csv'), ...at, '--no-wait'], options)).code).toBe(0)
-  for (const same of ['real/drop.csv', 'link/drop.csv']) {
-    expect(await cli(['plan', path(same), ...at], options)).toMatchObject({
+  for (const manifestPath of ['real/drop.csv', 'link/drop.csv']) {
+    expect(await cli(['plan', path(manifestPath), ...at], options)).toMatchObject({
       code: 0,
       stderr: expect.stringContaining('1 row: 1 unchanged.'),
     })
-    expect((await cli(['batch', 'mint', path(same), ...at, '--no-wait'], options)).code).toBe(0)
+    expect((await cli(['batch', 'mint', path(manifestPath), ...at, '--no-wait'], options)).code).toBe(0)
   }
   const resumed = await cli(['batch', 'resume', 'drop', '--base-url', api.url], options)
   expect(resumed.code).toBe(0)
@@ -216,12 +216,12 @@ test('resume continues the selected drop, not a later one', async () => {
 
 describe('batch reconcile --row', () => {
   async function rowsOf(...argv: string[]): Promise<unknown> {
-    let given: unknown
+    let rowFlag: unknown
     const command = reconcile({} as Deps, async (_deps, _name, flags) => {
-      given = flags.row
+      rowFlag = flags.row
     })
     await command.parseAsync(['drop', ...argv], { from: 'user' })
-    return given
+    return rowFlag
   }
 
   test('parses the outcome of each row; a key may contain =', async () => {

@@ -19,13 +19,15 @@ async function machine(refuse: (title: string) => boolean = () => false) {
   const ids: string[] = []
   let backendId: string | null = null
   const api = await fakeApi({
-    '*': (body, { path: asked }): Reply => {
-      if (asked === '/healthz' && backendId !== null) return { body: { backend_id: backendId, incarnation: backendId } }
-      if (asked.endsWith('/getnfts')) return getnfts(body)
-      if (asked.endsWith('/getnftgdnids')) {
+    '*': (body, { path: requestPath }): Reply => {
+      if (requestPath === '/healthz' && backendId !== null)
+        return { body: { backend_id: backendId, incarnation: backendId } }
+      if (requestPath.endsWith('/getnfts')) return getnfts(body)
+      if (requestPath.endsWith('/getnftgdnids')) {
         return { body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ids } }
       }
-      if (!asked.endsWith('/createnft')) return { status: 404, body: { error: { title: 'Not Found', message: 'no' } } }
+      if (!requestPath.endsWith('/createnft'))
+        return { status: 404, body: { error: { title: 'Not Found', message: 'no' } } }
       const reply = createnft(body)
       const { nfts = [] } = reply.body as { nfts?: { nft_gdn_ids: string }[] }
       ids.push(...nfts.map(({ nft_gdn_ids }) => nft_gdn_ids))
@@ -243,11 +245,11 @@ describe('batch mint --dry-run', () => {
       const of = await machine(refuse)
       const argv = await prepare(of)
       const before = await of.state()
-      const sent = of.api.bodies('createnft').length
+      const requestCount = of.api.bodies('createnft').length
       const dry = await cli([...argv, '--dry-run'], of.options)
       expect(dry).toMatchObject({ code })
       expect(await of.state()).toEqual(before)
-      expect(of.api.bodies('createnft')).toHaveLength(sent)
+      expect(of.api.bodies('createnft')).toHaveLength(requestCount)
       const real = await cli(argv, of.options)
       expect(real).toMatchObject({ code })
       if (error === null) return

@@ -54,8 +54,8 @@ async function mint(receivers: readonly string[], flags: readonly string[], more
   const argv = ['batch', 'mint', path('row.json'), '--to', path('list.csv'), '--base-url', api.url, '--json', ...flags]
   const result = await cli(argv, options)
   const { notes = [] } = result.stdout === '' ? {} : (JSON.parse(result.stdout) as { notes?: string[] })
-  const sent = api.bodies('createnft') as { receiver_wallet_address: string }[]
-  return { ...result, notes, receivers: sent.map((one) => one.receiver_wallet_address.toLowerCase()).sort() }
+  const bodies = api.bodies('createnft') as { receiver_wallet_address: string }[]
+  return { ...result, notes, receivers: bodies.map((one) => one.receiver_wallet_address.toLowerCase()).sort() }
 }
 
 const ALL = [PERSON, SAFE, TOKEN_BOUND, DELEGATED, ERC4337, POOL, OTHER, DEAD, SEAPORT]

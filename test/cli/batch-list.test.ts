@@ -21,7 +21,8 @@ async function holders(text: string, more: Record<string, string> = {}) {
   const api = await fakeApi(service())
   const url = ['--base-url', api.url]
   const server = [...url, '--json']
-  const run = (argv: readonly string[], given: Partial<CliOptions> = {}) => cli(argv, { ...options, ...given })
+  const run = (argv: readonly string[], moreOptions: Partial<CliOptions> = {}) =>
+    cli(argv, { ...options, ...moreOptions })
   const mint = (...flags: string[]) =>
     run(['batch', 'mint', path('row.json'), '--to', path('holders.csv'), ...TARGET, ...server, ...flags])
   /** The receivers of all requests, once for each NFT, in their order. */

@@ -12,9 +12,9 @@ let path: (name: string) => string
 let options: CliOptions
 
 beforeEach(async () => {
-  const made = await folder({ 'row.json': JSON.stringify({ title: 'Ticket', description: 'for the team' }) })
-  path = made.path
-  options = made.options
+  const workFolder = await folder({ 'row.json': JSON.stringify({ title: 'Ticket', description: 'for the team' }) })
+  path = workFolder.path
+  options = workFolder.options
   await saveAddresses(path('.local/state/gdn'), { alice: A, bob: B })
 })
 
@@ -142,8 +142,8 @@ describe('batch mint --to with a group', () => {
       await gdn('wallet', 'group', '@team', '@alice', '@bob', C)
       await gdn('wallet', 'rm', 'bob')
       await gdn('wallet', 'add', 'bob', A)
-      const shown = await gdn('batch', 'mint', path('row.json'), '--to', '@team', ...TARGET, ...OFFLINE)
-      expect(shown.stderr).toContain(
+      const mintResult = await gdn('batch', 'mint', path('row.json'), '--to', '@team', ...TARGET, ...OFFLINE)
+      expect(mintResult.stderr).toContain(
         '@team has several members with the same address, which count as one: @bob (same as @alice)',
       )
       expect((await mintTo('@team', ...flags)).code).toBe(0)

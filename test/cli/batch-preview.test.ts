@@ -14,46 +14,59 @@ const HEADER = 'title,description,image,receiver,id,attr:mood,extra:artist'
 const row = (title: string, image = 'a.png', receiver = OWNER) => `"${title}",x,"${image}",${receiver},,calm,E`
 
 async function drop(lines: readonly string[], name = 'drop.csv') {
-  const made = await folder({ [name]: [HEADER, ...lines, ''].join('\n') })
-  await writeFile(made.path('a.png'), png(QUARTERS))
-  const run = (...flags: string[]) => preview(made, [made.path(name), ...flags])
-  return { ...made, run, page: () => readFile(made.path('drop-preview.html'), 'utf8') }
+  const workFolder = await folder({ [name]: [HEADER, ...lines, ''].join('\n') })
+  await writeFile(workFolder.path('a.png'), png(QUARTERS))
+  const run = (...flags: string[]) => preview(workFolder, [workFolder.path(name), ...flags])
+  return { ...workFolder, run, page: () => readFile(workFolder.path('drop-preview.html'), 'utf8') }
 }
 
-const preview = (made: { options: CliOptions }, words: readonly string[], more: CliOptions = {}) =>
-  cli(['batch', 'preview', ...words, '-b', 'polygon'], { ...made.options, ...more })
+const preview = (workFolder: { options: CliOptions }, words: readonly string[], more: CliOptions = {}) =>
+  cli(['batch', 'preview', ...words, '-b', 'polygon'], { ...workFolder.options, ...more })
 
 const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
 
 test('the preview names rows that are identical to an earlier one, which batch mint stops at', async () => {
   const rows = `title,description,receiver\nDawn,same,${OWNER}\nDusk,first,${OWNER}\nDawn,same,${OWNER}\n`
-  const made = await folder({ 'drop.csv': rows })
-  const shown = async (...flags: string[]) => await preview(made, [made.path('drop.csv'), '--force', ...flags])
+  const workFolder = await folder({ 'drop.csv': rows })
+  const shown = async (...flags: string[]) =>
+    await preview(workFolder, [workFolder.path('drop.csv'), '--force', ...flags])
   expect((await shown()).stderr).toMatch(/^warning: .*drop.csv:4: is identical to line 2$/m)
-  expect((await preview(made, [made.path('drop.csv'), '--force'], { tty: true })).stdout).not.toMatch(/mapped/i)
-  expect(await readFile(made.path('drop-preview.html'), 'utf8')).toContain('equal to an earlier row')
+  expect((await preview(workFolder, [workFolder.path('drop.csv'), '--force'], { tty: true })).stdout).not.toMatch(
+    /mapped/i,
+  )
+  expect(await readFile(workFolder.path('drop-preview.html'), 'utf8')).toContain('equal to an earlier row')
   expect((await shown('--json')).stderr).toBe('')
-  await writeFile(made.path('drop.csv'), rows.replace('Dusk', 'Noon').replace(/Dawn(?=,same.*\n$)/, 'Dusk'))
+  await writeFile(workFolder.path('drop.csv'), rows.replace('Dusk', 'Noon').replace(/Dawn(?=,same.*\n$)/, 'Dusk'))
   expect((await shown()).stderr).not.toContain('equals')
-  expect(await readFile(made.path('drop-preview.html'), 'utf8')).not.toContain('equal to an earlier row')
+  expect(await readFile(workFolder.path('drop-preview.html'), 'utf8')).not.toContain('equal to an earlier row')
 })
 
 describe('the preview of a manifest that has a run', () => {
   const CONTENT = `title,description,receiver\nDawn,same,${OWNER}\nDusk,first,${OWNER}\nDawn,same,${OWNER}\n`
 
   async function minted(refuse: (title: string) => boolean = () => false) {
-    const made = await folder({ 'drop.csv': CONTENT })
+    const workFolder = await folder({ 'drop.csv': CONTENT })
     const api = await fakeApi(service(refuse))
     const at = [...TARGET, '--base-url', api.url]
     await cli(
-      ['batch', 'mint', made.path('drop.csv'), ...at, '--chunk-size', '1', '--rate', '1000', '--allow-duplicates'],
-      made.options,
+      [
+        'batch',
+        'mint',
+        workFolder.path('drop.csv'),
+        ...at,
+        '--chunk-size',
+        '1',
+        '--rate',
+        '1000',
+        '--allow-duplicates',
+      ],
+      workFolder.options,
     )
     const shown = async (...flags: string[]) => {
-      const result = await preview(made, [made.path('drop.csv'), '--force', ...flags])
-      return { ...result, html: await readFile(made.path('drop-preview.html'), 'utf8') }
+      const result = await preview(workFolder, [workFolder.path('drop.csv'), '--force', ...flags])
+      return { ...result, html: await readFile(workFolder.path('drop-preview.html'), 'utf8') }
     }
-    return { ...made, at, shown }
+    return { ...workFolder, at, shown }
   }
 
   test('shows in its header and on each card that the rows are minted, with their tokens', async () => {
@@ -121,13 +134,13 @@ describe('the page', () => {
   })
 
   test('shows each error at the top and beside its row with line, column and hint, and exits with 2', async () => {
-    const made = await drop([row('Dawn'), row('Gone', 'nope.png'), row('Bad', 'a.png', '0x12')])
-    const { run, page } = made
+    const dropFolder = await drop([row('Dawn'), row('Gone', 'nope.png'), row('Bad', 'a.png', '0x12')])
+    const { run, page } = dropFolder
     const result = await run('--json')
     expect(result.code).toBe(2)
     expect(JSON.parse(result.stdout)).toMatchObject({ rows: 1, errors: 2 })
-    const shown = await preview(made, [made.path('drop.csv'), '--force'], { tty: true })
-    expect(shown.stdout).toMatch(/^VALID ROWS +1$/m)
+    const previewResult = await preview(dropFolder, [dropFolder.path('drop.csv'), '--force'], { tty: true })
+    expect(previewResult.stdout).toMatch(/^VALID ROWS +1$/m)
     expect(errorOf(result)).toMatchObject({ code: 'invalid_manifest', details: { issue_count: 2 } })
     const html = await page()
     const [, gone = '', bad = ''] = cards(html)
@@ -153,33 +166,35 @@ describe('the page', () => {
   })
 
   test('says why a manifest has no rows', async () => {
-    const made = await folder({ 'drop.csv': 'title,nonsense\n' })
-    expect((await preview(made, [made.path('drop.csv')])).code).toBe(2)
-    const html = await readFile(made.path('drop-preview.html'), 'utf8')
+    const workFolder = await folder({ 'drop.csv': 'title,nonsense\n' })
+    expect((await preview(workFolder, [workFolder.path('drop.csv')])).code).toBe(2)
+    const html = await readFile(workFolder.path('drop-preview.html'), 'utf8')
     expect(cards(html)[0]).toContain('The manifest itself')
   })
 
   test('is not written if the manifest does not exist', async () => {
-    const made = await folder({})
-    const { code, stdout, stderr } = await preview(made, [made.path('drop.csv')])
+    const workFolder = await folder({})
+    const { code, stdout, stderr } = await preview(workFolder, [workFolder.path('drop.csv')])
     expect([code, stdout]).toEqual([2, ''])
     expect(stderr).toContain("doesn't exist")
-    expect(await readdir(made.path('.'))).toEqual([])
+    expect(await readdir(workFolder.path('.'))).toEqual([])
   })
 
   test('reads a manifest from standard input', async () => {
-    const made = await folder({})
-    const { code } = await preview(made, ['-'], { stdin: `${HEADER}\n${row('Dawn', 'https://example.com/a.png')}\n` })
+    const workFolder = await folder({})
+    const { code } = await preview(workFolder, ['-'], {
+      stdin: `${HEADER}\n${row('Dawn', 'https://example.com/a.png')}\n`,
+    })
     expect(code).toBe(0)
-    expect(cards(await readFile(made.path('stdin-preview.html'), 'utf8'))).toHaveLength(1)
+    expect(cards(await readFile(workFolder.path('stdin-preview.html'), 'utf8'))).toHaveLength(1)
   })
 
   test('links images in its folder by name, even if its path has a link', async () => {
-    const made = await drop([row('Dawn')])
-    await symlink(made.path('.'), made.path('link'))
-    const argv = [made.path('link/drop.csv'), '--to', made.path('link/p.html')]
-    expect((await preview(made, argv)).code).toBe(0)
-    expect(await readFile(made.path('p.html'), 'utf8')).toContain('<img src="./a.png"')
+    const dropFolder = await drop([row('Dawn')])
+    await symlink(dropFolder.path('.'), dropFolder.path('link'))
+    const argv = [dropFolder.path('link/drop.csv'), '--to', dropFolder.path('link/p.html')]
+    expect((await preview(dropFolder, argv)).code).toBe(0)
+    expect(await readFile(dropFolder.path('p.html'), 'utf8')).toContain('<img src="./a.png"')
   })
 
   test.each([
@@ -195,8 +210,8 @@ describe('the page', () => {
     expect((await run('--to', `${out}/p.html`)).code).toBe(0)
     const html = await readFile(path(`${out}/p.html`), 'utf8')
     const source = /<img src="([^"]*)"/.exec(html)?.[1]?.replaceAll('&#39;', "'") ?? ''
-    const shown = fileURLToPath(new URL(source, pathToFileURL(path(`${out}/p.html`))))
-    expect(await realpath(shown)).toBe(await realpath(path(name)))
+    const imagePath = fileURLToPath(new URL(source, pathToFileURL(path(`${out}/p.html`))))
+    expect(await realpath(imagePath)).toBe(await realpath(path(name)))
   })
 })
 
@@ -210,12 +225,15 @@ describe('hostile text', () => {
     'x\u0001y\u009bz',
   ])('is escaped everywhere: %j', async (text) => {
     const quoted = text.replaceAll('"', '""')
-    const made = await folder({
+    const workFolder = await folder({
       'drop.csv': `title,description,image,receiver,id,attr:${'mood'},extra:artist\n"${quoted}","${quoted}",a.png,${OWNER},"${quoted}","${quoted}","${quoted}"\n`,
     })
-    await writeFile(made.path('a.png'), png(QUARTERS))
-    await preview(made, [made.path('drop.csv')])
-    const html = (await readFile(made.path('drop-preview.html'), 'utf8')).replace(`<script>${SCRIPT}</script>`, '')
+    await writeFile(workFolder.path('a.png'), png(QUARTERS))
+    await preview(workFolder, [workFolder.path('drop.csv')])
+    const html = (await readFile(workFolder.path('drop-preview.html'), 'utf8')).replace(
+      `<script>${SCRIPT}</script>`,
+      '',
+    )
     const tags = html.match(/<[a-z][^>]*>/gi) ?? []
     expect(
       tags.filter((tag) => /^<script|onerror|onmouseover='/i.test(tag.replace(/(alt|title)="[^"]*"/g, ''))),
@@ -312,18 +330,22 @@ describe('the file', () => {
   })
 
   test('opens in the browser with --open', async () => {
-    const made = await drop([row('Dawn')])
-    await writeFile(made.path('browser'), `#!/bin/sh\nprintf %s "$1" > "${made.path('asked')}"\n`, { mode: 0o700 })
-    const env = { ...made.options.env, BROWSER: 'browser', PATH: `${made.path('.')}:/usr/bin:/bin` }
-    await preview(made, [made.path('drop.csv'), '--open'], { env })
-    expect(await readFile(made.path('asked'), 'utf8')).toBe(pathToFileURL(made.path('drop-preview.html')).href)
+    const dropFolder = await drop([row('Dawn')])
+    await writeFile(dropFolder.path('browser'), `#!/bin/sh\nprintf %s "$1" > "${dropFolder.path('asked')}"\n`, {
+      mode: 0o700,
+    })
+    const env = { ...dropFolder.options.env, BROWSER: 'browser', PATH: `${dropFolder.path('.')}:/usr/bin:/bin` }
+    await preview(dropFolder, [dropFolder.path('drop.csv'), '--open'], { env })
+    expect(await readFile(dropFolder.path('asked'), 'utf8')).toBe(
+      pathToFileURL(dropFolder.path('drop-preview.html')).href,
+    )
   })
 
   test('uses bounded memory for 20,000 rows and stays small', async () => {
-    const made = await drop(Array.from({ length: 20_000 }, (_, i) => row(`Tide ${i}`)))
+    const dropFolder = await drop(Array.from({ length: 20_000 }, (_, i) => row(`Tide ${i}`)))
     const before = process.memoryUsage().rss
-    expect((await made.run('-q')).code).toBe(0)
-    const { size } = await stat(join(made.path('.'), 'drop-preview.html'))
+    expect((await dropFolder.run('-q')).code).toBe(0)
+    const { size } = await stat(join(dropFolder.path('.'), 'drop-preview.html'))
     expect(size / 20_000).toBeLessThan(1000)
     expect(process.memoryUsage().rss - before).toBeLessThan(160 * 1024 * 1024)
   })

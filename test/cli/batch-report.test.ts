@@ -81,13 +81,13 @@ async function backend({
     if (path === '/api/v1/files') return json(200, { url: `ipfs://${IMAGE_CID}` })
     const body = path.startsWith('/api/') ? (JSON.parse(Buffer.concat(chunks).toString() || '{}') as never) : null
     if (path.endsWith('/createnft')) {
-      const { status = 200, body: told } = createnft(body as never)
-      return json(status, told)
+      const { status = 200, body: responseBody } = createnft(body as never)
+      return json(status, responseBody)
     }
     if (path.endsWith('/getnfts')) {
       if (reads?.state === 'forbidden') return json(403, { error: { title: 'Forbidden', message: 'not for this key' } })
-      const { body: told } = getnfts(body as never)
-      const { nfts, requests } = told as { nfts: ReturnType<typeof nft>[]; requests: unknown }
+      const { body: responseBody } = getnfts(body as never)
+      const { nfts, requests } = responseBody as { nfts: ReturnType<typeof nft>[]; requests: unknown }
       const minted = nfts.map((one) => ({
         ...one,
         metadata_url: null,
@@ -487,9 +487,9 @@ describe('its pictures', () => {
   })
 
   test('are requested only three times from a gateway that never responds, not once per row', async () => {
-    let asked = 0
+    let requestCount = 0
     const gateway = createServer((request) => {
-      asked++
+      requestCount++
       request.socket.destroy()
     }).listen(0, '127.0.0.1')
     await new Promise((resolve) => gateway.once('listening', resolve))
@@ -500,7 +500,7 @@ describe('its pictures', () => {
     )
     const { code, html } = await reported(await backend(), rows, {}, '--gateway', url)
     expect(code).toBe(0)
-    expect(asked).toBe(3)
+    expect(requestCount).toBe(3)
     expect(html).toContain('8 images are not in this file')
   })
 
@@ -557,8 +557,8 @@ describe('the file', () => {
   test('is not overwritten without --force, and is named after the run by default', async () => {
     const url = await backend()
     const { path, options, at } = await reported(url, [row('Dawn')])
-    const again = await cli(['batch', 'report', 'drop', '--to', 'r.html', ...at], options)
-    expect(again.code).toBe(3)
+    const secondResult = await cli(['batch', 'report', 'drop', '--to', 'r.html', ...at], options)
+    expect(secondResult.code).toBe(3)
     await rm(path('r.html'))
     const { stdout } = await cli(['batch', 'report', 'drop', '--json', ...at], options)
     const { file, run, run_id } = JSON.parse(stdout)

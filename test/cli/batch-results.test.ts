@@ -77,8 +77,8 @@ test('shows the title of each row, and no line for one that was removed from the
   expect(await results()).toMatch(/^2\tDawn\tdeployed\t1\t0x\w+\tid-0\n3\tDusk\t/)
   await writeFile(path('drop.csv'), `title,description,receiver\n${dawn}\n`)
   await mint()
-  const shown = JSON.parse(await results('--json')) as { line: number | null; title: string }[]
-  expect(shown.map(({ line, title }) => [line, title])).toEqual([
+  const shownRecords = JSON.parse(await results('--json')) as { line: number | null; title: string }[]
+  expect(shownRecords.map(({ line, title }) => [line, title])).toEqual([
     [2, 'Dawn'],
     [null, 'Dusk'],
   ])
@@ -94,8 +94,8 @@ test.each(['batch mint', 'apply'])('shows a finished run as its manifest was sor
   const after = async (order: readonly number[], end: string) => {
     await writeFile(path('drop.csv'), write(order, end))
     expect((await cli(argv, options)).code).toBe(0)
-    const shown = JSON.parse(await results('--json')) as { line: number; title: string; nft_gdn_id: string }[]
-    return shown.map(({ line, title, nft_gdn_id }) => `${line} ${title} ${nft_gdn_id}`)
+    const shownRecords = JSON.parse(await results('--json')) as { line: number; title: string; nft_gdn_id: string }[]
+    return shownRecords.map(({ line, title, nft_gdn_id }) => `${line} ${title} ${nft_gdn_id}`)
   }
   expect(await after([2, 0, 3, 1], '\n')).toEqual(['2 Dawn id-2', '3 Noon id-0', '4 Eve id-3', '5 Dusk id-1'])
   expect(await after([2, 0, 3, 1], '\n\n')).toEqual(['3 Dawn id-2', '5 Noon id-0', '7 Eve id-3', '9 Dusk id-1'])

@@ -57,8 +57,8 @@ describe('rows without an ID', () => {
     expect(code).toBe(0)
     expect(stderr.split(NO_ID)).toHaveLength(2)
     expect(stderr).toContain('Add a column "id"')
-    const again = JSON.parse((await gdn([...mint, '--again', '--json'])).stdout)
-    expect(again.warnings).toMatchObject([{ message: NO_ID }, { message: NO_IMAGE }])
+    const secondSummary = JSON.parse((await gdn([...mint, '--again', '--json'])).stdout)
+    expect(secondSummary.warnings).toMatchObject([{ message: NO_ID }, { message: NO_IMAGE }])
     expect((await gdn(mint)).stderr).not.toContain(NO_ID)
   })
 
@@ -240,8 +240,10 @@ describe('identical rows', () => {
     expect(api.bodies('createnft')).toEqual([])
     const done = await gdn([...mint, '--allow-duplicates'])
     expect(JSON.parse(done.stdout), done.stderr).toMatchObject({ total: 4, deployed: 4 })
-    const sent = (api.bodies('createnft') as { metadata: { title: string }[] }[]).flatMap(({ metadata }) => metadata)
-    expect(sent.map(({ title }) => title).sort()).toEqual(['Dawn', 'Dusk'])
+    const sentTitles = (api.bodies('createnft') as { metadata: { title: string }[] }[]).flatMap(
+      ({ metadata }) => metadata,
+    )
+    expect(sentTitles.map(({ title }) => title).sort()).toEqual(['Dawn', 'Dusk'])
   })
 
   test('need allow_duplicates in gdn mcp, which has nobody to prompt', async () => {

@@ -239,8 +239,8 @@ describe('finding a run', () => {
     const second = JSON.parse((await cli(['batch', 'mint', path('drop.csv'), ...argv], options)).stdout)
     const { code, stderr } = await gdn('batch', 'status', 'drop', '--state-dir', stateDir)
     expect(code).toBe(2)
-    for (const told of ['matches several runs', first.run_id, second.run_id, CONTRACT, OWNER]) {
-      expect(stderr).toContain(told)
+    for (const text of ['matches several runs', first.run_id, second.run_id, CONTRACT, OWNER]) {
+      expect(stderr).toContain(text)
     }
     // Both have one manifest and one server.
     const hint = /Use the ID of a run, such as [0-9a-f-]+\. To select the collection, add --contract <address>\.\n/
@@ -517,9 +517,9 @@ describe('finding a run', () => {
     const { mint, gdn, stateDir } = await home()
     const api = await fakeApi(service())
     await mint(api.url)
-    const again = JSON.parse((await mint(api.url, 'drop.csv', '--again')).stdout)
+    const secondSummary = JSON.parse((await mint(api.url, 'drop.csv', '--again')).stdout)
     const { stdout } = await gdn('batch', 'status', 'drop', '--state-dir', stateDir, '--json')
-    expect(JSON.parse(stdout)).toMatchObject({ run_id: again.run_id, drop: 2 })
+    expect(JSON.parse(stdout)).toMatchObject({ run_id: secondSummary.run_id, drop: 2 })
   })
 })
 

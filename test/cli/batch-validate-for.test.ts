@@ -98,9 +98,9 @@ test('batch validate --for opensea checks the metadata in the contract of the co
     const gdn = (...argv: string[]) => cli(argv, { ...options, env: { ...options.env, ...env } })
     const owner = newWallet()
     const created = ['--name', 'Tides', '--wallet', owner.address, '--description', 'Only in the request']
-    const made = await gdn('collection', 'create', '-b', 'polygon', ...created, '-o', 'ids')
-    expect(made.code, made.stderr).toBe(0)
-    const contract = made.stdout.trim()
+    const createResult = await gdn('collection', 'create', '-b', 'polygon', ...created, '-o', 'ids')
+    expect(createResult.code, createResult.stderr).toBe(0)
+    const contract = createResult.stdout.trim()
     const rules = async () => {
       const { code, stdout, stderr } = await gdn(
         ...['batch', 'validate', path('drop.csv'), '-b', 'polygon', '-c', contract, '--for', 'opensea', '--json'],

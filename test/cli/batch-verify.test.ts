@@ -121,8 +121,8 @@ describe('--verify', () => {
       'this server provides no access to nodes of polygon: set --rpc-url or GDN_RPC_URL to the URL of a node'
     expect(stderr).toContain(`2 rows not verified: ${reason}\n`)
     expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
-    const again = await cli([...argv, '-q'], options)
-    expect({ code: again.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })
+    const secondResult = await cli([...argv, '-q'], options)
+    expect({ code: secondResult.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })
     const results = await cli(['batch', 'results', 'drop', '--verify', '--base-url', api.url, '--json'], options)
     expect([results.code, errorOf(results).message]).toEqual([6, `no row could be verified: ${reason}`])
     expect(JSON.parse(results.stdout)).toMatchObject([{ verified: null }, { verified: null }])
@@ -159,9 +159,9 @@ describe('--verify', () => {
     const api = await fakeApi(refuse('Dawn') ? { createnft } : { createnft, getnfts })
     const mint = ['batch', 'mint', path('drop.csv'), ...TARGET, '--chunk-size', '1', '--base-url', api.url]
     const first = await cli([...mint, '--verify', '--json'], options)
-    const again = await cli([...mint, '--verify', '--json'], options)
-    expect([first.code, again.code]).toEqual([7, 7])
-    const { code, message, hint } = errorOf(again)
+    const secondResult = await cli([...mint, '--verify', '--json'], options)
+    expect([first.code, secondResult.code]).toEqual([7, 7])
+    const { code, message, hint } = errorOf(secondResult)
     expect(code).toBe('batch_failed_rows')
     expect(message).toMatch(/^the run is finished; \d of 2 rows failed$/)
     expect(hint).toContain('gdn batch retry')

@@ -135,9 +135,9 @@ describe('batch mint', () => {
     const mint = (...more: string[]) =>
       cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, '--json', ...more], options)
     const { run } = JSON.parse((await mint()).stdout)
-    const again = await mint()
-    expect({ code: again.code, stderr: again.stderr }).toEqual({ code: 0, stderr: '' })
-    expect(JSON.parse(again.stdout)).toMatchObject({ run, total: 2, deployed: 2 })
+    const secondResult = await mint()
+    expect({ code: secondResult.code, stderr: secondResult.stderr }).toEqual({ code: 0, stderr: '' })
+    expect(JSON.parse(secondResult.stdout)).toMatchObject({ run, total: 2, deployed: 2 })
     const forPeople = await cli(['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url], options)
     expect(forPeople.stderr).toContain(
       `Nothing is left to do: all 2 rows of the run ${run} are deployed.\nWith --again, gdn mints every row a second time.\n`,
@@ -202,7 +202,7 @@ describe('batch mint', () => {
   test.each([
     ['finished', '', 0],
     ['resumed', `c,Noon,third,${OWNER}\n`, 1],
-  ])('notes the rows that were removed from the manifest of a %s run, in each format', async (_, added, sent) => {
+  ])('notes the rows that were removed from the manifest of a %s run, in each format', async (_, added, sentCount) => {
     const first = `id,title,description,receiver\na,Dawn,first,${OWNER}\n`
     for (const format of [[], ['--json']]) {
       const { path, options } = await folder()
@@ -216,7 +216,7 @@ describe('batch mint', () => {
       const notes = format.length === 0 ? stderr : JSON.parse(stdout).notes.join('\n')
       expect(code, stderr).toBe(0)
       expect(notes).toContain('1 row is no longer in the manifest. Its NFT is kept.')
-      expect(api.bodies('createnft')).toHaveLength(1 + sent)
+      expect(api.bodies('createnft')).toHaveLength(1 + sentCount)
     }
   })
 

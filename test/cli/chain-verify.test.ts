@@ -168,8 +168,8 @@ describe('gdn chain verify', () => {
       { contract: 'GdnCollection', identifier: 'GdnCollection.sol:GdnCollection', constructor_arguments: '0x' },
     ])
     expect(errorOf(await verify('--to', to))).toMatchObject({ message: `--to: ${to} already exists` })
-    const shown = ['--data-dir', place.dataDir, '--to', join(place.dataDir, 'again.json')]
-    expect((await cli(['chain', 'verify', 'polygon', ...shown], { tty: true })).stdout).not.toMatch(/SERVICE|MATCH/)
+    const flags = ['--data-dir', place.dataDir, '--to', join(place.dataDir, 'again.json')]
+    expect((await cli(['chain', 'verify', 'polygon', ...flags], { tty: true })).stdout).not.toMatch(/SERVICE|MATCH/)
     expect((await verify('--to', '-')).stdout).toBe(`${standardInput}\n`)
     expect(service.seen).toHaveLength(before)
   })

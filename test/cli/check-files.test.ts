@@ -53,8 +53,8 @@ describe('batch validate --check-files', () => {
         { place: { line: 6 }, message: `${server.url}/down.png returned 503 Service Unavailable` },
       ],
     })
-    const asked = server.seen.map(({ path }) => path).sort()
-    expect(asked).toEqual(['/down.png', '/down.png', '/gone.png', '/ok.png', '/page.png'])
+    const requestedPaths = server.seen.map(({ path }) => path).sort()
+    expect(requestedPaths).toEqual(['/down.png', '/down.png', '/gone.png', '/ok.png', '/page.png'])
     await server.close()
   })
 
@@ -73,22 +73,22 @@ describe('batch validate --check-files', () => {
       tty: true,
     })
     expect(stdout).toMatch(/^URLS CHECKED +1$/m)
-    const asked = server.seen.length
+    const requestCount = server.seen.length
     const hosted = await validate('--base-url', 'https://nft.example')
     expect(hosted.code).toBe(2)
-    expect(server.seen).toHaveLength(asked)
+    expect(server.seen).toHaveLength(requestCount)
     await server.close()
   })
 
   test('shows no progress for a manifest without files', async () => {
-    const shown: string[] = []
+    const shownTexts: string[] = []
     const progress = async (text: string) => {
-      shown.push(text)
+      shownTexts.push(text)
       return { update() {}, stop() {} }
     }
     const deps = { io: { progress }, signals: { signal: new AbortController().signal } } as unknown as Deps
     expect(await checkFiles(deps, new FileUrls(), null)).toEqual({ checked: 0, errors: [], warnings: [] })
-    expect(shown).toEqual([])
+    expect(shownTexts).toEqual([])
   })
 
   test('requests nothing without the flag', async () => {

@@ -13,9 +13,9 @@ let path: (name: string) => string
 let options: CliOptions
 
 beforeEach(async () => {
-  const made = await folder({})
-  path = made.path
-  options = made.options
+  const workFolder = await folder({})
+  path = workFolder.path
+  options = workFolder.options
   await saveAddresses(path('.local/state/gdn'), { alice: OWNER, bob: BOB })
   await cli(['wallet', 'group', '@team', '@alice', '@bob', `0x${'4'.repeat(40)}`], options)
 })

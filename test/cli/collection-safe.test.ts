@@ -56,7 +56,7 @@ let admin: Hex
 let collectionFactory: Hex
 let safe: Hex
 let multiSend: Hex
-let made = 0
+let createdCount = 0
 
 beforeAll(async () => {
   anvil = await startPlainAnvil(['--chain-id', '137'])
@@ -99,7 +99,7 @@ beforeEach(async () => {
 
 async function collectionOf(holder: Hex): Promise<Hex> {
   const init = {
-    requestId: `0x${String(++made).padStart(64, '0')}` as Hex,
+    requestId: `0x${String(++createdCount).padStart(64, '0')}` as Hex,
     ...{ name: 'Tide', symbol: 'TIDE', owner: holder, enableApi: true, enableTransfer: false, locked: false },
     ...{ dynamic: false, enableBurn: false, royaltyReceiver: zeroAddress, royaltyBps: 0n, maxSupply: 0n },
   }
@@ -187,8 +187,8 @@ test('the Safe executes the batch, which makes every change', async () => {
   await execute(transaction, await sign(transaction))
   expect([await read('enableTransfer'), await read('isFrozen')]).toEqual([true, true])
   expect(await read('royaltyInfo', [1n, 1000n])).toEqual([expect.stringMatching(new RegExp(safe, 'i')), 25n])
-  const again = await set([...flags, '--safe', 'later.json'])
-  expect(again.stderr).toContain('Nothing to change.')
+  const secondResult = await set([...flags, '--safe', 'later.json'])
+  expect(secondResult.stderr).toContain('Nothing to change.')
 })
 
 test('the Safe limits the supply, and the limit can only be lowered', async () => {
@@ -222,8 +222,8 @@ test('a Safe accepts the ownership that a wallet offered, and offers it to a wal
   const acceptance = safeTransaction(await readBatch('accept.json'))
   await execute(acceptance, await sign(acceptance))
   expect((await read<Hex>('owner')).toLowerCase()).toBe(safe)
-  const again = await set(['--accept-owner', '--safe', 'accept.json'])
-  expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing to change.') })
+  const secondResult = await set(['--accept-owner', '--safe', 'accept.json'])
+  expect(secondResult).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing to change.') })
 
   expect((await set(['--new-owner', owner.address, '--safe', 'offer.json'])).code).toBe(0)
   const offer = safeTransaction(await readBatch('offer.json'))
@@ -259,8 +259,11 @@ test('an existing file is never overwritten, and only a batch of the same change
   const flags = ['--royalty', '5%', '--safe', 'batch.json']
   expect((await set(flags)).code).toBe(0)
   const first = await readFile(join(home.dir, 'batch.json'), 'utf8')
-  const same = await set(flags)
-  expect(same).toMatchObject({ code: 0, stderr: expect.stringContaining('The file already contains 1 transaction') })
+  const sameResult = await set(flags)
+  expect(sameResult).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining('The file already contains 1 transaction'),
+  })
   const other = await set(['--royalty', '6%', '--safe', 'batch.json'])
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('batch.json already exists') })
   expect(await readFile(join(home.dir, 'batch.json'), 'utf8')).toBe(first)
@@ -310,7 +313,7 @@ test.each([
     0,
   ],
 ] as const)('checks that the owner is a Safe: a contract %s', async (_, answers, message, exitCode) => {
-  const address: Hex = `0x${keccak256(wordOf(made)).slice(-40)}`
+  const address: Hex = `0x${keccak256(wordOf(createdCount)).slice(-40)}`
   await anvil.request('anvil_setCode', [address, answering(answers as Record<string, Hex>)])
   contract = await collectionOf(address)
   const { code, stderr } = await set(['--royalty', '5%', '--safe', 'batch.json'])

@@ -52,7 +52,7 @@ const stranger = privateKeyToAccount(strangerKey)
 let network: PublicNetwork
 let factory: Hex
 let operator: Hex
-let made = 0
+let createdCount = 0
 beforeAll(async () => {
   network = await startPublicNetwork([], { accounts: 2 })
   await network.call('evm_setAutomine', [true])
@@ -86,7 +86,7 @@ let home: Awaited<ReturnType<typeof tempHome>>
 
 beforeEach(async () => {
   const init = {
-    requestId: `0x${String(++made).padStart(64, '0')}` as Hex,
+    requestId: `0x${String(++createdCount).padStart(64, '0')}` as Hex,
     ...{ name: 'Tide', symbol: 'TIDE', owner: owner.address },
     ...{ enableApi: true, enableTransfer: false, locked: false, dynamic: false, enableBurn: false },
     ...{ royaltyReceiver: zeroAddress, royaltyBps: 0n, maxSupply: 0n },
@@ -127,9 +127,9 @@ describe('gdn collection set', () => {
     expect(await royalty()).toEqual([receiver, 2n])
     expect(await read('enableTransfer')).toBe(true)
 
-    const sent = await nonce()
-    const again = await set('--royalty', '2.5%', '--enable-transfer', ...asOwner())
-    expect(again).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change.') })
+    const nonceBefore = await nonce()
+    const secondResult = await set('--royalty', '2.5%', '--enable-transfer', ...asOwner())
+    expect(secondResult).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change.') })
     const other = await set('--royalty-receiver', stranger.address, ...asOwner())
     expect(other.code, other.stderr).toBe(0)
     expect(other.stderr).toMatch(/^Paid: 0\.\d+ POL, for [\d,]+ gas$/m)
@@ -137,7 +137,7 @@ describe('gdn collection set', () => {
     const removed = await set('--royalty', '0%', ...asOwner())
     expect(removed.code, removed.stderr).toBe(0)
     expect((await royalty())[1]).toBe(0n)
-    expect(await nonce()).toBe(sent + 2)
+    expect(await nonce()).toBe(nonceBefore + 2)
   })
 
   test('lowers the maximum supply without a server, and says that accepted NFTs were not compared', async () => {
@@ -186,17 +186,17 @@ describe('gdn collection set', () => {
   })
 
   test('asks for the most that its transactions can cost, and sends nothing that is not permitted', async () => {
-    const asked: Parameters<PermitSpending>[0][] = []
+    const requests: Parameters<PermitSpending>[0][] = []
     let isPermitted = false
     const permit: PermitSpending = async (spending) => {
-      asked.push(spending)
+      requests.push(spending)
       if (!isPermitted) throw new GdnError('max_cost', 'it is too much')
       return null
     }
     const flags = ['--royalty', '5%', '--enable-transfer', ...asOwner(), '--json']
-    const sent = await nonce()
+    const nonceBefore = await nonce()
     expect(await run(flags, { permit })).toMatchObject({ code: 5, stderr: expect.stringContaining('it is too much') })
-    expect(await nonce()).toBe(sent)
+    expect(await nonce()).toBe(nonceBefore)
     isPermitted = true
     const { code, stdout, stderr } = await run(flags, { permit })
     expect(code, stderr).toBe(0)
@@ -205,7 +205,7 @@ describe('gdn collection set', () => {
     for (const { fee_paid_wei, max_fee_wei } of records)
       expect(BigInt(max_fee_wei)).toBeGreaterThan(BigInt(fee_paid_wei))
     const most = records.reduce((sum, { max_fee_wei }) => sum + BigInt(max_fee_wei), 0n)
-    expect(asked.at(-1)).toMatchObject({ kind: 'wallet', blockchain: 'polygon', coin: 'POL', most })
+    expect(requests.at(-1)).toMatchObject({ kind: 'wallet', blockchain: 'polygon', coin: 'POL', most })
   })
 
   test('reports in a dry run what its transactions would cost', async () => {
@@ -222,9 +222,9 @@ describe('gdn collection set', () => {
       return null
     }
     onTestFinished(() => network.mine(1, 10n ** 9n))
-    const sent = await nonce()
+    const nonceBefore = await nonce()
     const { code, stderr } = await run(['--royalty', '5%', ...asOwner()], { permit })
-    expect([code, await nonce()]).toEqual([5, sent])
+    expect([code, await nonce()]).toEqual([5, nonceBefore])
     expect(stderr).toContain(
       'The transaction changed nothing. Fees have risen above the approved price. Run the same command again to see the current cost.',
     )
@@ -352,11 +352,11 @@ describe('gdn collection set', () => {
     const unknown = await set('--external-link', 'https://example.com/', '--dry-run', ...toApi)
     expect(unknown.stderr).toContain('To keep them, add --description and --image')
     const argv = ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', owner.address, ...toApi]
-    const made = await cli(argv, { env: { ...home.env, GDN_API_KEY: 'key' }, cwd: home.dir })
-    expect(made.code, made.stderr).toBe(0)
+    const createResult = await cli(argv, { env: { ...home.env, GDN_API_KEY: 'key' }, cwd: home.dir })
+    expect(createResult.code, createResult.stderr).toBe(0)
 
-    const same = await set('--description', creation.description, ...asOwner(), ...toApi)
-    expect(same.stderr).toContain('Nothing to change.')
+    const sameResult = await set('--description', creation.description, ...asOwner(), ...toApi)
+    expect(sameResult.stderr).toContain('Nothing to change.')
     const done = await set('--external-link', 'https://example.com/', ...asOwner(), ...toApi)
     expect(done.code, done.stderr).toBe(0)
     const metadata = { name: 'Tide', ...creation, external_link: 'https://example.com/' }
@@ -425,17 +425,17 @@ describe('gdn collection set', () => {
   ])('escapes what %s says before a terminal reads it', async (_, flag, value, method) => {
     const evil = '\u001b[2J\u001b]0;owned\u0007\u202eevil'
     const uri = `data:application/json;base64,${Buffer.from(JSON.stringify({ [evil]: evil, description: evil })).toString('base64')}`
-    for (const given of [uri, `ipfs://${evil}`]) {
-      await set('--contract-uri', given, ...asOwner())
+    for (const input of [uri, `ipfs://${evil}`]) {
+      await set('--contract-uri', input, ...asOwner())
       const node = await startRpcProxy(network.url, {
         answer: (call) => (call.method === method ? { error: { code: -32000, message: evil } } : undefined),
       })
       onTestFinished(() => node.close())
       const flags = ['-b', 'polygon', '--rpc-url', node.url, '--gateway', node.url, flag, value, ...asOwner()]
       const argv = ['collection', 'set', contract, ...flags, ...(method === undefined ? ['--dry-run'] : [])]
-      const shown = await cli(argv, { env: home.env, cwd: home.dir, tty: true })
-      expect(shown.stdout + shown.stderr).toContain('owned')
-      expect(shown.stdout + shown.stderr).not.toMatch(/\u001b\[2J|\u0007|\u202e/)
+      const showResult = await cli(argv, { env: home.env, cwd: home.dir, tty: true })
+      expect(showResult.stdout + showResult.stderr).toContain('owned')
+      expect(showResult.stdout + showResult.stderr).not.toMatch(/\u001b\[2J|\u0007|\u202e/)
     }
   })
 
@@ -445,11 +445,11 @@ describe('gdn collection set', () => {
     expect(await read('owner')).toBe(owner.address)
     const refused = await set('--accept-owner', ...asOwner())
     expect(refused.code).toBe(5)
-    const taken = await set('--accept-owner', ...as('stranger'), '--yes')
-    expect(taken.code, taken.stderr).toBe(0)
+    const acceptResult = await set('--accept-owner', ...as('stranger'), '--yes')
+    expect(acceptResult.code, acceptResult.stderr).toBe(0)
     expect(await read('owner')).toBe(stranger.address)
-    const again = await set('--accept-owner', ...as('stranger'), '--yes')
-    expect(again).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change.') })
+    const secondResult = await set('--accept-owner', ...as('stranger'), '--yes')
+    expect(secondResult).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change.') })
   })
 
   test('resolves the ENS names of a new owner and of a royalty receiver', async () => {
@@ -457,9 +457,9 @@ describe('gdn collection set', () => {
     onTestFinished(node.close)
     const env = { ...home.env, GDN_API_KEY: 'key', GDN_ENS_RPC_URL: node.url }
     const flags = ['--new-owner', 'new.eth', '--royalty', '5%', '--royalty-receiver', 'New.eth', '--dry-run', '--json']
-    const shown = await run(flags, { env })
-    expect(shown.code, shown.stderr).toBe(0)
-    expect(JSON.parse(shown.stdout)).toMatchObject([
+    const showResult = await run(flags, { env })
+    expect(showResult.code, showResult.stderr).toBe(0)
+    expect(JSON.parse(showResult.stdout)).toMatchObject([
       { setting: 'royalty', after: { receiver: stranger.address } },
       { setting: 'pending_owner', after: stranger.address },
     ])

@@ -84,10 +84,10 @@ const deploy = (name: string, ...args: unknown[]): Promise<Hex> => {
   return deployCode(anvil, encodeDeployData({ abi, bytecode, args }))
 }
 
-let made = 0
+let createdCount = 0
 /** Puts runtime code at a new address. */
 async function place(code: Hex): Promise<Hex> {
-  const address = getAddress(`0x${keccak256(toHex(++made)).slice(-40)}`)
+  const address = getAddress(`0x${keccak256(toHex(++createdCount)).slice(-40)}`)
   await anvil.request('anvil_setCode', [address, code])
   return address
 }

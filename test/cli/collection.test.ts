@@ -53,10 +53,10 @@ describe('collection create', () => {
   })
 
   test('sends the flags, waits for deployment, and returns the address', { tags: ['promise'] }, async () => {
-    let asked = 0
+    let requestCount = 0
     const api = await fakeApi({
       createcollection: accepts,
-      getcollections: () => told(++asked < 3 ? record({ status: 'initiated' }) : record())(),
+      getcollections: () => told(++requestCount < 3 ? record({ status: 'initiated' }) : record())(),
     })
     const { env } = await home()
     const argv = [...CREATE, '--enable-transfer', '--no-enable-api', '--locked', '--base-url', api.url, '--json']
@@ -79,7 +79,7 @@ describe('collection create', () => {
         is_locked: true,
       },
     ])
-    expect(asked).toBe(3)
+    expect(requestCount).toBe(3)
   })
 
   test('omits fields whose flags are not given', async () => {

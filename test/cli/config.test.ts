@@ -29,8 +29,8 @@ test('applies a setting in its profile until it is unset', async () => {
   const removed = await gdn(['config', 'unset', 'base_url'], { tty: true })
   expect(removed.stderr).toBe('Removed base_url from profile default.\n')
   expect((await gdn(['config', 'get', 'base_url'])).code).toBe(2)
-  const again = await gdn(['config', 'unset', 'base_url'], { tty: true })
-  expect(again).toMatchObject({ code: 0, stderr: 'The profile default has no setting base_url.\n' })
+  const secondResult = await gdn(['config', 'unset', 'base_url'], { tty: true })
+  expect(secondResult).toMatchObject({ code: 0, stderr: 'The profile default has no setting base_url.\n' })
 })
 
 test('config list says where the name of the profile comes from', async () => {
@@ -69,9 +69,9 @@ test.each([
 
 test('rejects a key on the command line without repeating it, and saves a piped key for its server', async () => {
   const { gdn, dir } = await home()
-  const given = await gdn(['config', 'set', 'api_key', 'hush-hush', '--base-url', 'https://a.test'])
-  expect(given.code).toBe(2)
-  expect(given.stderr).not.toContain('hush-hush')
+  const setResult = await gdn(['config', 'set', 'api_key', 'hush-hush', '--base-url', 'https://a.test'])
+  expect(setResult.code).toBe(2)
+  expect(setResult.stderr).not.toContain('hush-hush')
   const piped = await gdn(['config', 'set', 'api_key', '-', '--base-url', 'https://a.test/x'], { stdin: 'hush-hush\n' })
   expect(piped.code).toBe(0)
   expect(piped.stderr + piped.stdout).not.toContain('hush-hush')

@@ -77,13 +77,13 @@ async function unconfirmed(command: string, names: string | null, onCreating: ()
   const prepare = OWN[command] ?? SCENARIOS[command]?.prepare
   if (prepare === undefined) throw new Error(`${command} has no scenario`)
   const { argv, options } = await prepare()
-  const sent: (string | string[] | undefined)[] = []
+  const sentHeaders: (string | string[] | undefined)[] = []
   announce(names, ({ headers }) => {
-    sent.push(headers['gdn-only-without-value'])
+    sentHeaders.push(headers['gdn-only-without-value'])
     return onCreating()
   })
   const result = await cli([...argv.filter((word) => word !== '--yes'), '--json'], options)
-  return { ...result, sent }
+  return { ...result, sent: sentHeaders }
 }
 
 describe.each(SPENDING)('gdn $command', ({ command }) => {
@@ -132,13 +132,13 @@ describe('a tool of gdn mcp that may not spend', () => {
   /** Runs a command as a tool does: with `--yes`, and as the session permits. */
   async function permitted(prepared: Promise<Prepared>, names: string | null, onCreating = (): Reply | null => null) {
     const { argv, options } = await prepared
-    const sent: unknown[] = []
+    const sentHeaders: unknown[] = []
     announce(names, ({ headers }) => {
-      sent.push(headers['gdn-only-without-value'])
+      sentHeaders.push(headers['gdn-only-without-value'])
       return onCreating()
     })
     const permit = new Ledger(null).permit(deps)
-    return { ...(await cli([...argv, '--yes', '--json'], { ...options, permit })), sent }
+    return { ...(await cli([...argv, '--yes', '--json'], { ...options, permit })), sent: sentHeaders }
   }
 
   test.each([

@@ -143,10 +143,10 @@ describe('wallet add --from', () => {
     const text = `name,address,groups\nalice,${OWNER},"crew, friends"\nbob,${SENDER},crew\n`
     expect((await add(text)).stderr).toContain('Added to @crew: @alice, @bob.\nAdded to @friends: @alice.\n')
     await run(['wallet', 'group', '@crew', '@alice'])
-    const again = await add(`${text}robert,${SENDER},crew\n`)
-    expect(again.stderr).toContain('Added to @crew: @bob, @robert.\n')
-    expect(again.stderr).toContain('same address, which count as one: @robert (same as @bob).')
-    expect(again.stderr).not.toContain('@friends')
+    const secondResult = await add(`${text}robert,${SENDER},crew\n`)
+    expect(secondResult.stderr).toContain('Added to @crew: @bob, @robert.\n')
+    expect(secondResult.stderr).toContain('same address, which count as one: @robert (same as @bob).')
+    expect(secondResult.stderr).not.toContain('@friends')
     expect((await add(text)).stderr).not.toContain('Added')
   })
 

@@ -83,7 +83,7 @@ describe('--timeout', () => {
   async function server(silent: { path: string }) {
     const keys: unknown[] = []
     const over = new AbortController()
-    const made = await startHttpServer(({ path, headers }): Reply | Promise<never> => {
+    const httpServer = await startHttpServer(({ path, headers }): Reply | Promise<never> => {
       const isMint = path.endsWith('createnft')
       if (isMint) keys.push(headers['idempotency-key'])
       if (path.endsWith(silent.path)) {
@@ -96,8 +96,8 @@ describe('--timeout', () => {
       }
       return { status: 422, headers: YES, json: { error: { title: 'No', message: 'no' } } }
     })
-    whenTestDone(() => made.close())
-    return { url: made.url, keys, signal: over.signal }
+    whenTestDone(() => httpServer.close())
+    return { url: httpServer.url, keys, signal: over.signal }
   }
 
   const MINT = [

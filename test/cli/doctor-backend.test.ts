@@ -151,9 +151,9 @@ test('stores a file in a bucket and reads it back, without adding objects on lat
       message: expect.stringMatching(/^the bucket art .* stores a file in \d+ ms and returns it in \d+ ms/),
     },
   ])
-  const held = s3.objects.size
+  const objectCount = s3.objects.size
   await doctor(inBucket(s3.url))
-  expect(s3.objects.size).toBe(held)
+  expect(s3.objects.size).toBe(objectCount)
 })
 
 const SPOILT: Readonly<Record<string, (s3: S3StandIn) => unknown>> = {

@@ -61,8 +61,8 @@ describe('batch mint --dynamic', () => {
     const { address } = await createTestCollection(backend)
     const first = await machine(address)
     expect(await first.mint()).toMatchObject({ code: 0 })
-    const same = await first.mint('--dynamic', '--json')
-    expect([same.code, errorOf(same).message]).toEqual([
+    const sameResult = await first.mint('--dynamic', '--json')
+    expect([sameResult.code, errorOf(sameResult).message]).toEqual([
       2,
       expect.stringMatching(/^--dynamic: the run spring-\w+ was started without --dynamic: its NFTs can't be updated$/),
     ])

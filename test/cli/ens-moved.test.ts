@@ -151,8 +151,8 @@ test('a request file sends its receiver_name, unless --receiver names another re
   const mint = (...flags: string[]) =>
     cli(['nft', 'mint', '-f', path('nft.json'), '--base-url', api.url, ...flags], options)
   for (const flags of [[], ['--receiver', BOB]]) expect(await mint(...flags)).toMatchObject({ code: 0 })
-  const sent = api.bodies('createnft') as Record<string, unknown>[]
-  expect(sent.map((body) => [body.receiver_wallet_address, body.receiver_name])).toEqual([
+  const bodies = api.bodies('createnft') as Record<string, unknown>[]
+  expect(bodies.map((body) => [body.receiver_wallet_address, body.receiver_name])).toEqual([
     [ALICE, 'alice.eth'],
     [BOB, undefined],
   ])

@@ -33,9 +33,9 @@ beforeAll(async () => {
 afterAll(() => node.close())
 
 beforeEach(async () => {
-  const made = await folder({})
-  path = made.path
-  options = { ...made.options, env: { ...made.options.env, GDN_ENS_RPC_URL: node.url } }
+  const workFolder = await folder({})
+  path = workFolder.path
+  options = { ...workFolder.options, env: { ...workFolder.options.env, GDN_ENS_RPC_URL: node.url } }
   node.asked.length = 0
 })
 
@@ -377,8 +377,8 @@ describe('an ENS name of an owner', () => {
   test('is opened in the explorer as its address, on Ethereum unless another network is configured', async () => {
     const api = await fakeApi({
       '/explorer/session': () => ({ body: { version: '0.1.0', open: true, account: null } }),
-      '*': (_body, { path: asked }) => {
-        const address = new URL(asked, 'http://x').searchParams.get('q')
+      '*': (_body, { path: requestPath }) => {
+        const address = new URL(requestPath, 'http://x').searchParams.get('q')
         return { body: { exact: { kind: 'owner', address }, hits: [] } }
       },
     })

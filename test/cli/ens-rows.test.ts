@@ -30,9 +30,9 @@ beforeAll(async () => {
 afterAll(() => node.close())
 
 beforeEach(async () => {
-  const made = await folder({})
-  path = made.path
-  options = { ...made.options, env: { ...made.options.env, GDN_ENS_RPC_URL: node.url } }
+  const workFolder = await folder({})
+  path = workFolder.path
+  options = { ...workFolder.options, env: { ...workFolder.options.env, GDN_ENS_RPC_URL: node.url } }
   node.records = { ...RECORDS }
   node.asked.length = 0
 })

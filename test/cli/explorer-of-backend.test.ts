@@ -28,7 +28,7 @@ test('mints a drop, opens it in the explorer, draws it in the terminal, and repo
   const run = (...argv: string[]) => cli(argv, { ...options, env })
 
   const created = await run('collection', 'create', '--name', 'Tides', '--wallet', OWNER, '-b', 'polygon', '--json')
-  const { contract_address: contract, transaction_gdn_id: made } = JSON.parse(created.stdout)
+  const { contract_address: contract, transaction_gdn_id: transactionId } = JSON.parse(created.stdout)
   const minted = await run('batch', 'mint', path('drop.csv'), '-c', contract, '-b', 'polygon', '--json')
   expect(minted.code, minted.stderr).toBe(0)
   const { run_id } = JSON.parse(minted.stdout)
@@ -36,8 +36,8 @@ test('mints a drop, opens it in the explorer, draws it in the terminal, and repo
 
   for (const [what, page] of [
     [nft, `/nfts/${nft}`],
-    [made, `/collections/${made}`],
-    [contract, `/collections/${made}`],
+    [transactionId, `/collections/${transactionId}`],
+    [contract, `/collections/${transactionId}`],
     [OWNER, `/owners/${OWNER}`],
     [run_id, `/runs/${run_id}`],
     ['drop.csv', `/runs/${run_id}`],

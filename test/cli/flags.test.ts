@@ -60,8 +60,8 @@ test.each([
 test('rejects a flag given twice with different values, and accepts it with equal values', async () => {
   const twice = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'astar', ...SERVER])
   expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('--blockchain: is specified twice') })
-  const same = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'polygon', ...SERVER])
-  expect(same.stderr).toContain('there is no API key')
+  const sameResult = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'polygon', ...SERVER])
+  expect(sameResult.stderr).toContain('there is no API key')
 })
 
 test('treats a flag and its alias as the same flag', async () => {
@@ -132,8 +132,8 @@ test.each([
 
 test('accepts every flag of every command before its name', async () => {
   for (const verb of COMMANDS) {
-    const made = await makeCommand(verb, {} as Deps)
-    for (const { long, short, required } of made.createHelp().visibleOptions(made)) {
+    const command = await makeCommand(verb, {} as Deps)
+    for (const { long, short, required } of command.createHelp().visibleOptions(command)) {
       if (long === '--help') continue
       for (const flag of [long, short].filter((name) => name !== undefined)) {
         const words = [flag, ...(required ? ['7'] : []), ...verb.command.split(' ')]
@@ -146,8 +146,8 @@ test('accepts every flag of every command before its name', async () => {
 test('takes no flag as the value of another flag, in every command', async () => {
   let flags = 0
   for (const verb of COMMANDS) {
-    const made = await makeCommand(verb, {} as Deps)
-    for (const { long, short, required, flags: form } of made.options) {
+    const command = await makeCommand(verb, {} as Deps)
+    for (const { long, short, required, flags: form } of command.options) {
       for (const flag of required ? [long, short].filter((name) => name !== undefined) : []) {
         flags += 1
         const { code, stderr } = await cli([...verb.command.split(' '), flag, '--quiet'])
@@ -170,12 +170,12 @@ test('takes no flag as the value of another flag, in every command', async () =>
 
 test('leaves the flags of a program that local exec runs alone', async () => {
   const exec = COMMANDS.find(({ command }) => command === 'local exec')
-  const made = await makeCommand(exec as Verb, {} as Deps)
+  const execCommand = await makeCommand(exec as Verb, {} as Deps)
   let got: unknown
-  made.action((words: string[]) => {
+  execCommand.action((words: string[]) => {
     got = words
   })
-  await parse(made, ['--fork', 'polygon', 'sh', '--fork', '--quiet'])
+  await parse(execCommand, ['--fork', 'polygon', 'sh', '--fork', '--quiet'])
   expect(got).toEqual(['sh', '--fork', '--quiet'])
 })
 
@@ -189,9 +189,9 @@ test.each([[['-q', 'version']], [['--no-color', '-V']], [['--no-input', '--versi
 test('every command suggests the same network for another name of it', async () => {
   const named = []
   for (const verb of COMMANDS) {
-    const made = await makeCommand(verb, {} as Deps)
-    const takes = made.options.some(({ long }) => long === '--blockchain') ? ['-b', 'matic'] : []
-    const [first] = made.registeredArguments
+    const command = await makeCommand(verb, {} as Deps)
+    const takes = command.options.some(({ long }) => long === '--blockchain') ? ['-b', 'matic'] : []
+    const [first] = command.registeredArguments
     const argument = first?.name() === 'blockchain' ? ['matic'] : []
     if (takes.length + argument.length > 0) named.push([...verb.command.split(' '), ...argument, ...takes])
   }
@@ -208,9 +208,11 @@ test('every command suggests the same network for another name of it', async () 
 })
 
 test('each command on a data directory says so where a server is selected', async () => {
-  const made = await Promise.all(COMMANDS.map(async (verb) => ({ verb, command: await makeCommand(verb, {} as Deps) })))
-  const flagsOf = ({ options }: (typeof made)[number]['command']) => options.map(({ long }) => long)
-  const onDirectory = made
+  const commands = await Promise.all(
+    COMMANDS.map(async (verb) => ({ verb, command: await makeCommand(verb, {} as Deps) })),
+  )
+  const flagsOf = ({ options }: (typeof commands)[number]['command']) => options.map(({ long }) => long)
+  const onDirectory = commands
     .filter(({ command }) => flagsOf(command).includes('--data-dir') && !flagsOf(command).includes('--local'))
     .map(({ verb }) => verb.command)
   expect(onDirectory).toEqual(expect.arrayContaining(['webhook list', 'key list', 'chain status', 'tx list']))
@@ -219,7 +221,9 @@ test('each command on a data directory says so where a server is selected', asyn
       const { code, stderr } = await cli([...command.split(' '), ...flag])
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringMatching(/unknown option "--\S+"\n.*Omit the flag\..*data directory.*\n.*--data-dir <dir>/),
+        stderr: expect.stringMatching(
+          /unknown option "--\S+"\n.*Omit the flag\..*data directory.*\n.*--data-dir <dir>/,
+        ),
       })
     }
   })

@@ -37,8 +37,8 @@ test('rejects events that --event leaves out, before anything is opened', async 
 })
 
 test('posts an event once to a URL that is given several times', () => {
-  const given = [parse('nft.failed=http://a.test/'), parse('nft.failed,nft.deployed=http://a.test/'), parse('b.test')]
-  expect(targetsOf(given, ['*'])).toEqual([
+  const targets = [parse('nft.failed=http://a.test/'), parse('nft.failed,nft.deployed=http://a.test/'), parse('b.test')]
+  expect(targetsOf(targets, ['*'])).toEqual([
     { url: 'http://a.test/', events: ['nft.deployed', 'nft.failed'] },
     { url: 'http://b.test/', events: ['*'] },
   ])

@@ -53,11 +53,11 @@ test('examples use only flags that the help of their command lists', async () =>
   const verbs = new Map(COMMANDS.map((verb) => [verb.command, verb]))
   await eachCase([...verbs.keys()], async (name) => {
     const verb = verbs.get(name) as Verb
-    const made = await makeCommand(verb, {} as Deps)
-    const visible = made.createHelp().visibleOptions(made)
+    const command = await makeCommand(verb, {} as Deps)
+    const visible = command.createHelp().visibleOptions(command)
     const known = visible.flatMap(({ long, short }) => [long, short])
     const own = new RegExp(`^(?:\\S+=\\S+ )*gdn ${verb.command}(?= |$)`)
-    const commands = made.text.examples
+    const commands = command.text.examples
       .map(([, ...lines]) => lines.join('\n').replaceAll(/\\\n\s*/g, ''))
       .flatMap((text) => text.split(/\n| (?:\||&&|;|>) | -- /))
       .map((part) => part.trim())

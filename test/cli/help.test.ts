@@ -57,10 +57,10 @@ describe('gdn <command> --help', () => {
     const shownBy = new Map(tree.commands.map(({ name, flags }) => [name, flags.map((flag) => flag.name)]))
     const anywhere = new Set([...shownBy.values()].flat())
     await eachCase(NAMES, async (name) => {
-      const made = await Promise.all(
+      const commands = await Promise.all(
         COMMANDS.filter(({ command }) => command === name).map((verb) => makeCommand(verb, {} as Deps)),
       )
-      const accepted = made.flatMap(({ options }) => options.map(({ long }) => long))
+      const accepted = commands.flatMap(({ options }) => options.map(({ long }) => long))
       const about = tree.commands.find((command) => command.name === name)?.about ?? ''
       const named = about.match(/(?<![\w-])--[a-z][a-z-]*/g) ?? []
       const hidden = named.filter((flag) => !shownBy.get(name)?.includes(flag))

@@ -182,9 +182,9 @@ describe.each(CASES)('%s', (_, words, handlers, before) => {
     // gdn api always prints JSON, unchanged in a pipe.
     const isApi = words[0] === 'api'
     if (isApi && how.tty !== true) return
-    const asked = isApi && flags[0] === '-o' ? [] : flags
+    const extraFlags = isApi && flags[0] === '-o' ? [] : flags
     // TERM=dumb turns the spinner off, whose own escape sequences would be found here.
-    const { stdout, stderr } = await cli([...argv, ...asked], {
+    const { stdout, stderr } = await cli([...argv, ...extraFlags], {
       ...options,
       ...how,
       env: { ...options.env, TERM: 'dumb' },

@@ -244,13 +244,13 @@ describe('gdn key create', () => {
 describe('gdn key list', () => {
   test('lists every key with its state, oldest first, and never in full', async () => {
     const { gdn, json, dataDir } = await withDataDir()
-    const made: Key[] = []
+    const newKeys: Key[] = []
     for (const name of ['a', 'b', 'c']) {
-      made.push(
+      newKeys.push(
         await json<Key>('key', 'create', '--name', name, '--email', `${name}@example.com`, '--permission', 'all'),
       )
     }
-    const [a, b] = made
+    const [a, b] = newKeys
     await gdn(['key', 'revoke', a?.id ?? ''])
     await withStore(dataDir, ({ db }) =>
       db
@@ -266,7 +266,7 @@ describe('gdn key list', () => {
       ['c', 'active'],
     ])
     expect(keys.map(Object.keys)).toEqual(
-      keys.map(() => Object.keys(made[0] ?? {}).filter((name) => name !== 'api_key')),
+      keys.map(() => Object.keys(newKeys[0] ?? {}).filter((name) => name !== 'api_key')),
     )
     const { stdout } = await gdn(['key', 'list'])
     expect(stdout.split('\n')[2]).toMatch(/^gdn_[\w-]{8}\tc\tc@example.com\t.*wallet:create.*\tactive\t$/)

@@ -69,13 +69,13 @@ describe('collection create --max-supply', () => {
 
   test('limits the collection, and collection show shows the limit', async () => {
     const { run } = await machine()
-    const made = await run(...create(['--max-supply', '1000', '--json', '--yes']))
-    expect(made.code, made.stderr).toBe(0)
-    const { contract_address, max_supply } = JSON.parse(made.stdout)
+    const createResult = await run(...create(['--max-supply', '1000', '--json', '--yes']))
+    expect(createResult.code, createResult.stderr).toBe(0)
+    const { contract_address, max_supply } = JSON.parse(createResult.stdout)
     expect(max_supply).toBe(1000)
     expect(await supplyOf(contract_address)).toMatchObject({ max_supply: 1000, left: 1000 })
-    const shown = await run('collection', 'show', contract_address, '--json')
-    expect(JSON.parse(shown.stdout)).toMatchObject({ max_supply: 1000, is_read_from_chain: true })
+    const showResult = await run('collection', 'show', contract_address, '--json')
+    expect(JSON.parse(showResult.stdout)).toMatchObject({ max_supply: 1000, is_read_from_chain: true })
   })
 
   test.each(['0', '-1', '1.5', '1e3', '9007199254740992', '18446744073709551616', '∞', ''])(
@@ -167,8 +167,8 @@ describe('collection set --max-supply', () => {
     const { set, ask } = await setter(address)
     const planned = await set('5', '--dry-run')
     expect(JSON.parse(planned.stdout)).toMatchObject([{ setting: 'max_supply', before: null, after: 5 }])
-    const asked = await ask('5')
-    expect(asked.stderr).toContain("Limit the collection to 5 NFTs: this can't be undone")
+    const promptResult = await ask('5')
+    expect(promptResult.stderr).toContain("Limit the collection to 5 NFTs: this can't be undone")
     expect(await supplyOf(address)).toMatchObject({ max_supply: null })
     expect(await set('5')).toMatchObject({ code: 0 })
     await until(
@@ -232,8 +232,16 @@ describe('a manifest with more rows than are left', () => {
       code: 0,
     })
     const second = await machine(3)
-    const same = await second.run('batch', 'mint', second.path('drop.csv'), ...on(address), '--run', 'a', '--json')
-    expect(same.code, same.stderr).toBe(0)
+    const sameResult = await second.run(
+      'batch',
+      'mint',
+      second.path('drop.csv'),
+      ...on(address),
+      '--run',
+      'a',
+      '--json',
+    )
+    expect(sameResult.code, sameResult.stderr).toBe(0)
     expect(await supplyOf(address)).toMatchObject({ minted: 3, left: 0 })
   })
 
@@ -282,8 +290,8 @@ test('rows are minted up to the limit, if another machine mints in the meantime'
   const hint = 'Remove the rows that exceed the maximum supply from the manifest, or mint them in another collection.'
   expect(stderr).toContain(hint)
   expect(stderr).not.toContain('batch retry')
-  const again = await run('batch', 'mint', ...args, '--yes', '--json')
-  expect([again.code, errorOf(again).hint]).toEqual([7, expect.stringContaining(hint)])
+  const secondResult = await run('batch', 'mint', ...args, '--yes', '--json')
+  expect([secondResult.code, errorOf(secondResult).hint]).toEqual([7, expect.stringContaining(hint)])
   const found = JSON.parse((await run('batch', 'results', path('drop.csv'), '--json')).stdout)
   expect(found.map(({ status }: { status: string }) => status)).toEqual([
     ...Array(3).fill('deployed'),

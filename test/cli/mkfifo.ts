@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 
-/** Makes a named pipe. */
+/** Creates a named pipe at a path, with the `mkfifo` command. */
 export async function mkfifo(path: string): Promise<void> {
   await promisify(execFile)('mkfifo', [path])
 }

@@ -28,9 +28,9 @@ let wallets: string
 let stateDir: string
 
 beforeEach(async () => {
-  const made = await folder({})
-  path = made.path
-  options = made.options
+  const workFolder = await folder({})
+  path = workFolder.path
+  options = workFolder.options
   wallets = path('.local/share/gdn/wallets')
   await mkdir(wallets, { recursive: true, mode: 0o700 })
   await writeFile(join(wallets, 'alice.json'), JSON.stringify({ ...LIGHT.json, address: LIGHT.address }), {
@@ -167,9 +167,9 @@ describe('names in a manifest', () => {
     const { code, stderr } = await gdn(argv)
     expect(code, stderr).toBe(0)
     // Two requests may be in flight at once, and arrive in either order.
-    const sent = api.bodies('createnfttrans')
-    expect(sent).toHaveLength(2)
-    expect(sent).toEqual(
+    const bodies = api.bodies('createnfttrans')
+    expect(bodies).toHaveLength(2)
+    expect(bodies).toEqual(
       expect.arrayContaining([
         expect.objectContaining({ sender_wallet_address: ALICE, receiver_wallet_address: BOB }),
         expect.objectContaining({ sender_wallet_address: BOB, receiver_wallet_address: ALICE }),
@@ -213,10 +213,10 @@ describe('names in a manifest', () => {
     isDown = false
     await gdn(['wallet', 'rm', 'bob'])
     await gdn(['wallet', 'add', 'bob', OWNER])
-    const sent = api.bodies('createnft').length
+    const requestCount = api.bodies('createnft').length
     const refused = await gdn(['batch', 'retry', 'drop', ...at])
     expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('1 failed row of the run was edited') })
-    expect(api.bodies('createnft')).toHaveLength(sent)
+    expect(api.bodies('createnft')).toHaveLength(requestCount)
     await gdn(['wallet', 'rm', 'bob'])
     await gdn(['wallet', 'add', 'bob', BOB])
     const { code, stderr } = await gdn(['batch', 'retry', 'drop', ...at])

@@ -40,8 +40,8 @@ test.each(['Tidal Hours', 'tidal hours', ' Tidal Hours'])('-c %j is the collecti
   const { code, stderr } = await run('nft', 'list', '-c', name)
   expect(code, stderr).toBe(0)
   expect(lists.at(-1)).toMatchObject({ contract_addresses: CONTRACT })
-  const shown = await run('collection', 'show', name.trim())
-  expect(JSON.parse(shown.stdout)).toMatchObject({ contract_address: CONTRACT })
+  const showResult = await run('collection', 'show', name.trim())
+  expect(JSON.parse(showResult.stdout)).toMatchObject({ contract_address: CONTRACT })
 })
 
 test('a name of several collections is refused with their addresses, unless one has exactly this name', async () => {

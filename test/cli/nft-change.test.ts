@@ -71,8 +71,8 @@ describe('gdn nft update', () => {
         ],
       },
     })
-    const again = await gdn('nft', 'update', id, '--attr', 'color=red')
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing to change.') })
+    const secondResult = await gdn('nft', 'update', id, '--attr', 'color=red')
+    expect(secondResult).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing to change.') })
     expect(await revision(id)).toBe(2)
   })
 
@@ -132,9 +132,9 @@ describe('gdn nft update', () => {
 
 test('gdn nft freeze makes metadata final after a confirmation, once', async () => {
   const id = ids[3] ?? ''
-  const asked = await gdn('nft', 'freeze', id)
-  expect(asked.code).toBe(3)
-  expect(asked.stderr).toMatch(/: Permanently freeze its metadata in 0x.{4}….{4} on polygon\?$/m)
+  const promptResult = await gdn('nft', 'freeze', id)
+  expect(promptResult.code).toBe(3)
+  expect(promptResult.stderr).toMatch(/: Permanently freeze its metadata in 0x.{4}….{4} on polygon\?$/m)
   expect(await json('nft', 'freeze', id, '--yes')).toMatchObject([
     { nft_gdn_id: id, status: 'deployed', is_frozen: true },
   ])
@@ -153,8 +153,8 @@ test('gdn nft freeze makes metadata final after a confirmation, once', async () 
 test('gdn nft freeze sends several requests for more NFTs than one request freezes, after one prompt', async () => {
   const titles = Array.from({ length: 201 }, (_, at) => `#${at}`)
   const { ids } = await dynamicNfts(backend, titles)
-  const asked = await gdn('nft', 'freeze', ...ids)
-  expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('metadata of these 201 NFTs in 0x') })
+  const promptResult = await gdn('nft', 'freeze', ...ids)
+  expect(promptResult).toMatchObject({ code: 3, stderr: expect.stringContaining('metadata of these 201 NFTs in 0x') })
   expect(await gdn('nft', 'freeze', ...ids, '--yes', '--operation', randomUUID())).toMatchObject({
     code: 2,
     stderr: expect.stringContaining('--operation: identifies one request, which can freeze at most 200 NFTs'),
@@ -166,9 +166,9 @@ test('gdn nft freeze sends several requests for more NFTs than one request freez
 
 test('gdn nft burn names title and owner first, and burns once', async () => {
   const id = ids[4] ?? ''
-  const asked = await gdn('nft', 'burn', id)
-  expect(asked.code).toBe(3)
-  expect(asked.stderr).toMatch(/^Five \(.*\), token 5, owned by 0x/m)
+  const promptResult = await gdn('nft', 'burn', id)
+  expect(promptResult.code).toBe(3)
+  expect(promptResult.stderr).toMatch(/^Five \(.*\), token 5, owned by 0x/m)
   expect(await json('nft', 'burn', id, '--yes')).toMatchObject([
     { nft_gdn_id: id, status: 'burned', receiver_wallet_address: null },
   ])
@@ -235,9 +235,9 @@ describe('gdn nft history', () => {
     expect(burn.split('\t')[3]).toMatch(/^of 0x/)
     const listed = await gdn('nft', 'list', '-c', collection.address)
     expect(listed.stdout).toMatch(/\tDusk\tburned\t/)
-    const shown = await gdn('nft', 'show', id)
-    expect(shown.stdout).toMatch(/^burned\s+(true|yes)$/m)
-    expect(shown.stdout).toMatch(/^revision\s+1$/m)
+    const showResult = await gdn('nft', 'show', id)
+    expect(showResult.stdout).toMatch(/^burned\s+(true|yes)$/m)
+    expect(showResult.stdout).toMatch(/^revision\s+1$/m)
     expect(await gdn('nft', 'history', 'nobody')).toMatchObject({
       code: 5,
       stderr: expect.stringContaining('the server has no NFT nobody'),

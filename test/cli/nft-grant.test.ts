@@ -29,10 +29,10 @@ describe('nft grant', () => {
       nft('id-0', { receiver_wallet_address: SENDER }),
       nft('id-0'),
     ]
-    let asked = 0
+    let requestCount = 0
     const api = await fakeApi({
       createnfttrans: accepts,
-      getnfts: (body: { nft_gdn_ids: string[] }) => knows(seen[Math.min(asked++, 2)] ?? nft('id-0'))(body),
+      getnfts: (body: { nft_gdn_ids: string[] }) => knows(seen[Math.min(requestCount++, 2)] ?? nft('id-0'))(body),
     })
     const result = await cli([...GRANT, '--title', 'Dawn', '--base-url', api.url, '--json'], { env })
     expect(result).toMatchObject({ code: 0, stderr: '' })
@@ -52,7 +52,7 @@ describe('nft grant', () => {
         metadata: [{ title: 'Dawn', description: '', file_fields: [] }],
       },
     ])
-    expect(asked).toBe(3)
+    expect(requestCount).toBe(3)
   })
 
   test('succeeds if the receiver has already transferred the NFT', async () => {

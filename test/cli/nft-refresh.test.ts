@@ -285,7 +285,7 @@ describe('apply and reveal with --refresh', () => {
     const env: NodeJS.ProcessEnv = { ...options.env, ...server, GDN_OPENSEA_KEY: KEY }
     const gdn = (...argv: string[]) => cli(argv, { ...options, env })
     const owner = newWallet()
-    const made = await gdn(
+    const createResult = await gdn(
       'collection',
       'create',
       '--name',
@@ -296,8 +296,8 @@ describe('apply and reveal with --refresh', () => {
       '-o',
       'ids',
     )
-    expect(made.code, made.stderr).toBe(0)
-    env.GDN_CONTRACT = made.stdout.trim()
+    expect(createResult.code, createResult.stderr).toBe(0)
+    env.GDN_CONTRACT = createResult.stdout.trim()
     return { path, gdn }
   }
 

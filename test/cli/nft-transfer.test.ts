@@ -33,9 +33,9 @@ const transactions =
 
 /** A getnfts that returns the new owner after n requests. */
 const movesAfter = (n: number) => {
-  let asked = 0
+  let requestCount = 0
   return (body: { nft_gdn_ids: string[] }) =>
-    knows(nft('id-0', { receiver_wallet_address: asked++ < n ? OWNER : RECEIVER }))(body)
+    knows(nft('id-0', { receiver_wallet_address: requestCount++ < n ? OWNER : RECEIVER }))(body)
 }
 
 /** A header in every response of a gdn backend. */

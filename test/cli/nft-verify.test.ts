@@ -138,8 +138,10 @@ test('takes the blockchain from a collection created on this machine, as nft sho
   await enterCollections(join(dir, 'state'), { origin: server.url, contract_address: CONTRACT })
   const options = { env: { ...home, GDN_STATE_DIR: join(dir, 'state') } }
   expect((await verify(server, ['-q'], options)).code).toBe(0)
-  const shown = await cli(['nft', 'show', 'a', '--base-url', server.url, '--json'], { env: { ...env, ...options.env } })
-  expect(JSON.parse(shown.stdout)).toEqual({ ...A, blockchain: 'polygon' })
+  const showResult = await cli(['nft', 'show', 'a', '--base-url', server.url, '--json'], {
+    env: { ...env, ...options.env },
+  })
+  expect(JSON.parse(showResult.stdout)).toEqual({ ...A, blockchain: 'polygon' })
 })
 
 test('names --blockchain if nothing provides the blockchain', async () => {
@@ -183,11 +185,11 @@ describe('--on-chain', () => {
     ['another owner', { owner: OTHER }, `owner is ${OTHER}, not ${OWNER}`],
     ['another token URI', { uri: `${URI}/9.json` }, `token URI is ${URI}/9.json, not ${URI}/0.json`],
     ['other metadata', { metadata: { name: 'Dust', description: 'first' } }, 'name is Dust, not Dawn'],
-  ])('exits with 5 and reports %s', async (_, more, told) => {
+  ])('exits with 5 and reports %s', async (_, more, message) => {
     const result = await verify(await api(chain({ 1: token(1, 'Dawn', 'first', more) })), [...flags, '--json'])
     expect(result.code).toBe(5)
-    expect(errorOf(result)).toMatchObject({ code: 'verify_failed', message: expect.stringContaining(told) })
-    expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: true, verified: false, verify_error: told })
+    expect(errorOf(result)).toMatchObject({ code: 'verify_failed', message: expect.stringContaining(message) })
+    expect(JSON.parse(result.stdout)).toMatchObject({ isgdnnft: true, verified: false, verify_error: message })
     expect(JSON.parse(result.stdout).differences).toHaveLength(1)
   })
 

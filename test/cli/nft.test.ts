@@ -78,10 +78,10 @@ describe('nft mint', () => {
 
   test('sends one request built from flags, and waits until the NFT is deployed', async () => {
     const pending = nft('id-0', { status: 'initiated', token_id: null, metadata_url: null })
-    let asked = 0
+    let requestCount = 0
     const api = await fakeApi({
       createnft: accepts,
-      getnfts: (body: { nft_gdn_ids: string[] }) => knows(++asked < 3 ? pending : nft('id-0'))(body),
+      getnfts: (body: { nft_gdn_ids: string[] }) => knows(++requestCount < 3 ? pending : nft('id-0'))(body),
     })
     const argv = [...MINT, '--title', 'Dawn', '--description', 'First', '--extra', 'edition=1', '--attr', 'Light=low']
     const result = await cli([...argv, '--image', 'https://x.test/a.png', '--base-url', api.url, '--json'], { env })
@@ -110,7 +110,7 @@ describe('nft mint', () => {
     ])
     const created = api.calls.find(({ path }) => path.endsWith('/createnft'))
     expect(created?.headers).toMatchObject({ 'x-api-key': 'key', 'idempotency-key': expect.any(String) })
-    expect(asked).toBe(3)
+    expect(requestCount).toBe(3)
   })
 
   test('accepts the API names of flags', async () => {
@@ -612,11 +612,11 @@ test('nft show marks files that the server does not store', async () => {
 
 describe('nft wait', () => {
   test('waits for all NFTs, and polls only those still pending', async () => {
-    let asked = 0
+    let requestCount = 0
     const api = await fakeApi({
       getnfts: (body: { nft_gdn_ids: string[] }) => {
-        asked += 1
-        return knows(nft('a'), nft('b', { status: asked < 3 ? 'initiated' : 'deployed' }))(body)
+        requestCount += 1
+        return knows(nft('a'), nft('b', { status: requestCount < 3 ? 'initiated' : 'deployed' }))(body)
       },
     })
     const { code } = await cli(['nft', 'wait', 'a', 'b', '--base-url', api.url], { env })

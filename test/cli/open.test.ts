@@ -20,9 +20,9 @@ async function backend(hits: Record<string, object> = {}, isOpen = true) {
   const { url, calls } = await fakeApi({
     '/explorer/session': session(isOpen),
     '*': (_body, { path }) => {
-      const asked = new URL(path, 'http://x')
-      if (asked.pathname !== '/explorer/search') return { status: 404, body: {} }
-      return { body: { exact: hits[asked.searchParams.get('q') ?? ''] ?? null, hits: [] } }
+      const requestUrl = new URL(path, 'http://x')
+      if (requestUrl.pathname !== '/explorer/search') return { status: 404, body: {} }
+      return { body: { exact: hits[requestUrl.searchParams.get('q') ?? ''] ?? null, hits: [] } }
     },
   })
   return { url, calls }

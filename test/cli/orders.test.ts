@@ -87,9 +87,9 @@ describe('a mint that did not report its final state', () => {
     })
     const { env } = await machine()
     await cli([...MINT, '--base-url', api.url], { env, ...timeUpWhileWaiting() })
-    const again = await cli([...MINT, '--again', '--base-url', api.url, '-o', 'ids'], { env })
-    expect(again).toMatchObject({ code: 0, stdout: 'id-2\n' })
-    expect(again.stderr).toMatch(/Ignoring the request accepted at \S+ \(id-1\)\. Sending another request\./)
+    const secondResult = await cli([...MINT, '--again', '--base-url', api.url, '-o', 'ids'], { env })
+    expect(secondResult).toMatchObject({ code: 0, stdout: 'id-2\n' })
+    expect(secondResult.stderr).toMatch(/Ignoring the request accepted at \S+ \(id-1\)\. Sending another request\./)
   })
 })
 

@@ -221,8 +221,8 @@ test('prints an NFT with metadata of an unknown format', async () => {
 })
 
 test('prints the local backend as rows', async () => {
-  const shown = await cli(['local', 'status'], { tty: true })
-  expect(shown.stdout).toMatch(/^RUNNING {3}no\nDATA DIR {2}.+\n$/)
+  const statusResult = await cli(['local', 'status'], { tty: true })
+  expect(statusResult.stdout).toMatch(/^RUNNING {3}no\nDATA DIR {2}.+\n$/)
   expect((await cli(['local', 'status'])).stdout).toMatch(/^running\tfalse\nurl\t\ndata_dir\t.+\npid\t\n$/)
 })
 

@@ -17,8 +17,8 @@ async function machine(text = CSV, onMint = () => {}, onTransfer = () => {}) {
   const owners = new Map<string, string>()
   let transfers = 0
   const api = await fakeApi({
-    '*': (body: never, { path: asked }): Reply => {
-      const name = asked.split('/').at(-1)
+    '*': (body: never, { path: requestPath }): Reply => {
+      const name = requestPath.split('/').at(-1)
       if (name === 'createnft') {
         onMint()
         return createnft(body)
@@ -308,14 +308,14 @@ describe('gdn apply', () => {
     const refused = await run('apply', path('drop.csv'), '--yes')
     expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining(text) })
     expect(refused.stderr).not.toContain('--only mint')
-    const sent = api.bodies('createnft').length
-    const asked = await run('apply', path('drop.csv'), '--only', 'mint')
-    expect(asked.code).toBe(3)
-    expect(asked.stderr).toContain(`confirmation required: ${text} Mint 1 NFT (4 other changes are skipped`)
-    expect(api.bodies('createnft')).toHaveLength(sent)
+    const requestCount = api.bodies('createnft').length
+    const promptResult = await run('apply', path('drop.csv'), '--only', 'mint')
+    expect(promptResult.code).toBe(3)
+    expect(promptResult.stderr).toContain(`confirmation required: ${text} Mint 1 NFT (4 other changes are skipped`)
+    expect(api.bodies('createnft')).toHaveLength(requestCount)
     const added = await run('apply', path('drop.csv'), '--only', 'mint', '--yes')
     expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining(text) })
-    expect(api.bodies('createnft')).toHaveLength(sent + 1)
+    expect(api.bodies('createnft')).toHaveLength(requestCount + 1)
   })
 
   test('refuses an edited row without an ID before it prompts', { tags: ['promise'] }, async () => {
@@ -324,14 +324,14 @@ describe('gdn apply', () => {
     await mint()
     await write(rows.replace('Dusk', 'Dust'))
     announce(null)
-    const sent = api.bodies('createnft').length
+    const requestCount = api.bodies('createnft').length
     const { code, stderr } = await run('apply', path('drop.csv'))
     expect(stderr).toContain('was line 3: Dusk\n')
     expect(stderr).toContain('1 row that the run has sent is no longer in the manifest, and 1 row is new')
     expect(stderr).not.toContain('confirmation required')
     expect(code).toBe(2)
     expect((await run('apply', path('drop.csv'), '--new-rows')).stderr).toContain('confirmation required')
-    expect(api.bodies('createnft')).toHaveLength(sent)
+    expect(api.bodies('createnft')).toHaveLength(requestCount)
   })
 
   test('names itself as the command that resumes it after Ctrl-C', async () => {

@@ -159,12 +159,12 @@ const updateTo = (title: string) => ({
 
 async function madePages() {
   const { called, url } = await listener()
-  const made = await folder({
+  const workFolder = await folder({
     'drop.csv': [HEADER, ...hostile(url), ''].join('\n'),
     'bad.csv': [HEADER, ...hostile(url), line('gone', 'nope.png'), line('dead', 'javascript:alert(1)'), ''].join('\n'),
     'evil.svg': evilSvg(url),
   })
-  await writeFile(made.path('a.png'), png(QUARTERS))
+  await writeFile(workFolder.path('a.png'), png(QUARTERS))
   const { createnft, getnfts } = service()
   const none = () => ({ status: 404, body: { error: { title: 'Not Found', message: 'not here' } } })
   let isMinted = false
@@ -185,14 +185,19 @@ async function madePages() {
     '*': none,
   })
   const at = ['--base-url', api.url]
-  const mint = ['batch', 'mint', made.path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q']
-  expect((await cli(mint, made.options)).code).toBe(0)
+  const mint = ['batch', 'mint', workFolder.path('drop.csv'), ...TARGET, ...at, '--rate', '1000', '-q']
+  expect((await cli(mint, workFolder.options)).code).toBe(0)
   isMinted = true
-  expect((await cli(['batch', 'report', 'drop', '--to', 'report.html', ...at], made.options)).code).toBe(0)
+  expect((await cli(['batch', 'report', 'drop', '--to', 'report.html', ...at], workFolder.options)).code).toBe(0)
   expect(
-    (await cli(['batch', 'preview', made.path('bad.csv'), '-b', 'polygon', '--to', 'preview.html'], made.options)).code,
+    (
+      await cli(
+        ['batch', 'preview', workFolder.path('bad.csv'), '-b', 'polygon', '--to', 'preview.html'],
+        workFolder.options,
+      )
+    ).code,
   ).toBe(2)
-  return { called, ...made }
+  return { called, ...workFolder }
 }
 
 describe.skipIf(CHROMIUM === undefined)('a page opened from disk', () => {

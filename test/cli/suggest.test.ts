@@ -58,8 +58,8 @@ describe('did you mean', () => {
     ['a profile', ['nft', 'list', '--profile', 'locl'], 'local?'],
     ['a shell', ['completion', 'pwsh'], 'powershell?'],
     ['a setting', ['config', 'get', 'contrct'], 'contract?'],
-  ])('suggests the right word for %s', async (_what, argv, meant) => {
-    expect((await hintFor(argv)).toLowerCase()).toContain(`did you mean ${meant}`)
+  ])('suggests the right word for %s', async (_what, argv, suggestion) => {
+    expect((await hintFor(argv)).toLowerCase()).toContain(`did you mean ${suggestion}`)
   })
 
   test.each([

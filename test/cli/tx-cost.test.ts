@@ -130,8 +130,8 @@ test('gdn tx bump raises the fees of a cancellation that is requested but not si
   const { stderr } = await cli([...argv, '--yes'], options)
   expect(stderr).toContain('The backend raises the fees of the cancellation of this transaction at the next check.')
   const { max_cost_after_wei } = JSON.parse(first.stdout)
-  const again = await cli([...argv, '--yes', '--json'], options)
-  expect(JSON.parse(again.stdout)).toMatchObject({ requested_action: 'cancel', max_cost_after_wei })
+  const secondResult = await cli([...argv, '--yes', '--json'], options)
+  expect(JSON.parse(secondResult.stdout)).toMatchObject({ requested_action: 'cancel', max_cost_after_wei })
   expect(await requested()).toBe('cancel')
 })
 
@@ -223,6 +223,6 @@ test('gdn tx cancel and gdn tx show say why the backend waits with a replacement
     'The backend replaces this transaction when fees fall, or the limit is raised. To see the result, run',
   )
   const show = argv.map((word) => (word === 'cancel' ? 'show' : word))
-  const shown = await cli([...show, '--json'], options)
-  expect(JSON.parse(shown.stdout)).toMatchObject({ pending_reason: `waiting for lower fees: ${waits}` })
+  const showResult = await cli([...show, '--json'], options)
+  expect(JSON.parse(showResult.stdout)).toMatchObject({ pending_reason: `waiting for lower fees: ${waits}` })
 })

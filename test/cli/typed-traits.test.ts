@@ -25,7 +25,7 @@ let path: (name: string) => string
 let options: CliOptions
 
 beforeEach(async () => {
-  const made = await folder({
+  const workFolder = await folder({
     'drop.csv': CSV,
     'request.json': JSON.stringify(REQUEST),
     'metadata.json': JSON.stringify(METADATA),
@@ -33,8 +33,8 @@ beforeEach(async () => {
     'hidden.json': JSON.stringify({ title: 'Hidden', description: 'x' }),
     'list.csv': `${OWNER}\n`,
   })
-  path = made.path
-  options = made.options
+  path = workFolder.path
+  options = workFolder.options
 })
 
 describe('a server that does not announce typed traits', () => {
@@ -155,8 +155,8 @@ describe('nft mint --attr', () => {
     const argv = [...MINT, '--attr', 'Power(number)=72', '--dry-run', '--base-url', api.url]
     expect((await cli(argv, options)).code).toBe(0)
     await cli([...MINT, '--attr', 'Power(number)=72', '--no-wait', '--base-url', api.url], options)
-    const sent = api.calls.find((call) => call.path.endsWith('/createnft'))
-    expect(sent?.body).toMatchObject({
+    const mintCall = api.calls.find((call) => call.path.endsWith('/createnft'))
+    expect(mintCall?.body).toMatchObject({
       metadata: [{ attribute: [{ tag: 'Power', value: '72', display_type: 'number' }] }],
     })
   })

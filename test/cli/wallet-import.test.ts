@@ -33,9 +33,9 @@ let options: CliOptions
 let wallets: string
 
 beforeEach(async () => {
-  const made = await folder({})
-  path = made.path
-  options = made.options
+  const workFolder = await folder({})
+  path = workFolder.path
+  options = workFolder.options
   wallets = path('.local/share/gdn/wallets')
   await writeFile(path('pw'), `${PASSWORD}\n`, { mode: 0o600 })
 })
@@ -163,8 +163,11 @@ describe('gdn wallet import again', () => {
     ['without a name', []],
   ])('%s says so and changes nothing', async (_what, flags) => {
     const before = await readFile(join(wallets, 'alice.json'), 'utf8')
-    const again = await pipe(KEY, ...flags)
-    expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('@alice already has this key.')])
+    const secondResult = await pipe(KEY, ...flags)
+    expect([secondResult.code, secondResult.stderr]).toEqual([
+      0,
+      expect.stringContaining('@alice already has this key.'),
+    ])
     expect(JSON.parse((await pipe(JUNK, ...flags, '--json')).stdout)).toMatchObject({
       name: 'alice',
       status: 'unchanged',

@@ -25,9 +25,9 @@ let options: CliOptions
 let wallets: string
 
 beforeEach(async () => {
-  const made = await folder({})
-  path = made.path
-  options = made.options
+  const workFolder = await folder({})
+  path = workFolder.path
+  options = workFolder.options
   wallets = path('.local/share/gdn/wallets')
   await writeFile(path('pw'), `${PASSWORD}\n`, { mode: 0o600 })
 })
@@ -35,15 +35,15 @@ beforeEach(async () => {
 const gdn = (argv: string[], more: CliOptions = {}): Promise<CliResult> => cli(argv, { ...options, ...more })
 
 async function generate(service: WalletServiceOptions = {}, flags: string[] = [], more: CliOptions = {}) {
-  const told = await walletService(service)
+  const walletServer = await walletService(service)
   const at = [
     '--base-url',
-    told.url,
+    walletServer.url,
     ...EMAIL,
     ...(flags.includes('--password-file') ? [] : ['--password-file', path('pw')]),
   ]
   const result = await gdn(['wallet', 'generate', ...at, ...flags], more)
-  return { ...result, service: told }
+  return { ...result, service: walletServer }
 }
 
 const filesOf = async (dir: string) => (await readdir(dir).catch(() => [])).sort()
@@ -476,8 +476,8 @@ describe('gdn wallet export', () => {
     const { code, stderr, service } = await generate(odd, ['--name', 'odd', '--json'])
     expect(code).toBe(6)
     const { file } = JSON.parse(stderr).error.details
-    const shown = await gdn(['wallet', 'export', file, '--to', '-', '--password-file', path('pw')])
-    expect(JSON.parse(shown.stdout)).toEqual({ secret: `0x${service.keys[0]}` })
+    const exportResult = await gdn(['wallet', 'export', file, '--to', '-', '--password-file', path('pw')])
+    expect(JSON.parse(exportResult.stdout)).toEqual({ secret: `0x${service.keys[0]}` })
     expect(JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)).toHaveLength(1)
   })
 })
@@ -486,16 +486,19 @@ describe('gdn wallet add and rm', () => {
   test('adds a name for an address with its checksum, and removes it again', async () => {
     expect((await gdn(['wallet', 'add', '@bob', OWNER.toLowerCase()])).stderr).toContain(OWNER)
     expect((await gdn(['wallet', 'add', 'bob', OWNER])).code).toBe(0)
-    const again = await gdn(['wallet', 'add', 'bob', OTHER])
-    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining(`@bob already exists: ${OWNER}`)])
+    const secondResult = await gdn(['wallet', 'add', 'bob', OTHER])
+    expect([secondResult.code, secondResult.stderr]).toEqual([
+      2,
+      expect.stringContaining(`@bob already exists: ${OWNER}`),
+    ])
     expect(await filesOf(wallets)).toEqual([])
     expect((await gdn(['wallet', 'rm', 'bob', '-o', 'csv'])).stdout).toContain(`bob,${OWNER}`)
     expect((await gdn(['wallet', 'list', '--json'])).stdout).toBe('[]\n')
   })
 
   test('changes nothing when the same address is added again', async () => {
-    for (const given of [OWNER, OWNER.toLowerCase()]) {
-      expect(await gdn(['wallet', 'add', 'bob', given])).toMatchObject({ code: 0 })
+    for (const input of [OWNER, OWNER.toLowerCase()]) {
+      expect(await gdn(['wallet', 'add', 'bob', input])).toMatchObject({ code: 0 })
     }
     expect(JSON.parse((await gdn(['wallet', 'list', '--json'])).stdout)).toHaveLength(1)
   })

@@ -13,12 +13,12 @@ const env = { GDN_API_KEY: 'k' }
 
 /** A server whose NFT has these states, one after the other. */
 async function changing(...states: object[]) {
-  let asked = 0
+  let requestCount = 0
   return await fakeApi({
     getnfts: () => ({
       body: {
         requests: { nft_gdn_ids: ['one'] },
-        nfts: [{ ...nft('one'), ...states[Math.min(asked++, states.length - 1)] }],
+        nfts: [{ ...nft('one'), ...states[Math.min(requestCount++, states.length - 1)] }],
       },
     }),
   })
@@ -53,18 +53,18 @@ test('redraws in place on a terminal, and leaves what status prints', async () =
   const at = ['--base-url', url, '--no-image']
   const terminal = { env, tty: true, stderrTty: true }
   const watched = await cli(['nft', 'show', 'one', '--watch', ...at], terminal)
-  const shown = await cli(['nft', 'show', 'one', ...at], terminal)
-  expect(watched).toMatchObject({ code: 0, stdout: shown.stdout })
+  const showResult = await cli(['nft', 'show', 'one', ...at], terminal)
+  expect(watched).toMatchObject({ code: 0, stdout: showResult.stdout })
   expect(watched.stderr).toContain('initiated')
   expect(watched.stderr).toContain('\u001b[J')
 })
 
 test.each([[false], [true]])('ends with code 0 at Ctrl-C (terminal: %s)', async (tty) => {
   const stop = new AbortController()
-  let asked = 0
+  let requestCount = 0
   const { url } = await fakeApi({
     getnfts: () => {
-      if (++asked === 2) stop.abort(new GdnError('interrupted', 'interrupted'))
+      if (++requestCount === 2) stop.abort(new GdnError('interrupted', 'interrupted'))
       return { body: { requests: { nft_gdn_ids: ['one'] }, nfts: [{ ...nft('one'), ...INITIATED }] } }
     },
   })

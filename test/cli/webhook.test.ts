@@ -47,9 +47,9 @@ describe('gdn webhook add', () => {
     expect(stderr).not.toContain(stdout.trim())
     for (const verb of ['list', 'show']) {
       const [{ id = '' } = {}] = JSON.parse((await gdn(['webhook', 'list', '--json'])).stdout)
-      const shown = await gdn(['webhook', verb, ...(verb === 'show' ? [id] : []), '--json'])
-      expect(shown.stdout).toContain(URL)
-      expect(shown.stdout).not.toContain('whsec_')
+      const showResult = await gdn(['webhook', verb, ...(verb === 'show' ? [id] : []), '--json'])
+      expect(showResult.stdout).toContain(URL)
+      expect(showResult.stdout).not.toContain('whsec_')
     }
   })
 

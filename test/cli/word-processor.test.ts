@@ -9,11 +9,11 @@ test.each([
   [['–b', 'polygon', 'nft', 'list'], '–b', '-b'],
   [['batch', 'status', '−json'], '−json', '--json'],
   [['nft', 'show', '-–watch'], '-–watch', '--watch'],
-])('names a flag with a typographic dash, and how to type it: %j', async (argv, typed, meant) => {
+])('names a flag with a typographic dash, and how to type it: %j', async (argv, typed, suggestion) => {
   const { code, stderr } = await cli(argv, { env: { GDN_API_KEY: 'key' } })
   expect(code).toBe(2)
   expect(stderr).toContain(`"${typed}" begins with a typographic dash, not with hyphens`)
-  expect(stderr).toContain(`Type it as ${meant}.`)
+  expect(stderr).toContain(`Type it as ${suggestion}.`)
 })
 
 test('leaves dashes in values and after -- as they are', async () => {

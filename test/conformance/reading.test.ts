@@ -128,10 +128,10 @@ describe('invalid JSON', () => {
     ['getnftgdnids', 400],
     ['getnfts', 422],
     ['getisgdnnft', 422],
-  ])('%s returns %i and a Request Validation Error', async (name, wanted) => {
+  ])('%s returns %i and a Request Validation Error', async (name, expected) => {
     for (const body of ['{', '', '[]', '"text"', 'null']) {
       const { status, json } = await service.post(name, body)
-      expect({ body, status, json }).toEqual({ body, status: wanted, json: VALIDATION })
+      expect({ body, status, json }).toEqual({ body, status: expected, json: VALIDATION })
     }
   })
 })

@@ -15,6 +15,6 @@ test.each([
   ['hat', 'hut', false],
   ['layer 1', 'layer 2', false],
   ['background', 'foreground', false],
-])('mayBeMisspelled of %s and %s is %s', (name, meant, expected) => {
-  expect(mayBeMisspelled(name, meant)).toBe(expected)
+])('mayBeMisspelled of %s and %s is %s', (name, suggestion, expected) => {
+  expect(mayBeMisspelled(name, suggestion)).toBe(expected)
 })

@@ -38,8 +38,8 @@ const endsWithinMs = (drain: string | undefined) => {
 describe('the secrets', () => {
   it('are random, readable only by their owner, and kept by a second run', async () => {
     const names = await readdir(join(copy, 'secrets'))
-    const wanted = Object.values(composeFile().secrets).map(({ file }) => file.replace('./secrets/', ''))
-    expect(wanted.filter((name) => !names.includes(name))).toEqual([])
+    const expected = Object.values(composeFile().secrets).map(({ file }) => file.replace('./secrets/', ''))
+    expect(expected.filter((name) => !names.includes(name))).toEqual([])
     for (const name of names) expect((await stat(join(copy, 'secrets', name))).mode & 0o777).toBe(0o600)
     expect((await stat(join(copy, 'secrets'))).mode & 0o777).toBe(0o700)
     const password = await secret('postgres-password')
@@ -265,8 +265,8 @@ describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
       ([, one]) => one,
     )
     const first = named.filter((name) => !name?.startsWith('operator-2'))
-    const wanted = ['backend.yaml', ...first].filter((name) => !unit.includes('api') || !name?.includes('-password'))
-    expect(new Set(handed)).toEqual(new Set(wanted))
+    const expected = ['backend.yaml', ...first].filter((name) => !unit.includes('api') || !name?.includes('-password'))
+    expect(new Set(handed)).toEqual(new Set(expected))
   })
 
   it('can write only to its own folder, gains no privileges, and is restarted', () => {

@@ -18,6 +18,6 @@ test('the site of the documentation builds, with each page of docs/', { timeout:
   onTestFinished(() => rm(out, { recursive: true, force: true }))
   await buildSite({ out })
   const built = (await readdir(out, { recursive: true })).map((name) => name.replaceAll('\\', '/'))
-  const wanted = (await docsPages()).map((name) => name.replace('README.md', 'index.md').replace(/md$/, 'html'))
-  expect(built).toEqual(expect.arrayContaining(['index.html', 'deploy.html', 'llms-full.txt', ...wanted]))
+  const expectedPages = (await docsPages()).map((name) => name.replace('README.md', 'index.md').replace(/md$/, 'html'))
+  expect(built).toEqual(expect.arrayContaining(['index.html', 'deploy.html', 'llms-full.txt', ...expectedPages]))
 })

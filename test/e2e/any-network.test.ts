@@ -63,8 +63,8 @@ test('mints on base with nothing configured, and verifies the NFT on its embedde
     expect(await gdn().json('nft', 'verify', nft, '-b', 'base', '--owner', OWNER, '--on-chain')).toMatchObject({
       isgdnnft: true,
     })
-    const shown = await gdn().json('nft', 'show', nft)
-    expect(shown).toMatchObject({ blockchain: 'base', status: 'deployed' })
+    const shownNft = await gdn().json('nft', 'show', nft)
+    expect(shownNft).toMatchObject({ blockchain: 'base', status: 'deployed' })
     const asked = await post('/rpc/base', { jsonrpc: '2.0', id: 1, method: 'eth_chainId', params: [] })
     expect(JSON.parse(asked.text).result).toBe('0x2105')
     const listed = await gdn().json<{ blockchain: string }[]>('chain', 'list', '--data-dir', dataDir)

@@ -15,11 +15,11 @@ test('the mint page mints one NFT for a visitor who double-clicks, reloads and c
   await using local = await startLocal()
   const gdn = createClient(local)
   const { response } = await gdn.api.createcollection({ wallet_address: WALLET, name: 'Page', blockchain: 'polygon' })
-  const asked = { transaction_gdn_ids: [response.transaction_gdn_id] }
+  const request = { transaction_gdn_ids: [response.transaction_gdn_id] }
   const collection = await expect
-    .poll(async () => (await gdn.api.getcollections(asked)).collections[0]?.contract_address)
+    .poll(async () => (await gdn.api.getcollections(request)).collections[0]?.contract_address)
     .toBeTruthy()
-    .then(async () => (await gdn.api.getcollections(asked)).collections[0]?.contract_address ?? '')
+    .then(async () => (await gdn.api.getcollections(request)).collections[0]?.contract_address ?? '')
   const { baseUrl: GDN_BASE_URL, apiKey: GDN_API_KEY, stateDir: GDN_STATE_DIR } = local
   const app = spawn(process.execPath, [APP], {
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -52,8 +52,8 @@ describe('gdn local', () => {
       data_dir: join(home.dir, 'data', 'gdn', 'local'),
       pid: expect.any(Number),
     })
-    const again = await home.run(['local', 'start'])
-    expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('already running') })
+    const secondResult = await home.run(['local', 'start'])
+    expect(secondResult).toMatchObject({ code: 0, stderr: expect.stringContaining('already running') })
 
     const collection = await home.json<{ contract_address: string }>([
       'collection',

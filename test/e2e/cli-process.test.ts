@@ -134,15 +134,15 @@ describe.each([
     ['while it waits for an NFT', 1],
     ['without the response to a request in flight', 2],
   ])('%s', async (_when, last) => {
-    const asked = gate()
+    const hold = gate()
     let count = 0
     const server = await startHttpServer(async () => {
-      if (++count === last) void asked.pass()
+      if (++count === last) void hold.pass()
       if (count === 2) await new Promise(() => {})
       return { json: { requests: { nft_gdn_ids: ['a'] }, nfts: [{ ...RECORD, request_metadata: {} }] } }
     })
     const wait = home.start(['nft', 'wait', 'a', '--base-url', server.url, '--json'], { env: { GDN_API_KEY: 'k' } })
-    await asked.reached
+    await hold.reached
     const start = performance.now()
     wait.kill(signal)
     const { exitCode, stderr } = await wait

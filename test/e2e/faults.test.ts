@@ -26,7 +26,7 @@ const gdn = (...args: string[]) =>
     stdin: 'ignore',
   })
 
-/** Mints NFTs with the environment of `local exec`, and prints the status. */
+/** Reads an NFT with the environment of `local exec`. Prints the HTTP status and the name of the injected fault. */
 const ASK = `fetch(process.env.GDN_BASE_URL + '/api/v1/getnfts', { method: 'POST', body: '{"nft_gdn_ids":["x"]}',
   headers: { 'content-type': 'application/json', 'x-api-key': process.env.GDN_API_KEY } })
   .then((answer) => console.log(answer.status, answer.headers.get('x-gdn-fault')))`

@@ -248,10 +248,10 @@ describe('gdn mcp', () => {
         { hint: /^Check the path, or call batch_template to create a manifest\.$/ },
       ],
     ]
-    for (const [tool, values, wanted] of errors) {
+    for (const [tool, values, expected] of errors) {
       const { error } = (await call(tool, values)).answer
-      expect(error?.message, tool).toMatch(wanted.message ?? /./)
-      expect(error?.hint ?? '', tool).toMatch(wanted.hint ?? /(?:)/)
+      expect(error?.message, tool).toMatch(expected.message ?? /./)
+      expect(error?.hint ?? '', tool).toMatch(expected.hint ?? /(?:)/)
       expect(JSON.stringify(error)).not.toMatch(/--(?!wallet )[a-z]/)
     }
   })

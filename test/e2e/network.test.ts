@@ -248,12 +248,12 @@ test.each([
     () => replaceInSettings('confirmations: 2', 'confirmations: 2\n    chain_id: 80002'),
     '80002',
   ],
-])('%s prevents the start of the backend with an error that names the location', async (_, spoil, told) => {
+])('%s prevents the start of the backend with an error that names the location', async (_, spoil, message) => {
   const kept = await Promise.all(['op0.json', 'password', 'backend.yaml'].map((name) => readFile(join(dataDir, name))))
   try {
     await spoil()
     const { exitCode, stderr } = await bare().run('serve', '--data-dir', dataDir, '--port', '0', '--json')
-    expect({ exitCode, told: stderr.includes(told) }, stderr).toEqual({ exitCode: 2, told: true })
+    expect({ exitCode, told: stderr.includes(message) }, stderr).toEqual({ exitCode: 2, told: true })
   } finally {
     for (const [index, name] of ['op0.json', 'password', 'backend.yaml'].entries()) {
       await writeFile(join(dataDir, name), kept[index] ?? '', { mode: 0o600 })

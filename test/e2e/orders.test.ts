@@ -100,9 +100,9 @@ describe('a single command that is killed after its request was sent, and repeat
     await endBeforeAnswer({ home, proxy, env }, 'transfernft', argv, 'SIGKILL')
     const moved = await home.json(argv, { env })
     expect(moved).toMatchObject({ status: 'deployed', sender_wallet_address: OWNER, receiver_wallet_address: RECEIVER })
-    const again = await home.run([...argv, '--json'], { env })
-    expect(again.code).toBe(5)
-    expect(again.stderr).toContain('already')
+    const secondResult = await home.run([...argv, '--json'], { env })
+    expect(secondResult.code).toBe(5)
+    expect(secondResult.stderr).toContain('already')
   })
 
   it('the same operation in two processes: one runs, the other fails with run_busy', async () => {

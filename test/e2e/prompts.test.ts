@@ -180,8 +180,8 @@ describe('identical rows', () => {
     const end = await terminal.end()
     expect(end.code, end.screen).toBe(code)
     expect(end.screen).toContain('4: is identical to line 2')
-    const sent = api.bodies('createnft') as { metadata: object[] }[]
-    expect(sent.flatMap(({ metadata }) => metadata)).toHaveLength(minted)
+    const bodies = api.bodies('createnft') as { metadata: object[] }[]
+    expect(bodies.flatMap(({ metadata }) => metadata)).toHaveLength(minted)
   })
 })
 

@@ -42,7 +42,7 @@ const beside = (...argv: string[]) => [...argv, '--data-dir', dataDir]
 const gdn = () => gdnAt(backend, home.dir)
 
 async function mintThree(): Promise<string[]> {
-  const made = await gdn().json<{ contract_address: string }>(
+  const collection = await gdn().json<{ contract_address: string }>(
     'collection',
     'create',
     '--name',
@@ -50,7 +50,7 @@ async function mintThree(): Promise<string[]> {
     '--wallet',
     OWNER,
   )
-  const at = ['-c', made.contract_address, '--receiver', OWNER]
+  const at = ['-c', collection.contract_address, '--receiver', OWNER]
   const minted = []
   for (const title of ['a', 'b', 'c']) {
     minted.push(await gdn().json<{ nft_gdn_id: string }>('nft', 'mint', ...at, '--title', title))
@@ -111,10 +111,10 @@ test('a webhook created beside the running backend receives signed events with t
       .sort(),
   ).toEqual([...ids].sort())
   expect(receiver.received.every((one) => isSigned(added.signing_secret, one))).toBe(true)
-  const shown = await gdn().json<Record<string, unknown>>('nft', 'show', ids[0] ?? '')
+  const shownNft = await gdn().json<Record<string, unknown>>('nft', 'show', ids[0] ?? '')
   expect(told().find(({ data }) => data.nft_gdn_id === ids[0])?.data).toMatchObject({
-    token_id: shown.token_id,
-    metadata_url: shown.metadata_url,
+    token_id: shownNft.token_id,
+    metadata_url: shownNft.metadata_url,
     status: 'deployed',
   })
   const listed = await until(
@@ -123,7 +123,7 @@ test('a webhook created beside the running backend receives signed events with t
   )
   expect(listed).toEqual([expect.objectContaining({ id: added.id, status: 'active', delivered: 4, failed: 0 })])
 
-  // The backend signs with it, so it is in its private database, and nowhere else.
+  // The backend signs events with the secret, so only its private database contains the secret.
   const holding = await filesHolding(home.dir, added.signing_secret)
   for (const file of holding) {
     expect(file).toMatch(/gdn\.db(-wal)?$/)

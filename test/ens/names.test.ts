@@ -32,8 +32,8 @@ describe('ENS names', () => {
     ['Ä.eth', 'ä.eth'],
     ['al\u200bice.eth', 'alice.eth'],
     ['🏴‍☠️.eth', '🏴‍☠.eth'],
-  ])('%s is normalized as %s', (name, wanted) => {
-    expect(normalized(name)).toBe(wanted)
+  ])('%s is normalized as %s', (name, expected) => {
+    expect(normalized(name)).toBe(expected)
   })
 
   test('a name of letters, digits and hyphens is normalized as ENSIP-15 says, or rejected as it says', () => {
@@ -41,14 +41,14 @@ describe('ENS names', () => {
     fc.assert(
       fc.property(fc.array(label, { minLength: 1, maxLength: 4 }), (labels) => {
         const name = labels.join('.')
-        let wanted: string | undefined
+        let expected: string | undefined
         try {
-          wanted = normalize(name)
+          expected = normalize(name)
         } catch {
           expect(() => normalized(name)).toThrow('is not a valid ENS name')
           return
         }
-        expect(normalized(name)).toBe(wanted)
+        expect(normalized(name)).toBe(expected)
       }),
       { numRuns: 2_000 },
     )

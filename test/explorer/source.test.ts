@@ -12,11 +12,11 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A source of numbers whose requests stay pending until the test responds. */
 function sourceOf(total: number) {
-  const asked: PageRequest[] = []
+  const requests: PageRequest[] = []
   const source = new Source<number>((offset, limit, signal) => {
     return new Promise((resolve, reject) => {
       const items = Array.from({ length: Math.min(limit, total - offset) }, (_, index) => offset + index)
-      asked.push({
+      requests.push({
         offset,
         signal,
         answer(now = total) {
@@ -30,8 +30,8 @@ function sourceOf(total: number) {
       })
     })
   })
-  const open = () => asked.filter(({ signal }) => !signal.aborted)
-  return { source, asked, open, offsets: () => asked.map(({ offset }) => offset) }
+  const open = () => requests.filter(({ signal }) => !signal.aborted)
+  return { source, asked: requests, open, offsets: () => requests.map(({ offset }) => offset) }
 }
 
 const answerAll = async (asked: PageRequest[]) => {

@@ -14,13 +14,13 @@ async function run(
   more: Partial<CheckUrlsOptions> = {},
 ) {
   const simulation = new Simulation()
-  const asked: { url: string; at: number }[] = []
+  const requests: { url: string; at: number }[] = []
   const findings: UrlFinding[] = []
   let atOnce = 0
   let most = 0
   const proberOf = (judge: typeof answer): Prober => ({
     async probe(url) {
-      asked.push({ url, at: simulation.time })
+      requests.push({ url, at: simulation.time })
       most = Math.max(most, ++atOnce)
       await simulation.sleep(100)
       atOnce--
@@ -40,7 +40,7 @@ async function run(
     ...more,
   })
   await Promise.race([simulation.run().then(() => done), done])
-  return { asked, findings, most, checked, seconds: simulation.time / 1000, proberOf }
+  return { asked: requests, findings, most, checked, seconds: simulation.time / 1000, proberOf }
 }
 
 const files = (n: number, host = 'files.example') => Array.from({ length: n }, (_, i) => `https://${host}/${i}.png`)

@@ -18,12 +18,12 @@ describe('requests to one origin', () => {
     const order: number[] = []
     let active = 0
     let most = 0
-    const held = gate()
+    const hold = gate()
     const work = async (i: number) => {
       const leave = await pace.enter('https://a.example', never)
       order.push(i)
       most = Math.max(most, ++active)
-      await held.pass()
+      await hold.pass()
       active--
       leave()
     }
@@ -31,7 +31,7 @@ describe('requests to one origin', () => {
     const leave = await pace.enter('https://b.example', never)
     expect(order).toEqual([0, 1, 2])
     leave()
-    held.open()
+    hold.open()
     await Promise.all(all)
     expect(most).toBe(3)
     expect(order).toEqual(Array.from({ length: 30 }, (_, i) => i))

@@ -331,9 +331,9 @@ export async function applyChaos(options: ApplyChaosOptions) {
   /** Compares the chain with the manifest. */
   const compare = async () => {
     const url = backend?.url ?? ''
-    const shown = await first.json<ShownNft[]>('nft', 'list', '-c', contract)
-    const byRow = new Map(shown.map((nft) => [nft.request_metadata.description, nft]))
-    expect(shown).toHaveLength(rows.length)
+    const listedNfts = await first.json<ShownNft[]>('nft', 'list', '-c', contract)
+    const byRow = new Map(listedNfts.map((nft) => [nft.request_metadata.description, nft]))
+    expect(listedNfts).toHaveLength(rows.length)
     expect(byRow.size).toBe(rows.length)
     for (const row of rows) row.token = BigInt(byRow.get(row.id)?.token_id ?? 0)
     expect(rows.filter(({ id, pruned }) => byRow.get(id)?.burned !== pruned)).toEqual([])
@@ -343,8 +343,8 @@ export async function applyChaos(options: ApplyChaosOptions) {
       const file = await fetch(`${url}/ipfs/${uri.slice('ipfs://'.length)}`)
       const { name } = (await file.json()) as { name: string }
       const is = { name, owner: await ownerOf(row), api: byRow.get(row.id)?.request_metadata.title }
-      const wanted = { name: row.title, owner: row.owner, api: row.title }
-      if (JSON.stringify(is) !== JSON.stringify(wanted)) wrong.push({ id: row.id, is, wanted })
+      const expected = { name: row.title, owner: row.owner, api: row.title }
+      if (JSON.stringify(is) !== JSON.stringify(expected)) wrong.push({ id: row.id, is, wanted: expected })
     })
     expect(wrong).toEqual([])
   }
@@ -381,7 +381,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   isOver = true
   await Promise.all(disturbing)
   const found = await countEvents()
-  const wanted = rows.map((row) => ({
+  const expectedRows = rows.map((row) => ({
     id: row.id,
     mints: 1,
     transfers: row.transfers,
@@ -391,7 +391,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   expect(
     rows
       .map((row) => ({ id: row.id, ...found(row.token ?? 0n) }))
-      .filter((one, index) => JSON.stringify(one) !== JSON.stringify(wanted[index])),
+      .filter((one, index) => JSON.stringify(one) !== JSON.stringify(expectedRows[index])),
   ).toEqual([])
   const faults = Object.entries(proxy.counts).reduce((sum, [name, count]) => sum + (name === 'none' ? 0 : count), 0)
   return { ...figures, ...chaos, faults, seconds: Math.round((performance.now() - since) / 1000) }

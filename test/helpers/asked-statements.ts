@@ -42,9 +42,9 @@ export function recordSqlite(raw: RawDatabase): RawDatabase {
 /** Records the statements of every PostgreSQL connection. Returns a function that stops the recording. */
 export function recordPostgres(): () => void {
   const { query } = pg.Client.prototype
-  pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
-    if (typeof given[0] === 'string') record(given[0], Array.isArray(given[1]) ? given[1] : [])
-    return Reflect.apply(query, this, given)
+  pg.Client.prototype.query = function (this: pg.Client, ...args: unknown[]) {
+    if (typeof args[0] === 'string') record(args[0], Array.isArray(args[1]) ? args[1] : [])
+    return Reflect.apply(query, this, args)
   }
   return () => {
     pg.Client.prototype.query = query

@@ -53,10 +53,10 @@ async function bundle(): Promise<string> {
 }
 
 async function cleanUp(): Promise<void> {
-  const made = bundled
+  const bundle = bundled
   bundled = undefined
   for (const child of running) await child.kill('SIGKILL')
-  if (made !== undefined) await rm(join(await made, '..'), { recursive: true, force: true })
+  if (bundle !== undefined) await rm(join(await bundle, '..'), { recursive: true, force: true })
 }
 
 /** Starts a backend in a separate process. Resolves when it is ready, or with the reason for its failure. */

@@ -46,10 +46,10 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
 /** Returns the `post` of a backend in any process. */
 export function postTo(url: string, apiKey: string): TestBackend['post'] {
   return async (path, body, headers = {}) => {
-    const given = { 'content-type': 'application/json', 'x-api-key': apiKey, ...headers }
+    const allHeaders = { 'content-type': 'application/json', 'x-api-key': apiKey, ...headers }
     const response = await fetch(url + path, {
       method: 'POST',
-      headers: Object.fromEntries(Object.entries(given).filter(([, value]) => value !== '')),
+      headers: Object.fromEntries(Object.entries(allHeaders).filter(([, value]) => value !== '')),
       body: typeof body === 'string' ? body : JSON.stringify(body),
     })
     const text = await response.text()

@@ -81,11 +81,11 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
     return null
   }
 
-  const give = (url: string, asked: IncomingMessage, body: Buffer, response: ServerResponse) =>
+  const give = (url: string, incoming: IncomingMessage, body: Buffer, response: ServerResponse) =>
     new Promise<'given' | 'unreached'>((resolve) => {
       let reached = false
-      const { connection: _, ...headers } = asked.headers
-      const sent = request(url + (asked.url ?? ''), { method: asked.method, headers, agent }, (answer) => {
+      const { connection: _, ...headers } = incoming.headers
+      const forwarded = request(url + (incoming.url ?? ''), { method: incoming.method, headers, agent }, (answer) => {
         const { connection: _, 'keep-alive': __, ...kept } = answer.headers
         response.writeHead(answer.statusCode ?? 502, kept)
         pipeline(answer, response)
@@ -95,14 +95,14 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
           })
           .finally(() => resolve('given'))
       })
-      sent.on('socket', (socket) => {
+      forwarded.on('socket', (socket) => {
         const connected = () => {
           reached = true
         }
         if (socket.connecting) socket.once('connect', connected)
         else connected()
       })
-      sent.on('error', () => {
+      forwarded.on('error', () => {
         if (!reached) return resolve('unreached')
         if (!response.headersSent) {
           counts.broken += 1
@@ -110,12 +110,12 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
         }
         resolve('given')
       })
-      sent.end(body)
+      forwarded.end(body)
     })
 
-  const serve = async (asked: IncomingMessage, response: ServerResponse) => {
+  const serve = async (incoming: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
-    for await (const chunk of asked) chunks.push(chunk)
+    for await (const chunk of incoming) chunks.push(chunk)
     const tried = new Set<string>()
     for (;;) {
       const chosen = await choose(tried)
@@ -125,7 +125,7 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
       }
       const [url, target] = chosen
       target.inFlight += 1
-      const outcome = await give(url, asked, Buffer.concat(chunks), response)
+      const outcome = await give(url, incoming, Buffer.concat(chunks), response)
       target.inFlight -= 1
       if (outcome === 'given') return
       counts.redispatched += 1
@@ -133,8 +133,8 @@ export async function startBalancer(places: () => readonly string[]): Promise<Ba
     }
   }
 
-  const server = createServer((asked, response) => {
-    serve(asked, response).catch(() => response.destroy())
+  const server = createServer((incoming, response) => {
+    serve(incoming, response).catch(() => response.destroy())
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {

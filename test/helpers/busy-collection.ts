@@ -160,12 +160,12 @@ export async function busyCollection(options: {
     )
 
   try {
-    const wanted = { wallet_address: WALLETS[0], blockchain: 'polygon', name: 'Busy' }
+    const request = { wallet_address: WALLETS[0], blockchain: 'polygon', name: 'Busy' }
     type Made = { response: { transaction_gdn_id: string } }
-    const { response } = await ask<Made>('/api/v1/createcollection', wanted)
-    const shown = { transaction_gdn_ids: [response.transaction_gdn_id] }
+    const { response } = await ask<Made>('/api/v1/createcollection', request)
+    const getRequest = { transaction_gdn_ids: [response.transaction_gdn_id] }
     type ShownCollections = { collections: { contract_address: string }[] }
-    const [collection] = (await ask<ShownCollections>('/api/v1/getcollections', shown)).collections
+    const [collection] = (await ask<ShownCollections>('/api/v1/getcollections', getRequest)).collections
     const address = collection?.contract_address ?? ''
 
     const ids: string[] = []
@@ -178,8 +178,8 @@ export async function busyCollection(options: {
           ...{ title: `Piece ${from + index}`, description: '', file_fields: [] },
         }))
         const body = { contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1], metadata }
-        const made = await ask<{ nfts: { nft_gdn_ids: string }[] }>('/api/v1/createnft', body)
-        ids.push(...made.nfts.map((nft) => nft.nft_gdn_ids))
+        const mint = await ask<{ nfts: { nft_gdn_ids: string }[] }>('/api/v1/createnft', body)
+        ids.push(...mint.nfts.map((nft) => nft.nft_gdn_ids))
       }
     }
     await Promise.all(Array.from({ length: CLIENTS }, client))

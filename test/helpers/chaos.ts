@@ -109,8 +109,8 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     type Made = { response: { transaction_gdn_id: string } }
     const id = (await ask<Made>('/api/v1/createcollection', body, key)).response.transaction_gdn_id
     type ShownCollections = { collections: { contract_address: string }[] }
-    const shown = await ask<ShownCollections>('/api/v1/getcollections', { transaction_gdn_ids: [id] })
-    collections.push({ id, blockchain, address: shown.collections[0]?.contract_address ?? '' })
+    const response = await ask<ShownCollections>('/api/v1/getcollections', { transaction_gdn_ids: [id] })
+    collections.push({ id, blockchain, address: response.collections[0]?.contract_address ?? '' })
   }
 
   const createNfts = async (key: string) => {
@@ -233,8 +233,8 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       contract_addresses: address,
       blockchain,
     })
-    const wanted = [...plans].filter(([, planned]) => planned.address === address)
-    expect([...ids].sort()).toEqual(wanted.map(([id]) => id).sort())
+    const expected = [...plans].filter(([, planned]) => planned.address === address)
+    expect([...ids].sort()).toEqual(expected.map(([id]) => id).sort())
     const records =
       ids.length === 0 ? [] : (await ask<{ nfts: NftRecord[] }>('/api/v1/getnfts', { nft_gdn_ids: ids })).nfts
     const tokens = new Set<string>()

@@ -22,11 +22,11 @@ export async function startDnsServer(
   zone: Readonly<Record<string, readonly (readonly string[])[]>>,
 ): Promise<DnsServer> {
   const questions: string[] = []
-  const asked = new Map<string, number>()
+  const queryCounts = new Map<string, number>()
   const answerOf = (name: string, type: number): readonly string[] => {
     const answers = Object.hasOwn(zone, name) ? (zone[name] ?? []) : []
-    const count = asked.get(`${name} ${type}`) ?? 0
-    asked.set(`${name} ${type}`, count + 1)
+    const count = queryCounts.get(`${name} ${type}`) ?? 0
+    queryCounts.set(`${name} ${type}`, count + 1)
     return answers[Math.min(count, answers.length - 1)] ?? []
   }
 

@@ -156,9 +156,9 @@ export async function livedDrop(backend: TestBackend, dataDir: string): Promise<
   const [nft] = await settled(backend, ids)
   const done = async (endpoint: 'updatednft' | 'freezenft' | 'burnnft', body: object) => {
     const { response } = await call(backend, endpoint, { contract_address, ...body })
-    const asked = { transaction_gdn_ids: [response.transaction_gdn_id] }
+    const request = { transaction_gdn_ids: [response.transaction_gdn_id] }
     await until(
-      () => call(backend, 'gettransactions', asked),
+      () => call(backend, 'gettransactions', request),
       ({ transactions }) => transactions[0]?.status === 'deployed',
     )
   }

@@ -29,7 +29,7 @@ export async function watchedPage(browser: Browser, url: string, look: Look = {}
   const page = await context.newPage()
   const errors: string[] = []
   const others: string[] = []
-  const asked: string[] = []
+  const requests: string[] = []
   const record = (text: string) => {
     if (except?.test(text) !== true) errors.push(text)
   }
@@ -40,10 +40,10 @@ export async function watchedPage(browser: Browser, url: string, look: Look = {}
     await dialog.dismiss()
   })
   context.on('request', (request: Request) => {
-    if (request.url().startsWith(`${url}/`)) asked.push(request.url().slice(url.length))
+    if (request.url().startsWith(`${url}/`)) requests.push(request.url().slice(url.length))
     else if (!request.url().startsWith('data:')) others.push(request.url())
   })
-  return { page, context, errors, others, asked, close: () => context.close() }
+  return { page, context, errors, others, asked: requests, close: () => context.close() }
 }
 
 /** Number of pixels by which the page is wider than the window: 0 without horizontal scrolling. */

@@ -249,12 +249,12 @@ export class FakeHostedApi implements BatchClient {
 
   #record(nft: Minted): Record<string, unknown> | null {
     const deployed = nft.polls > (this.#options.pollsToDeploy ?? 0)
-    const shown = deployed || this.#options.nullUntilDeployed !== true
+    const isShown = deployed || this.#options.nullUntilDeployed !== true
     const record = {
       nft_gdn_id: nft.id,
       token_id: deployed ? (nft.id.split('-').at(-1) ?? '') : null,
-      contract_address: shown ? '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' : null,
-      receiver_wallet_address: shown ? nft.receiver : null,
+      contract_address: isShown ? '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' : null,
+      receiver_wallet_address: isShown ? nft.receiver : null,
       status: deployed ? 'deployed' : 'initiated',
       request_metadata: nft.metadata,
       metadata_url: deployed ? `ipfs://metadata/${nft.id}` : null,

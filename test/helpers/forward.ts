@@ -17,8 +17,8 @@ const GONE = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE'])
  * @throws all other errors
  */
 export async function forward(target: string, received: IncomingMessage): Promise<ForwardedResponse | null> {
-  const sent: Buffer[] = []
-  for await (const chunk of received) sent.push(chunk)
+  const sentChunks: Buffer[] = []
+  for await (const chunk of received) sentChunks.push(chunk)
   const { host: _host, connection: _connection, ...headers } = received.headers
   try {
     return await new Promise((resolve, reject) => {
@@ -34,7 +34,7 @@ export async function forward(target: string, received: IncomingMessage): Promis
         resolve({ status: response.statusCode ?? 0, headers: kept, body: Buffer.concat(chunks) })
       })
       sending.on('error', reject)
-      sending.end(Buffer.concat(sent))
+      sending.end(Buffer.concat(sentChunks))
     })
   } catch (error) {
     if (error instanceof Error && 'code' in error && GONE.has(String(error.code))) return null

@@ -51,19 +51,19 @@ export async function makeHome(): Promise<GdnHome> {
     GDN_KEYRING: 'off',
     TMPDIR: process.env.TMPDIR,
   }
-  const options = (given: GdnOptions): Options => ({
-    cwd: given.cwd ?? dir,
-    env: { ...env, ...given.env },
+  const options = (moreOptions: GdnOptions): Options => ({
+    cwd: moreOptions.cwd ?? dir,
+    env: { ...env, ...moreOptions.env },
     extendEnv: false,
     reject: false,
     stripFinalNewline: false,
     // Otherwise SIGKILL follows SIGTERM after 5 s, which a busy machine may need.
     forceKillAfterDelay: false,
-    ...(given.input === undefined ? { stdin: 'ignore' } : { input: given.input }),
+    ...(moreOptions.input === undefined ? { stdin: 'ignore' } : { input: moreOptions.input }),
   })
-  const start: GdnHome['start'] = (args, given = {}) => execa(NODE, [BIN, ...args], options(given))
-  const run: GdnHome['run'] = async (args, given = {}) => {
-    const { exitCode, stdout, stderr, signal } = await start(args, given)
+  const start: GdnHome['start'] = (args, moreOptions = {}) => execa(NODE, [BIN, ...args], options(moreOptions))
+  const run: GdnHome['run'] = async (args, moreOptions = {}) => {
+    const { exitCode, stdout, stderr, signal } = await start(args, moreOptions)
     return { code: exitCode ?? (signal === undefined ? -1 : -2), stdout: String(stdout), stderr: String(stderr) }
   }
   return {
@@ -71,8 +71,8 @@ export async function makeHome(): Promise<GdnHome> {
     env,
     start,
     run,
-    async json(args, given) {
-      const { code, stdout, stderr } = await run([...args, '--json'], given)
+    async json(args, moreOptions) {
+      const { code, stdout, stderr } = await run([...args, '--json'], moreOptions)
       if (code !== 0) throw new Error(`gdn ${args.join(' ')} ended with ${code}: ${stderr}`)
       return JSON.parse(stdout)
     },

@@ -79,7 +79,7 @@ export async function runAction(job: Job): Promise<JobResult> {
       result.outcomes[id] = 'skipped'
       continue
     }
-    const given = Object.fromEntries(
+    const inputs = Object.fromEntries(
       Object.entries(one.with ?? {}).map(([name, value]) => [name, interpolate(String(value), state)]),
     )
     let isSuccess: boolean
@@ -87,7 +87,7 @@ export async function runAction(job: Job): Promise<JobResult> {
       const [name = ''] = one.uses.split('@')
       const standIn = STAND_INS[name]
       if (standIn === undefined) throw new Error(`no stand-in for ${name}`)
-      const { log, files = {} } = await standIn(given, job.store)
+      const { log, files = {} } = await standIn(inputs, job.store)
       result.log += log
       Object.assign(result.uploaded, files)
       isSuccess = true
@@ -241,9 +241,10 @@ function evaluate(expression: string, state: State): string | boolean {
     for (const name of path.split('.')) value = z.record(z.string(), z.unknown()).parse(value ?? {})[name]
     return value
   }
-  const take = (wanted?: string): string => {
+  const take = (expectedToken?: string): string => {
     const token = tokens.shift() ?? ''
-    if (wanted !== undefined && token !== wanted) throw new Error(`${wanted} is missing in ${expression}`)
+    if (expectedToken !== undefined && token !== expectedToken)
+      throw new Error(`${expectedToken} is missing in ${expression}`)
     return token
   }
   const primary = (): string | boolean => {

@@ -66,7 +66,7 @@ interface Body {
  * the same collection.
  */
 export async function startHostedService(options: HostedOptions = {}): Promise<HostedService> {
-  const { rate = 2, tellsRate = false, listingLagMs = 0, deployMs = 0, rewrite = (same) => same, onMinted } = options
+  const { rate = 2, tellsRate = false, listingLagMs = 0, deployMs = 0, rewrite = (body) => body, onMinted } = options
   const { oddResponse = () => null } = options
   const apiKey = `key-${randomUUID()}`
   const nfts = new Map<string, HostedNft>()

@@ -50,12 +50,12 @@ export function streamBytes(
   const since = performance.now()
   return new Promise((resolve) => {
     let answer = ''
-    let sent = 0
+    let sentBytes = 0
     let timer: NodeJS.Timeout | undefined
     const socket = connect({ host: hostname, port: Number(port) })
     const more = () => {
-      if (socket.destroyed || answer !== '' || sent >= most) return
-      sent += piece.length
+      if (socket.destroyed || answer !== '' || sentBytes >= most) return
+      sentBytes += piece.length
       const roomy = socket.write(piece)
       if (everyMs > 0) timer = setTimeout(more, everyMs)
       else if (roomy) setImmediate(more)
@@ -64,7 +64,7 @@ export function streamBytes(
     const end = () => {
       clearTimeout(timer)
       socket.destroy()
-      resolve({ answer, sent, ms: performance.now() - since })
+      resolve({ answer, sent: sentBytes, ms: performance.now() - since })
     }
     socket.setEncoding('latin1')
     socket.on('connect', () => {

@@ -20,7 +20,7 @@ interface ServedImage {
 
 /** A service with one NFT, whose metadata and image are below /ipfs. It records requests. */
 export async function serveImage({ image, metadata = {}, request, isOurs = true }: ServedImage) {
-  const asked: string[] = []
+  const requests: string[] = []
   const nft = {
     nft_gdn_id: 'a',
     token_id: '1',
@@ -36,7 +36,7 @@ export async function serveImage({ image, metadata = {}, request, isOurs = true 
   }
   const server = createServer((incoming, response) => {
     const url = incoming.url ?? ''
-    asked.push(`${incoming.method} ${url}`)
+    requests.push(`${incoming.method} ${url}`)
     incoming.resume()
     if (isOurs) response.setHeader('idempotency-supported', 'yes')
     if (url.endsWith('/getnfts')) {
@@ -52,5 +52,5 @@ export async function serveImage({ image, metadata = {}, request, isOurs = true 
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: requests }
 }

@@ -172,9 +172,10 @@ function checkHosted(
     ...theirs.map((nft) => JSON.stringify(nft)),
   ].join('\n')
   // No row is minted twice: each title has at most as many NFTs as rows.
-  const wanted = countBy(titles)
+  const expected = countBy(titles)
   const minted = countBy([...nfts.values()].filter(({ by }) => by === 'gdn').map(({ metadata }) => metadata.title))
-  for (const [title, count] of minted) expect(count, `${title}\n${context}`).toBeLessThanOrEqual(wanted.get(title) ?? 0)
+  for (const [title, count] of minted)
+    expect(count, `${title}\n${context}`).toBeLessThanOrEqual(expected.get(title) ?? 0)
   // Every row has an outcome, and no two rows share an ID.
   expect(results.map(({ line }) => line)).toEqual(titles.map((_, index) => index + 2))
   const ids = results.flatMap(({ status, nft_gdn_id }) => (status === 'deployed' ? [nft_gdn_id ?? ''] : []))

@@ -108,12 +108,12 @@ export async function killDrop(options: {
     }
   }
   const drop = async () => {
-    const made = await ask(
+    const creation = await ask(
       '/api/v1/createcollection',
       { wallet_address: WALLET, name: 'Killed', blockchain: 'polygon' },
       'collection',
     )
-    const id = made.response.transaction_gdn_id
+    const id = creation.response.transaction_gdn_id
     const { collections } = await ask('/api/v1/getcollections', { transaction_gdn_ids: [id] })
     const contract_address = collections[0]?.contract_address ?? ''
     contract = contract_address as `0x${string}`

@@ -52,7 +52,7 @@ export async function openMcpSession({
   }
   const stateDir = join(home, 'state')
   const io = await createIo(edge, ioSettings(['mcp'], env))
-  const runFast: typeof run = (argv, given) => run(argv, { ...given, clock })
+  const runFast: typeof run = (argv, moreOptions) => run(argv, { ...moreOptions, clock })
   const deps = makeDeps(edge, io, { exitCode: 0 }, runFast, () => stateDir)
   const session = await McpSession.open(deps, {
     ...{ allowWrites: true, root, passwordFile: null, stateDir },

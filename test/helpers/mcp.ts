@@ -68,6 +68,6 @@ export async function startAgent(flags: readonly string[], { cwd, env }: AgentEn
 
 /** Reads the line of gdn, and the data between the two lines with the marker. */
 function answerIn([ours, marked]: ToolResult['content']): Answer {
-  const shown = marked === undefined ? { data: null, error: null } : JSON.parse(marked.text.split('\n')[2] ?? '')
-  return { ...JSON.parse(ours?.text ?? ''), ...shown }
+  const outcome = marked === undefined ? { data: null, error: null } : JSON.parse(marked.text.split('\n')[2] ?? '')
+  return { ...JSON.parse(ours?.text ?? ''), ...outcome }
 }

@@ -42,18 +42,18 @@ export function startNetworkConditions(options: {
   const figures: NetworkConditionFigures = { reorgs: [0, 0, 0], drops: 0, jumps: 0, highestBaseFeeGwei: 0 }
   let disturbed = true
   let running = true
-  let held: number | null = null
+  let heldFee: number | null = null
   let fee = LOW
   let seen = 0
   let sinceReorg = 0
 
   const setFee = async () => {
-    const wanted = Math.round(held ?? fee)
-    figures.highestBaseFeeGwei = Math.max(figures.highestBaseFeeGwei, Math.round(wanted / GWEI))
-    if (legacy) await network.call('anvil_setMinGasPrice', [hex(wanted)])
-    else await network.call('anvil_setNextBlockBaseFeePerGas', [hex(wanted)])
+    const nextFee = Math.round(heldFee ?? fee)
+    figures.highestBaseFeeGwei = Math.max(figures.highestBaseFeeGwei, Math.round(nextFee / GWEI))
+    if (legacy) await network.call('anvil_setMinGasPrice', [hex(nextFee)])
+    else await network.call('anvil_setNextBlockBaseFeePerGas', [hex(nextFee)])
     // The tip follows the base fee up and down. Without a base fee, the gas price does.
-    endpoint.floor = BigInt(Math.round(wanted / (legacy ? 1 : 5)))
+    endpoint.floor = BigInt(Math.round(nextFee / (legacy ? 1 : 5)))
   }
 
   const changeFee = () => {
@@ -110,11 +110,11 @@ export function startNetworkConditions(options: {
     hasShownAll: () => [Math.max(...figures.reorgs), figures.drops, figures.jumps].every((count) => count > 0),
     async settle() {
       disturbed = false
-      held = null
+      heldFee = null
       await setTimeout(2 * blockMs)
     },
     async hold(gwei) {
-      held = gwei === null ? null : gwei * GWEI
+      heldFee = gwei === null ? null : gwei * GWEI
       await setTimeout(blockMs)
     },
     async stop() {

@@ -39,14 +39,14 @@ export async function startPinningService(token: string): Promise<PinningStandIn
     if (method === 'POST') {
       const pin = JSON.parse(Buffer.concat(chunks).toString())
       const created = { status: 'queued', created: '2026-01-01T00:00:00Z', delegates: [] }
-      const made = { requestid: `request-${standIn.pins.length + 1}`, ...created, pin }
-      standIn.pins.push(made)
-      return standIn.hangUp() ? void response.destroy() : void answer(202, made)
+      const pinRequest = { requestid: `request-${standIn.pins.length + 1}`, ...created, pin }
+      standIn.pins.push(pinRequest)
+      return standIn.hangUp() ? void response.destroy() : void answer(202, pinRequest)
     }
     if (id === '') {
-      const wanted = (searchParams.get('status') ?? 'pinned').split(',')
+      const statuses = (searchParams.get('status') ?? 'pinned').split(',')
       const results = standIn.pins.filter(
-        ({ pin, status }) => pin.cid === searchParams.get('cid') && wanted.includes(status),
+        ({ pin, status }) => pin.cid === searchParams.get('cid') && statuses.includes(status),
       )
       return void answer(200, { count: results.length, results })
     }

@@ -68,12 +68,12 @@ export async function startPostgres({
   if (user.uid !== undefined && user.gid !== undefined) chownSync(folder, user.uid, user.gid)
   chmodSync(folder, 0o755)
   const data = join(folder, 'data')
-  const made = spawnSync(
+  const initdb = spawnSync(
     join(programs, 'initdb'),
     ['-D', data, '-U', 'gdn', '-A', 'trust', '-E', 'UTF8', '--locale', 'C', '--no-sync', '--no-instructions'],
     { ...user, cwd: folder, encoding: 'utf8', env: { PATH: process.env.PATH } },
   )
-  if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}${made.error?.message ?? ''}`)
+  if (initdb.status !== 0) throw new Error(`initdb failed: ${initdb.stderr}${initdb.error?.message ?? ''}`)
   const own = (path: string) => {
     if (user.uid !== undefined && user.gid !== undefined) chownSync(path, user.uid, user.gid)
   }

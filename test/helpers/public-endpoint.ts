@@ -73,17 +73,17 @@ export async function startPublicEndpoint(target: string, rules: Rules = {}): Pr
   const handle = async (request: IncomingMessage, response: ServerResponse) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
-    const asked = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
+    const calls = JSON.parse(Buffer.concat(chunks).toString()) as Call | Call[]
     response.setHeader('content-type', 'application/json')
-    if (!Array.isArray(asked)) return response.end(JSON.stringify(await answer(asked)))
-    if (asked.length > batchLimit) {
+    if (!Array.isArray(calls)) return response.end(JSON.stringify(await answer(calls)))
+    if (calls.length > batchLimit) {
       counts.tooLong += 1
-      const error = { code: INVALID, message: `batch of ${asked.length} calls exceeds the limit of ${batchLimit}` }
+      const error = { code: INVALID, message: `batch of ${calls.length} calls exceeds the limit of ${batchLimit}` }
       return response.end(JSON.stringify({ jsonrpc: '2.0', id: null, error }))
     }
     const replies: Reply[] = []
     // One after the other, so that transactions arrive in order.
-    for (const call of asked) replies.push(await answer(call))
+    for (const call of calls) replies.push(await answer(call))
     return response.end(JSON.stringify(replies))
   }
 

@@ -9,19 +9,19 @@ interface RehearsedPlace {
   remove(): Promise<void>
 }
 
-let made: Promise<RehearsedPlace> | undefined
+let placePromise: Promise<RehearsedPlace> | undefined
 
 /** A stopped backend whose polygon is a network behind an RPC URL, with a collection there; the same for all tests. */
 export async function rehearsedPlace(): Promise<RehearsedPlace> {
-  if (made === undefined) {
-    made = make()
+  if (placePromise === undefined) {
+    placePromise = make()
     whenFileDone(async () => {
-      const place = made
-      made = undefined
+      const place = placePromise
+      placePromise = undefined
       await (await place)?.remove()
     })
   }
-  return await made
+  return await placePromise
 }
 
 async function make(): Promise<RehearsedPlace> {

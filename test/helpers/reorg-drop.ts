@@ -82,16 +82,16 @@ export async function reorgDrop(options: {
     expect(nfts.filter((nft) => nft.status !== 'deployed')).toEqual([])
   }
   const drop = async (collection: TestCollection, count: number) => {
-    for (let made = 0; made < count; ) {
-      const size = Math.min(count - made, 1 + Math.floor(random() * 8))
+    for (let mintedCount = 0; mintedCount < count; ) {
+      const size = Math.min(count - mintedCount, 1 + Math.floor(random() * 8))
       const metadata = Array.from({ length: size }, (_, index) => ({
-        title: `Piece ${made + index}`,
+        title: `Piece ${mintedCount + index}`,
         description: '',
         file_fields: [],
       }))
       const ids = await mint(remote.backend, collection, metadata, { receiver: WALLETS[1] })
       orders.push({ collection, ids })
-      made += size
+      mintedCount += size
       // Often the next request waits for this one, which gives many small transactions instead of a few large ones.
       if (random() < 0.6) await deployed(ids)
     }

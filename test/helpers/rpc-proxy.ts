@@ -47,13 +47,13 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
       return
     }
     const body = JSON.parse(Buffer.concat(chunks).toString()) as ProxiedCall | ProxiedCall[]
-    const asked = Array.isArray(body) ? body : [body]
-    calls.push(...asked)
+    const batch = Array.isArray(body) ? body : [body]
+    calls.push(...batch)
     const delay = options.delayMs?.() ?? 0
     if (delay > 0) await sleep(delay)
     const own = new Map<number, Answer | undefined>()
-    for (const call of asked) own.set(call.id, await options.answer?.(call))
-    const others = asked.filter(({ id }) => own.get(id) === undefined)
+    for (const call of batch) own.set(call.id, await options.answer?.(call))
+    const others = batch.filter(({ id }) => own.get(id) === undefined)
     const answered = new Map<number, object>()
     if (others.length > 0) {
       const forwarded = await fetch(target, {
@@ -63,7 +63,7 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
       })
       for (const answer of [await forwarded.json()].flat() as { id: number }[]) answered.set(answer.id, answer)
     }
-    const answers = asked.map(({ id }) => answered.get(id) ?? { jsonrpc: '2.0', id, ...own.get(id) })
+    const answers = batch.map(({ id }) => answered.get(id) ?? { jsonrpc: '2.0', id, ...own.get(id) })
     response.setHeader('content-type', 'application/json')
     response.end(JSON.stringify(Array.isArray(body) ? answers : answers[0]))
   }

@@ -139,9 +139,9 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
         'content-type': object.contentType,
         'content-length': content.length,
       })
-      const sent = request.method === 'HEAD' ? content : standIn.content(content)
-      if (sent.length < content.length) response.write(sent, () => response.destroy())
-      else response.end(request.method === 'HEAD' ? undefined : sent)
+      const sentContent = request.method === 'HEAD' ? content : standIn.content(content)
+      if (sentContent.length < content.length) response.write(sentContent, () => response.destroy())
+      else response.end(request.method === 'HEAD' ? undefined : sentContent)
     }
   }
 
@@ -149,8 +149,8 @@ export async function startS3(buckets: string[], { region = 'us-east-1', token =
     headers['if-none-match'] === '*' && standIn.objects.has(key)
 
   /** A multipart upload: create, upload a part, complete or abort. */
-  function handleParts(request: IncomingMessage, asked: PartRequest, response: ServerResponse) {
-    const { key, body, uploadId, number } = asked
+  function handleParts(request: IncomingMessage, partRequest: PartRequest, response: ServerResponse) {
+    const { key, body, uploadId, number } = partRequest
     if (uploadId === null && request.method === 'GET') {
       const bucket = key.replace(/\/$/, '')
       const all = [...standIn.uploads].map(

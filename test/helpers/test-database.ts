@@ -6,7 +6,7 @@ import type { ChainPlace } from '../../src/server/setup/with-chain.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 
 /** Databases that replace the SQLite file, by data dir. */
-const taken = new Map<string, string>()
+const databaseOfName = new Map<string, string>()
 
 /** Whether the tests of this process run on PostgreSQL instead of SQLite. */
 export const isOnPostgres = (): boolean => process.env.GDN_TEST_POSTGRES !== undefined
@@ -30,14 +30,14 @@ const urlOf = (database: string) => (process.env.GDN_TEST_POSTGRES ?? '').replac
  */
 export async function databaseUrlOf(dataDir: string): Promise<string | undefined> {
   if (!isOnPostgres()) return undefined
-  const known = taken.get(dataDir)
+  const known = databaseOfName.get(dataDir)
   if (known !== undefined) return urlOf(known)
-  const inUse = new Set(taken.values())
+  const inUse = new Set(databaseOfName.values())
   let number = 0
   const name = () => `gdn_${process.env.VITEST_POOL_ID ?? '0'}_${number}`
   while (inUse.has(name())) number++
   const database = name()
-  taken.set(dataDir, database)
+  databaseOfName.set(dataDir, database)
   await execute(urlOf('postgres'), `create database ${database}`).catch((error) => {
     if (error.code !== '42P04') throw error
   })
@@ -59,7 +59,7 @@ export async function databaseUrlOf(dataDir: string): Promise<string | undefined
 
 /** Lets another test reuse the database of a removed data dir. */
 export function forgetDatabaseOf(dataDir: string): void {
-  taken.delete(dataDir)
+  databaseOfName.delete(dataDir)
 }
 
 /** Opens the database of a data dir on the backend under test. */

@@ -55,7 +55,7 @@ export function chachaBlock(key: Uint8Array, counter: number): Uint32Array {
 
 /** Returns the row that each slot of a shuffled drop shows. The row of slot 1 is the first one. */
 export function drawRows(seed: Uint8Array, rows: number): number[] {
-  const shown = Array.from({ length: rows }, (_, at) => at + 1)
+  const rowNumbers = Array.from({ length: rows }, (_, at) => at + 1)
   let used = 0
   let block = chachaBlock(seed, 0)
   const word = () => {
@@ -66,11 +66,11 @@ export function drawRows(seed: Uint8Array, rows: number): number[] {
     let drawn = word()
     while (drawn >= 2 ** 32 - (2 ** 32 % (i + 1))) drawn = word()
     const j = drawn % (i + 1)
-    const [a = 0, b = 0] = [shown[i], shown[j]]
-    shown[i] = b
-    shown[j] = a
+    const [a = 0, b = 0] = [rowNumbers[i], rowNumbers[j]]
+    rowNumbers[i] = b
+    rowNumbers[j] = a
   }
-  return shown
+  return rowNumbers
 }
 
 /** A beacon: its public key in hex, and the Unix time of its first round and the time between rounds in seconds. */
@@ -124,7 +124,7 @@ export async function verifyReveal(rpc: string, gateway: string, address: Addres
   }
 
   const proven = new Map<string, number>()
-  const taken = new Set<string>()
+  const takenRows = new Set<string>()
   for (const { args, transactionHash } of await client.getLogs({
     address,
     event: transfer,
@@ -144,8 +144,8 @@ export async function verifyReveal(rpc: string, gateway: string, address: Addres
     const number = Number(minted.provenance_row)
     const isShuffled = String(leaves).startsWith('shuffle ')
     const slot = `${hash} ${number}`
-    if (isShuffled && taken.has(slot)) continue
-    taken.add(slot)
+    if (isShuffled && takenRows.has(slot)) continue
+    takenRows.add(slot)
     const uri = await client
       .readContract({ address, abi, functionName: 'tokenURI', args: [id] })
       .catch((error: BaseError) => {

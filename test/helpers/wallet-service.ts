@@ -43,13 +43,13 @@ export async function walletService(options: WalletServiceOptions = {}): Promise
     const body = Buffer.concat(chunks).toString('utf8')
     const { pathname, search } = new URL(request.url ?? '', service.origin)
     if (pathname === '/api/v1/getpresignedurl') {
-      const asked = JSON.parse(body)
-      service.asked.push(asked)
+      const requestBody = JSON.parse(body)
+      service.asked.push(requestBody)
       if (options.refuse !== undefined) return json(response, options.refuse.status, options.refuse.body)
-      const expiry = Math.floor(Date.now() / 1000) + (asked.timeout ?? 60) * 60
+      const expiry = Math.floor(Date.now() / 1000) + (requestBody.timeout ?? 60) * 60
       const query = `expiry=${expiry}&issued_at=0&action=generate_wallet&issuer=me%40example.com&signature=5161a7e5ec2e7`
       const signed = options.signedUrl?.(service.origin) ?? `${service.origin}/v1/wallet/create?${query}`
-      return json(response, 200, { request: asked, response: { url: signed } })
+      return json(response, 200, { request: requestBody, response: { url: signed } })
     }
     if (pathname !== '/v1/wallet/create')
       return json(response, 404, { error: { title: 'Not Found', message: pathname } })

@@ -76,6 +76,6 @@ export function isSigned(
   )
   const t = parts.get('t') ?? ''
   const given = Buffer.from(parts.get('v1') ?? '', 'hex')
-  const wanted = createHmac('sha256', secret).update(`${t}.${body}`).digest()
-  return given.length === wanted.length && timingSafeEqual(given, wanted) && Math.abs(now / 1000 - Number(t)) <= 300
+  const expected = createHmac('sha256', secret).update(`${t}.${body}`).digest()
+  return given.length === expected.length && timingSafeEqual(given, expected) && Math.abs(now / 1000 - Number(t)) <= 300
 }

@@ -303,10 +303,11 @@ test('resumes a stopped reading where it was', async () => {
 }, 120_000)
 
 test('reads again after a reorg below the block, and says so', async () => {
-  let asked = 0
+  let requestCount = 0
   const { url } = await proxy({
     answer: ({ method, params }) => {
-      if (method !== 'eth_getBlockByNumber' || params[0] !== `0x${block.toString(16)}` || ++asked > 1) return undefined
+      if (method !== 'eth_getBlockByNumber' || params[0] !== `0x${block.toString(16)}` || ++requestCount > 1)
+        return undefined
       return { result: { number: params[0], hash: `0x${'1'.repeat(64)}`, timestamp: '0x1' } }
     },
   })
@@ -317,14 +318,14 @@ test('reads again after a reorg below the block, and says so', async () => {
 })
 
 test('refuses a chain whose block changes each time', async () => {
-  let asked = 0
+  let requestCount = 0
   const { url } = await proxy({
     answer: ({ method, params }) =>
       method === 'eth_getBlockByNumber'
         ? {
             result: {
               number: params[0].startsWith('0x') ? params[0] : `0x${block.toString(16)}`,
-              hash: `0x${String(++asked).padStart(64, '0')}`,
+              hash: `0x${String(++requestCount).padStart(64, '0')}`,
               timestamp: '0x1',
             },
           }
@@ -517,9 +518,9 @@ test('takes the last block that is not later than --at', async () => {
     const found = await anvil.request<{ timestamp: Hex }>('eth_getBlockByNumber', [`0x${number.toString(16)}`, false])
     return Number(found.timestamp)
   }
-  const wanted = block - 20
-  const time = await at(wanted)
-  let last = wanted
+  const expected = block - 20
+  const time = await at(expected)
+  let last = expected
   while ((await at(last + 1)) <= time) last += 1
   const iso = new Date(time * 1000).toISOString().slice(0, 19)
   const result = await latest(contracts.Oz20.address, ['--at', `${iso}Z`, '--json'])

@@ -116,11 +116,11 @@ test('does not take a node that lags for a reorg', async () => {
   const first = stopAfter(3)
   const stopped = await proxy({ answer: first.answer })
   expect((await holders(stopped.url, { env: home.env, signal: first.signal })).code).toBe(130)
-  let asked = 0
+  let requestCount = 0
   const { url, calls } = await proxy({
     // The block is there, then twice not: before the reading resumes, and after it.
     answer: ({ method, params }) =>
-      method === 'eth_getBlockByNumber' && params[0] === block && ++asked > 1 && asked < 4
+      method === 'eth_getBlockByNumber' && params[0] === block && ++requestCount > 1 && requestCount < 4
         ? { result: null }
         : undefined,
   })
@@ -132,10 +132,10 @@ test('does not take a node that lags for a reorg', async () => {
 
 test('keeps what was read if the block is missing afterwards', async () => {
   const home = await tempHome()
-  let asked = 0
+  let requestCount = 0
   const { url } = await proxy({
     answer: ({ method, params }) =>
-      method === 'eth_getBlockByNumber' && params[0] === block && ++asked > 1 ? { result: null } : undefined,
+      method === 'eth_getBlockByNumber' && params[0] === block && ++requestCount > 1 ? { result: null } : undefined,
   })
   const result = await holders(url, { env: home.env })
   expect([result.code, errorOf(result).code]).toEqual([5, 'refused'])

@@ -120,13 +120,13 @@ test('collection holders prints the same holders from the backend as from the lo
       env,
       cwd: home.dir,
     })
-  const asked = await run()
-  expect(asked.code, asked.stderr).toBe(0)
-  const rows = JSON.parse(asked.stdout) as { receiver: string; count: string; block_number: number }[]
+  const backendResult = await run()
+  expect(backendResult.code, backendResult.stderr).toBe(0)
+  const rows = JSON.parse(backendResult.stdout) as { receiver: string; count: string; block_number: number }[]
   expect(rows.map(({ receiver, count }) => [receiver, count])).toContainEqual([BOB, '1'])
   const read = await run('--block', String(rows[0]?.block_number))
-  expect(asked.stdout).toBe(read.stdout)
-  expect([asked, read].map(({ stderr }) => stderr.includes('getnftowners'))).toEqual([true, false])
+  expect(backendResult.stdout).toBe(read.stdout)
+  expect([backendResult, read].map(({ stderr }) => stderr.includes('getnftowners'))).toEqual([true, false])
 })
 
 test('reads several pages, without burned NFTs', async () => {

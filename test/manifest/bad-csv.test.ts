@@ -453,9 +453,9 @@ test.each([
   ['atr:hour', 'attr:hour'],
   ['flie:animation_url', 'file:animation_url'],
   ['attribute:habitat', 'attr:habitat'],
-])('the hint about the unknown column %s suggests %s', async (name, meant) => {
+])('the hint about the unknown column %s suggests %s', async (name, suggestion) => {
   const { issues } = await read(`${HEAD},${name}\n${GOOD},x\n`)
-  expect(issues[0]?.hint).toContain(`Did you mean "${meant}"?`)
+  expect(issues[0]?.hint).toContain(`Did you mean "${suggestion}"?`)
 })
 
 test('the hint about a mistyped prefix maps the column to what was meant', async () => {

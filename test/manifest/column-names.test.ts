@@ -122,9 +122,9 @@ describe('unknown columns', () => {
     ['trait:Level', 'attr:Level'],
     ['Traits:Level', 'attr:Level'],
     ['attribute:Level', 'attr:Level'],
-  ])('with another word before the colon, %s, are meant as %s', async (name, meant) => {
+  ])('with another word before the colon, %s, are meant as %s', async (name, suggestion) => {
     const { issues } = await read(`title,description,receiver,${name}\nDawn,First,${ALICE},3\n`)
-    expect(issues[0]?.hint).toBe(`Did you mean "${meant}"? Rename the column, or add --map ${name}=${meant}.`)
+    expect(issues[0]?.hint).toBe(`Did you mean "${suggestion}"? Rename the column, or add --map ${name}=${suggestion}.`)
   })
 
   const TEXT = `title,description,receiver,Mood,Fur Color\nDawn,First,${ALICE},calm,red\n`

@@ -49,11 +49,11 @@ beforeAll(async () => {
 })
 afterAll(() => rm(dir, { recursive: true, force: true }))
 
-let made = 0
+let createdCount = 0
 
 /** Returns the findings of a manifest, each as `rule@row:column`, and the hints in the same form. */
 async function check(text: string, name = 'drop.csv') {
-  const path = join(dir, `${made++}`, name)
+  const path = join(dir, `${createdCount++}`, name)
   await mkdir(dirname(path))
   await writeFile(path, text)
   return await checkFile(path, [dir])

@@ -16,7 +16,7 @@ function world({
 } = {}) {
   let time = 0
   /** The seconds for which each request may be held; null for none. */
-  const asked: (number | null)[] = []
+  const requests: (number | null)[] = []
   const slept: number[] = []
   const record = () => {
     const status = time >= finalMs ? 'deployed' : 'initiated'
@@ -26,7 +26,7 @@ function world({
     supports: () => waits,
     observedRateLimit: () => ({ perSecond }),
     async call(_name: string, _request: object, { waitSeconds }: CallOptions) {
-      asked.push(waitSeconds ?? null)
+      requests.push(waitSeconds ?? null)
       if (time >= away[0] && time < away[1]) throw new GdnError('unreachable', 'nothing listens')
       if (holds && waitSeconds !== undefined) time = Math.max(time, Math.min(time + waitSeconds * MS, finalMs))
       return { nfts: [record()], transactions: [record()], collections: [record()] }
@@ -37,7 +37,7 @@ function world({
     time += ms
   }
   return {
-    asked,
+    asked: requests,
     slept,
     deps: { client: client as never, signal: new AbortController().signal, sleep, now: () => time },
   }

@@ -131,10 +131,10 @@ function groupOf({ copies, others, order }: World): ContentGroup {
 describe('rows that were accepted, moved, or minted by others', () => {
   test('reports no more interchangeable rows as absent than were not accepted', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { rows } = decideGroup(groupOf(given))
+      fc.property(world, (input) => {
+        const { rows } = decideGroup(groupOf(input))
         const untaken = new Map<string, number>()
-        for (const [index, { receiver, sender, taken }] of given.copies.entries()) {
+        for (const [index, { receiver, sender, taken }] of input.copies.entries()) {
           const same = [receiver, sender ?? receiver].sort().join()
           const change = Number(!taken) - Number(rows[index]?.kind === 'absent')
           untaken.set(same, (untaken.get(same) ?? 0) + change)
@@ -147,9 +147,9 @@ describe('rows that were accepted, moved, or minted by others', () => {
 
   test('assigns no NFT to two rows, and none to a row that does not list its owner', () => {
     fc.assert(
-      fc.property(world, (given) => {
-        const { copies, matches } = groupOf(given)
-        const { rows, late } = decideGroup(groupOf(given))
+      fc.property(world, (input) => {
+        const { copies, matches } = groupOf(input)
+        const { rows, late } = decideGroup(groupOf(input))
         const ids = rows.flatMap((verdict) => (verdict.kind === 'adopted' ? [verdict.id] : []))
         expect(new Set(ids).size).toBe(ids.length)
         expect(late).toEqual([])
@@ -170,11 +170,11 @@ describe('rows that were accepted, moved, or minted by others', () => {
       others: [],
     }))
     fc.assert(
-      fc.property(calm, (given) => {
-        const { rows } = decideGroup(groupOf(given))
-        const taken = given.copies.filter((each) => each.taken).length
+      fc.property(calm, (input) => {
+        const { rows } = decideGroup(groupOf(input))
+        const taken = input.copies.filter((each) => each.taken).length
         expect(rows.filter(({ kind }) => kind === 'adopted')).toHaveLength(taken)
-        const isOneOwner = new Set(given.copies.map(({ receiver }) => receiver)).size < 2
+        const isOneOwner = new Set(input.copies.map(({ receiver }) => receiver)).size < 2
         const rest = rows.filter(({ kind }) => kind !== 'adopted').map(({ kind }) => kind)
         if (isOneOwner || taken === 0) expect(rest.every((kind) => kind === 'absent')).toBe(true)
       }),

@@ -32,7 +32,7 @@ test.each([
     const pick = <Item>(items: readonly Item[]): Item => items[Math.floor(random() * items.length)] as Item
     let killed = 0
     let restored = 0
-    let made = 0
+    let createdCount = 0
     for (let life = 0; life < LIVES; life++) {
       const service = new Service(idempotency)
       service.references = references
@@ -70,11 +70,11 @@ test.each([
       service.faults = []
       const { error } = await machine.command(service, 'createnft')
       if (error !== null) expect(['unknown_outcome', 'seems_minted']).toContain('code' in error ? error.code : error)
-      made += service.made
+      createdCount += service.made
       await machine.stop()
     }
     expect(killed).toBeGreaterThan(LIVES / 2)
     expect(restored).toBeGreaterThan(0)
-    report(`  ${made} made in ${LIVES * COMMANDS} commands, ${killed} killed, ${restored} restored`)
+    report(`  ${createdCount} made in ${LIVES * COMMANDS} commands, ${killed} killed, ${restored} restored`)
   },
 )

@@ -298,10 +298,10 @@ describe('sending an operation', () => {
       ['nothing as long as the server does not say whether it honors the key', Number.POSITIVE_INFINITY, []],
       ['once after the server has said that it honors the key', 2, ['kept']],
     ])('sends %s', async (_what, silentFor, sent) => {
-      let asked = 0
+      let requestCount = 0
       const server = await serve((request) => {
         if (!isProbe(request)) return { ...CREATED, headers: YES }
-        return ++asked > silentFor ? { ...NFTS, headers: YES } : 'drop'
+        return ++requestCount > silentFor ? { ...NFTS, headers: YES } : 'drop'
       })
       const it = client(server.url)
       const minted = mint(it, { doubt, key: 'kept' })

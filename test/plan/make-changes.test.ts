@@ -248,12 +248,12 @@ test.each([
 
 test('ends only once nothing is in flight, and sends nothing more, if it can not ask for the ends', async () => {
   const world = new World()
-  const held = gate()
+  const hold = gate()
   let isDone = false
   const made = world
     .make({
       onSend: async ({ line }) => {
-        if (line > 0) await held.pass()
+        if (line > 0) await hold.pass()
       },
       endsOf: async () => {
         throw error('forbidden')
@@ -263,10 +263,10 @@ test('ends only once nothing is in flight, and sends nothing more, if it can not
     .finally(() => {
       isDone = true
     })
-  await held.reached
+  await hold.reached
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
   expect(isDone).toBe(false)
-  held.open()
+  hold.open()
   expect(await made).toMatchObject({ code: 'forbidden' })
   expect(world.sent.sort()).toEqual(['r0', 'r1', 'r2', 'r3', 'r4', 'r5', 'r6', 'r7', 'r8'])
 })

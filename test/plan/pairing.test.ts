@@ -119,10 +119,10 @@ describe('rows that get their IDs after the mint', () => {
   test('are looked up by label and by content while a run is new, in three requests for up to 1,000 rows', async () => {
     await mint(await start(), withIds(DROPPED))
     const machine = await start()
-    const asked: string[] = []
-    server.onRequest = (endpoint) => void asked.push(endpoint)
+    const requests: string[] = []
+    server.onRequest = (endpoint) => void requests.push(endpoint)
     await plan(machine, withIds(DROPPED))
-    expect(asked.filter((endpoint) => endpoint === 'getreferences')).toHaveLength(3)
+    expect(requests.filter((endpoint) => endpoint === 'getreferences')).toHaveLength(3)
   })
 
   test('are paired after a mint that was interrupted, and the others are minted', async () => {
@@ -364,8 +364,8 @@ describe('a kill', () => {
     await apply(machine, named)
     server.onRequest = () => undefined
     expect(server.aliased).toEqual([])
-    const again = await plan(machine, named)
-    expect(again).toMatchObject({ changes: [], notes: [STORED('IDs were added to 3 rows')] })
+    const secondResult = await plan(machine, named)
+    expect(secondResult).toMatchObject({ changes: [], notes: [STORED('IDs were added to 3 rows')] })
     await apply(machine, named)
     expect(server.aliased).toEqual(['A', 'B', 'C'])
   })

@@ -298,7 +298,9 @@ describe('gdn plan and apply against a backend', () => {
     for (const each of [one, other])
       for (const name of ['a', 'b']) await writeFile(each.path(`${name}.png`), pngOf(name))
     const noted = async (changed: readonly string[] = []) =>
-      /(\d+) rows? that differs? from (?:its NFT|their NFTs) (?:was|were) not edited here/.exec((await one.run(['plan'], sheet(changed))).stderr)?.[1]
+      /(\d+) rows? that differs? from (?:its NFT|their NFTs) (?:was|were) not edited here/.exec(
+        (await one.run(['plan'], sheet(changed))).stderr,
+      )?.[1]
     await one.mint(sheet([]))
     for (const field of fields) {
       expect((await other.run(['apply'], sheet([field]), '--yes')).code).toBe(0)
@@ -663,9 +665,9 @@ describe('gdn plan and apply against a backend', () => {
       const named = [line('a', '1'), line('b', '2'), line('c', '3')]
       const minted = await run('new', ['batch', 'mint', '--adopt'], ...named)
       expect(minted.code, minted.stderr).toBe(0)
-      const again = await run('new', ['batch', 'mint'], ...named, line('c', '4'))
-      expect(again.code, again.stderr).toBe(0)
-      expect(again.stderr).toContain('1 row added, 0 edited')
+      const secondResult = await run('new', ['batch', 'mint'], ...named, line('c', '4'))
+      expect(secondResult.code, secondResult.stderr).toBe(0)
+      expect(secondResult.stderr).toContain('1 row added, 0 edited')
     })
 
     test('of a moved drop name no image that was moved with it', async () => {
@@ -714,10 +716,15 @@ describe('gdn plan and apply against a backend', () => {
         ['', 'id,image', 'burned,media/b.png', 'edited,media/b.png', 'kept,media/a.png', 'removed,media/a.png'].sort(),
       )
       for (const mint of [['--dry-run'], []]) {
-        const again = await run('batch mint', 'new', [line('kept'), line('edited', 'b'), line('removed')], ...mint)
-        expect(again).toContain('Nothing is left to do')
-        expect(again).toContain('The contents of files were not compared. Run `gdn plan ')
-        expect(again).not.toMatch(/changed|edited/)
+        const secondResult = await run(
+          'batch mint',
+          'new',
+          [line('kept'), line('edited', 'b'), line('removed')],
+          ...mint,
+        )
+        expect(secondResult).toContain('Nothing is left to do')
+        expect(secondResult).toContain('The contents of files were not compared. Run `gdn plan ')
+        expect(secondResult).not.toMatch(/changed|edited/)
       }
     })
 
@@ -1026,8 +1033,8 @@ describe('gdn plan and apply against a backend', () => {
       expect(burned.code, burned.stderr).toBe(0)
       const status = await one.cli('batch', 'status', one.path('drop.csv'), '--json')
       expect(JSON.parse(status.stdout)).toMatchObject({ total: 3, deployed: 3, burned: 1 })
-      const again = await one.run(['batch', 'mint'], rows, '--yes', '--json')
-      expect(JSON.parse(again.stdout)).toMatchObject({ total: 3, burned: 1, requests: 0 })
+      const secondResult = await one.run(['batch', 'mint'], rows, '--yes', '--json')
+      expect(JSON.parse(secondResult.stdout)).toMatchObject({ total: 3, burned: 1, requests: 0 })
       const two = await machine(collection)
       const elsewhere = await two.run(['batch', 'mint'], rows, '--yes', '--json')
       expect(JSON.parse(elsewhere.stdout)).toMatchObject({ total: 3, burned: 1, requests: 0 })

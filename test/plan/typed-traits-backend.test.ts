@@ -228,8 +228,8 @@ describe('createnft', () => {
     const post = (attribute: object) =>
       backend.post('/api/v1/createnft', request(collection, attribute, { reference_ids: ['ada'] }))
     const first = await post(POWER)
-    const again = await post({ ...POWER, value: 72, max_value: 100 })
-    expect(again.json.nfts).toMatchObject([{ nft_gdn_ids: first.json.nfts[0].nft_gdn_ids, created: false }])
+    const secondResponse = await post({ ...POWER, value: 72, max_value: 100 })
+    expect(secondResponse.json.nfts).toMatchObject([{ nft_gdn_ids: first.json.nfts[0].nft_gdn_ids, created: false }])
     for (const other of [
       { tag: 'Power', value: '72' },
       { ...POWER, display_type: 'boost_number' },

@@ -84,8 +84,8 @@ test('names a row whose ID was changed in a drop that is not shuffled, and revea
   }
   const { stdout } = await other.run(['reveal', '--yes'], rows)
   expect(JSON.parse(stdout)).toMatchObject({ revealed: 3, not_minted: 0, left: 0 })
-  const again = await other.run(['reveal', '--yes'], changed)
-  expect(JSON.parse(again.stdout)).toMatchObject({ revealed: 2, ...left })
+  const secondResult = await other.run(['reveal', '--yes'], changed)
+  expect(JSON.parse(secondResult.stdout)).toMatchObject({ revealed: 2, ...left })
 })
 
 test('a run reveals its rows of a drop that is not shuffled if another run minted the other rows', async () => {

@@ -180,9 +180,9 @@ test('shows revealed rows in results as in the manifest', { tags: ['promise'] },
   for (let times = 0; times < 2; times++) {
     expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
     expect((await csvOf()).slice(0, 3)).toEqual(rows.split('\n'))
-    const shown = JSON.parse(await results('--json'))
-    expect(shown).toMatchObject([{ title: 'Dawn' }, { title: 'Noon' }])
-    expect(shown[0].metadata_url).not.toBe(before)
+    const shownRecords = JSON.parse(await results('--json'))
+    expect(shownRecords).toMatchObject([{ title: 'Dawn' }, { title: 'Noon' }])
+    expect(shownRecords[0].metadata_url).not.toBe(before)
   }
   expect(JSON.parse(await results('--verify', '--json', '--fields', 'line,verified,verify_error'))).toEqual([
     { line: 2, verified: true, verify_error: null },

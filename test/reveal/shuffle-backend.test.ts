@@ -54,17 +54,17 @@ test('gives each slot the row that the round draws, and keeps its receiver', { t
   expect((await call(backend, 'getprovenances', { contract_address: collection.address })).provenances).toHaveLength(1)
   const revealed = await one.reveal(rows)
   expect(revealed.code, revealed.stderr).toBe(0)
-  const shown = JSON.parse(revealed.stdout)
-  expect(shown).toMatchObject({ rows: SIZE, revealed: SIZE, to_reveal: 0, not_minted: 0, left: 0 })
+  const revealResult = JSON.parse(revealed.stdout)
+  expect(revealResult).toMatchObject({ rows: SIZE, revealed: SIZE, to_reveal: 0, not_minted: 0, left: 0 })
   const { provenances } = await call(backend, 'getprovenances', { contract_address: collection.address })
   expect(provenances).toMatchObject([
-    { provenance: shown.provenance, shuffle_margin: 1 },
-    { provenance: shown.seal, seal_of: shown.provenance },
+    { provenance: revealResult.provenance, shuffle_margin: 1 },
+    { provenance: revealResult.seal, seal_of: revealResult.provenance },
   ])
   const after = await nftsOf(backend, collection)
   const signature = after[0]?.request_metadata.provenance_signature ?? ''
   const randomness = createHash('sha256').update(Buffer.from(signature, 'hex')).digest()
-  const drawn = rowsOfSlots(shuffleSeed(shown.provenance, randomness), SIZE)
+  const drawn = rowsOfSlots(shuffleSeed(revealResult.provenance, randomness), SIZE)
   for (const [at, nft] of after.entries()) {
     const slot = slots.get(nft.nft_gdn_id) ?? 0
     expect(nft.request_metadata).toMatchObject({ title: `Row ${drawn[slot - 1]}`, provenance_signature: signature })
@@ -281,9 +281,9 @@ test('keeps the draw that revealed NFTs show, and reads no round again', async (
     const byDrand = await machine.run(['reveal', '--yes'], rows)
     expect(byDrand.error).toMatchObject({ code: 'refused', hint: expect.stringContaining('add --beacon <file>') })
     await writeFile(machine.path('key.json'), JSON.stringify({ ...beacon, secret_key: undefined }))
-    const again = await machine.run(['reveal', '--yes'], rows, '--beacon', machine.path('key.json'))
-    expect(again.code, again.stderr).toBe(0)
-    expect(JSON.parse(again.stdout)).toMatchObject({ revealed: SIZE, to_reveal: 0 })
+    const secondResult = await machine.run(['reveal', '--yes'], rows, '--beacon', machine.path('key.json'))
+    expect(secondResult.code, secondResult.stderr).toBe(0)
+    expect(JSON.parse(secondResult.stdout)).toMatchObject({ revealed: SIZE, to_reveal: 0 })
   }
   // The refused commands stored nothing of the other beacons.
   expect(JSON.parse((await one.run(['plan'], rows)).stdout)).toEqual([])

@@ -191,13 +191,13 @@ test.each<[number, string]>([
     '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows no NFT will show. To mint them instead, answer no, and run gdn batch mint.',
   ],
 ])('prompts before it abandons %i', async (notMinted, question) => {
-  const asked: string[][] = []
-  const io = { interactive: true, confirm: async (...args: string[]) => void asked.push(args) }
+  const requests: string[][] = []
+  const io = { interactive: true, confirm: async (...args: string[]) => void requests.push(args) }
   const plan = { rows: 9, notMinted, undeployed: 0 }
   await confirmAbandoned({ io } as never, plan as never, {} as never, 'gdn batch mint')
-  expect(asked).toEqual([[question, `--abandon-rows ${notMinted}`]])
+  expect(requests).toEqual([[question, `--abandon-rows ${notMinted}`]])
   await confirmAbandoned({ io } as never, plan as never, { abandonRows: notMinted } as never, '')
-  expect(asked).toHaveLength(1)
+  expect(requests).toHaveLength(1)
 })
 
 test('counts NFTs that are not revealed yet in one line of a plan, and lists edited and exchanged rows', async () => {

@@ -211,9 +211,9 @@ test('recognizes a sealed drop whose manifest was renamed, and calls no row aban
     const { code, stdout, stderr } = await cli([...command, renamed, ...first.target, ...more], first.options)
     return { code, text: stdout + stderr }
   }
-  const again = await run(['batch', 'mint'], ...flags)
-  expect(again.text).toMatch(/\n +If this manifest was renamed, add --run drop\.csv --adopt/)
-  expect(again.text).not.toContain('to finish it')
+  const secondResult = await run(['batch', 'mint'], ...flags)
+  expect(secondResult.text).toMatch(/\n +If this manifest was renamed, add --run drop\.csv --adopt/)
+  expect(secondResult.text).not.toContain('to finish it')
   const unsealed = await run(['plan'])
   expect(unsealed.text).toContain('add --run drop.csv --adopt')
   const beacon = ['--beacon', first.path('beacon.json')]

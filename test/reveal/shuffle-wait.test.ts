@@ -239,8 +239,8 @@ test('warns before the seal that no relay responds, and says after it that the s
     code: 'not_confirmed',
     message: expect.stringContaining('Seal the drop with'),
   })
-  const asked = await cli(['reveal', machine.path('drop.csv'), ...machine.target, ...target], machine.options)
-  expect(asked.stderr.indexOf('A seal is permanent')).toBeGreaterThan(asked.stderr.indexOf(warning))
+  const promptResult = await cli(['reveal', machine.path('drop.csv'), ...machine.target, ...target], machine.options)
+  expect(promptResult.stderr.indexOf('A seal is permanent')).toBeGreaterThan(promptResult.stderr.indexOf(warning))
   const failed = await reveal([relay.url], node, { clock: clockBefore(-16) })
   expect(failed.code).toBe(6)
   expect(failed.stderr).toContain(warning)

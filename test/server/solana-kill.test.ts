@@ -53,8 +53,8 @@ it(`mints each of ${NFTS} NFTs once although the backend is killed at random mom
 
   const receiver = (index: number) => solanaWallet(index % 5)
   const drop = async () => {
-    const made = await ask('createcollection', { name: 'Killed', ...SOLANA_COLLECTION }, 'collection')
-    const ids = { transaction_gdn_ids: [made.response.transaction_gdn_id] }
+    const creation = await ask('createcollection', { name: 'Killed', ...SOLANA_COLLECTION }, 'collection')
+    const ids = { transaction_gdn_ids: [creation.response.transaction_gdn_id] }
     const contract_address = (await ask('getcollections', ids)).collections[0]?.contract_address ?? ''
     const accepted: string[] = []
     while (accepted.length < NFTS) {
@@ -97,9 +97,9 @@ it(`mints each of ${NFTS} NFTs once although the backend is killed at random mom
     const found = readMint(machine, nft.token_id)
     expect([found?.supply, found?.metadata?.uri]).toEqual([1n, nft.metadata_url])
   }
-  const held = []
-  for (const nft of nfts) for (let i = 0; i < 5; i++) held.push(await balanceOf(machine, nft.token_id, receiver(i)))
-  expect(held.filter((amount) => amount === 1n)).toHaveLength(NFTS)
+  const balances = []
+  for (const nft of nfts) for (let i = 0; i < 5; i++) balances.push(await balanceOf(machine, nft.token_id, receiver(i)))
+  expect(balances.filter((amount) => amount === 1n)).toHaveLength(NFTS)
   const counts = await withStore(dir.path, ({ db }) =>
     db
       .selectFrom('transactions')

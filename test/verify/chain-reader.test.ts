@@ -15,11 +15,11 @@ const clock = { now: () => 0, sleep: async () => {}, random: () => 0 }
 
 /** A node whose responses the test determines. `asked` has the request bodies. */
 function node(answer: (body: Call | Call[]) => unknown, status = 200, batchStatus = status) {
-  const asked: (Call | Call[])[] = []
+  const requests: (Call | Call[])[] = []
   const transport: Transport = {
     async request({ body }: TransportRequest) {
       const parsed = JSON.parse(Buffer.from(body ?? []).toString()) as Call | Call[]
-      asked.push(parsed)
+      requests.push(parsed)
       return {
         status: Array.isArray(parsed) ? batchStatus : status,
         headers: {},
@@ -29,7 +29,7 @@ function node(answer: (body: Call | Call[]) => unknown, status = 200, batchStatu
     close: async () => {},
   }
   const reader = createChainReader({ url: 'https://node.example/v1/secret', transport, clock, userAgent: 'gdn/0' })
-  return { reader, asked }
+  return { reader, asked: requests }
 }
 
 const ok = ({ id, params }: Call) => ({ jsonrpc: '2.0', id, result: params[0]?.data })

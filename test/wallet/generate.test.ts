@@ -244,12 +244,12 @@ test.each(['before the URL is requested', 'before it is called'])(
     const stop = new AbortController()
     const interrupted = new GdnError('interrupted', 'interrupted')
     if (when === 'before the URL is requested') stop.abort(interrupted)
-    let asked = 0
+    let requestCount = 0
     let called = 0
     const result = generateWallet({
       source: {
         async signedUrl() {
-          asked++
+          requestCount++
           stop.abort(interrupted)
           return new URL('https://wallet.example/')
         },
@@ -265,7 +265,7 @@ test.each(['before the URL is requested', 'before it is called'])(
       signal: stop.signal,
     })
     await expect(result).rejects.toBe(interrupted)
-    expect([asked, called]).toEqual([when === 'before it is called' ? 1 : 0, 0])
+    expect([requestCount, called]).toEqual([when === 'before it is called' ? 1 : 0, 0])
     expect(readdirSync(folder)).toEqual([])
   },
 )

@@ -51,9 +51,9 @@ const LISTED = 4
 /** Returns the end of an error about an image of the wrong size: the other images that have this size. */
 function alsoText(images: readonly ImageFile[]): string {
   if (images.length === 0) return ''
-  const shown = images.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
+  const shownFiles = images.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
   const more = images.length > LISTED ? ` and ${images.length - LISTED} more` : ''
-  return `, as ${images.length === 1 ? 'does' : 'do'} ${shown.join(', ')}${more}`
+  return `, as ${images.length === 1 ? 'does' : 'do'} ${shownFiles.join(', ')}${more}`
 }
 
 /**

@@ -54,18 +54,18 @@ export function metadataCells(metadata: Readonly<Record<string, unknown>>, repor
 }
 
 function attributeCells(
-  given: unknown,
+  attributes: unknown,
   result: MetadataCells,
   set: (column: string, field: string, text: string) => void,
   report: Report,
 ): void {
-  if (given === undefined || given === null) return
-  if (!Array.isArray(given)) {
+  if (attributes === undefined || attributes === null) return
+  if (!Array.isArray(attributes)) {
     report('attributes', 'must be a list')
     return
   }
   const tags = new Map<string, number>()
-  for (const [index, attribute] of given.entries()) {
+  for (const [index, attribute] of attributes.entries()) {
     const field = `attributes[${index}]`
     if (!isObject(attribute)) {
       report(field, 'must be an object with trait_type and value')

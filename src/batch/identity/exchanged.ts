@@ -82,7 +82,7 @@ function readFields(sql: Sql, named: number): ExchangedField[] {
 }
 
 /** Adds the values of the wanted fields in rows to be minted. Returns whether any value was added. */
-function addMintedValues(sql: Sql, wanted: ReadonlySet<string>): boolean {
+function addMintedValues(sql: Sql, fieldNames: ReadonlySet<string>): boolean {
   let isAny = false
   for (let after = -1; ; ) {
     const page = changedPage(sql, 'JOIN', after, PAGE)
@@ -90,7 +90,7 @@ function addMintedValues(sql: Sql, wanted: ReadonlySet<string>): boolean {
       if (!(JSON.parse(changes) as { action: string }[]).some(({ action }) => action === 'mint')) continue
       const { receiver, metadata } = keptRow(record).row
       for (const [field, value] of [...metadataFields(metadata), ['receiver', receiver] as const]) {
-        if (!wanted.has(field)) continue
+        if (!fieldNames.has(field)) continue
         addMinted(sql, field, value)
         isAny = true
       }

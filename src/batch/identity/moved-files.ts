@@ -24,11 +24,11 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promis
     ),
   )
   const pairs: Pair[] = []
-  for (const { reference: name, body, id: sent, operation, nft, row } of candidates) {
+  for (const { reference: name, body, id: operationId, operation, nft, row } of candidates) {
     if (!(await areSame(store, filesOf(body), row.row.localFiles))) continue
     const reference = rowReferenceId(drop.referenceScope, name)
     const names = { reference, mintedAs: reference, label: null, alias: 'stored' } as const
-    pairs.push({ row, nftGdnId: nft ?? '', operation, sent, ...names })
+    pairs.push({ row, nftGdnId: nft ?? '', operation, sent: operationId, ...names })
   }
   return pairs
 }

@@ -181,10 +181,10 @@ export async function labelsOfMoved(
   const names = new ServerNames(client, options)
   const labels: OtherLabel[] = []
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, rows, after, limit), PAGE)) {
-    const asked = OPERATIONS.flatMap((operation) =>
+    const mints = OPERATIONS.flatMap((operation) =>
       page.map((row) => ({ row, operation, reference: referenceOf(store.drop, row) })),
     )
-    for (const [{ row, ...mint }, { nft_gdn_id, reference_label }] of await names.lookUp(asked)) {
+    for (const [{ row, ...mint }, { nft_gdn_id, reference_label }] of await names.lookUp(mints)) {
       labels.push(...labeledRow(row, { ...mint, nftGdnId: nft_gdn_id ?? '', label: reference_label }, label))
     }
   }

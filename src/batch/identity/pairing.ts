@@ -112,7 +112,7 @@ export async function findPairs(
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
-  const inState = vanished.filter(({ key }) => isContentKey(key)).map((sent) => unnamedOf(drop.referenceScope, sent))
+  const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => unnamedOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnIdempotency({ signal })
   const server = client?.supports('references') === true ? new ServerNames(client, options) : null
   const storesAliases = client?.supports('aliases') === true
@@ -135,8 +135,8 @@ export async function findPairs(
   const ids = unpairedNfts.flatMap(({ nftGdnId }) => nftGdnId ?? [])
   const ended = (await server?.endedOf(ids)) ?? new Set<string | null>()
   const byContent = await store.read((sql) => matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, ended }))
-  const taken = new Set(byContent.values())
-  const isLive = (nft: Unnamed) => !taken.has(nft) && !ended.has(nft.nftGdnId)
+  const pairedNfts = new Set(byContent.values())
+  const isLive = (nft: Unnamed) => !pairedNfts.has(nft) && !ended.has(nft.nftGdnId)
   const existing = options.newRows === true ? [] : unpairedNfts.filter(isLive)
   if (existing.length > 0) {
     const without = checksUnnamed ? all.filter(({ key }) => isContentKey(key)) : []
@@ -166,9 +166,9 @@ async function newTo(server: ServerNames | null, drop: Drop, rows: readonly Fres
   return rows.filter((row) => nfts?.has(referenceOf(drop, row)) !== true)
 }
 
-function unnamedOf(scope: string, sent: VanishedRow): Unnamed {
-  const reference = sent.mintedAs ?? rowReferenceId(scope, sent.reference ?? sent.key)
-  return { nftGdnId: sent.nft, operation: sent.operation, reference, isOnServer: false, sent, label: null }
+function unnamedOf(scope: string, row: VanishedRow): Unnamed {
+  const reference = row.mintedAs ?? rowReferenceId(scope, row.reference ?? row.key)
+  return { nftGdnId: row.nft, operation: row.operation, reference, isOnServer: false, sent: row, label: null }
 }
 
 /** Returns the NFTs whose rows got no ID on any machine. */
@@ -225,13 +225,13 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
     yield* nfts
     // If an NFT failed or was burned, the row may belong to one of the later copies.
     const ended = await server.endedOf(nfts.map(({ nftGdnId }) => nftGdnId))
-    const wanted = new Map<string, number>()
+    const copiesOfContent = new Map<string, number>()
     for (const { reference, nftGdnId } of nfts) {
       const row = contentOf.get(reference)
-      if (row !== undefined && ended.has(nftGdnId)) wanted.set(row.content, row.copies)
+      if (row !== undefined && ended.has(nftGdnId)) copiesOfContent.set(row.content, row.copies)
     }
-    const isTaken = (content: string, copy: number) => copy <= (wanted.get(content) ?? 0)
-    yield* await server.otherCopies(drop.referenceScope, [...wanted.keys()], isTaken)
+    const isTaken = (content: string, copy: number) => copy <= (copiesOfContent.get(content) ?? 0)
+    yield* await server.otherCopies(drop.referenceScope, [...copiesOfContent.keys()], isTaken)
   }
 }
 
@@ -318,7 +318,7 @@ function notPaired(
   { existing, added }: { existing: readonly Unnamed[]; added: readonly FreshRow[] },
 ): GdnError {
   const [vanished, fresh] = [existing.length, added.length]
-  const sent =
+  const subject =
     vanished === 1 ? '1 NFT that was minted without an ID has' : `${vanished} NFTs that were minted without an ID have`
   const isNamed = added.every(({ key }) => !isContentKey(key))
   const are = `${count(fresh, 'row')}${isNamed ? ' with an ID' : ''} ${fresh === 1 ? 'has' : 'have'}`
@@ -329,7 +329,7 @@ function notPaired(
     added.slice(0, MAX_PAIRS).map(({ position }) => position),
   )
   const pairs = pairsOf(sql, drop, { vanished: first, fresh: added, rows })
-  return new GdnError('edited_rows', `${sent} no row, and ${are} no NFT: ${drop.name}`, {
+  return new GdnError('edited_rows', `${subject} no row, and ${are} no NFT: ${drop.name}`, {
     hint: [
       ...(isNamed ? EDITED_WITH_ID : editedWithoutId(drop, pairs)),
       ...lastRows(drop),

@@ -53,8 +53,9 @@ export async function findSecondEdition(
       if (last === undefined) break
       after = last.position
     }
-    const sent = await store.read((sql) => countMinted(sql, other))
-    if (seemsOtherEdition({ edited: count, sent: Math.min(sent, sends.size) })) return { run: other.name, rows: count }
+    const mintedCount = await store.read((sql) => countMinted(sql, other))
+    if (seemsOtherEdition({ edited: count, sent: Math.min(mintedCount, sends.size) }))
+      return { run: other.name, rows: count }
   }
   return null
 }

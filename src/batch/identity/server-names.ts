@@ -56,11 +56,11 @@ export class ServerNames {
 
   /** Returns the records of reference IDs, except IDs that a retry may reuse. */
   async lookUp<One extends ReferenceQuery<MintOperation | 'transfernft'>>(
-    asked: readonly One[],
+    items: readonly One[],
   ): Promise<Map<One, ReferenceRecord>> {
     const records = new Map<One, ReferenceRecord>()
-    for (const operation of new Set(asked.map((item) => item.operation))) {
-      const all = asked.filter((item) => item.operation === operation)
+    for (const operation of new Set(items.map((item) => item.operation))) {
+      const all = items.filter((item) => item.operation === operation)
       for (const chunk of chunksOf(all, MAX_REFERENCES_PER_REQUEST)) {
         const page = new Map(chunk.map((item) => [item.reference, item]))
         const { references } = await this.#client.call(
@@ -84,10 +84,10 @@ export class ServerNames {
   async mintsOf(references: readonly string[]): Promise<Map<string, MintRecord>> {
     const mints = new Map<string, MintRecord>()
     for (const operation of OPERATIONS) {
-      const asked = references
+      const items = references
         .filter((reference) => !mints.has(reference))
         .map((reference) => ({ operation, reference }))
-      for (const [{ reference }, record] of await this.lookUp(asked)) {
+      for (const [{ reference }, record] of await this.lookUp(items)) {
         const { nft_gdn_id } = record
         if (typeof nft_gdn_id === 'string') mints.set(reference, { ...record, operation, nft_gdn_id })
       }
@@ -104,8 +104,8 @@ export class ServerNames {
   async unaliasedOf(
     references: readonly string[],
   ): Promise<(ReferenceQuery & { nftGdnId: string; label: string | null })[]> {
-    const asked = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
-    return [...(await this.lookUp(asked))].flatMap(([item, record]) => {
+    const items = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
+    return [...(await this.lookUp(items))].flatMap(([item, record]) => {
       const { nft_gdn_id: nftGdnId, reference_kind, reference_alias, reference_label: label = null } = record
       const isFree = reference_kind === 'content' && typeof reference_alias !== 'string'
       return isFree && typeof nftGdnId === 'string' ? [{ ...item, nftGdnId, label }] : []
@@ -125,18 +125,18 @@ export class ServerNames {
     const copies: MintedCopy[] = []
     let open = contents.map((content) => ({ content, next: 1 }))
     for (let size = 1; open.length > 0; size = COPIES_AT_ONCE) {
-      const asked: (Omit<MintedCopy, 'nftGdnId' | 'label'> & { series: (typeof open)[number] })[] = []
+      const items: (Omit<MintedCopy, 'nftGdnId' | 'label'> & { series: (typeof open)[number] })[] = []
       for (const series of open) {
-        for (let n = 0; n < size; series.next++) {
+        for (let newCopies = 0; newCopies < size; series.next++) {
           if (isKnown(series.content, series.next)) continue
-          n++
+          newCopies++
           const copy = { content: series.content, copy: series.next }
           const reference = rowReferenceId(scope, rowKey(null, copy.content, copy.copy))
-          asked.push(...OPERATIONS.map((operation) => ({ ...copy, series, operation, reference })))
+          items.push(...OPERATIONS.map((operation) => ({ ...copy, series, operation, reference })))
         }
       }
       const counts = new Map<(typeof open)[number], number>()
-      for (const [{ series, ...copy }, record] of await this.lookUp(asked)) {
+      for (const [{ series, ...copy }, record] of await this.lookUp(items)) {
         const { nft_gdn_id: nftGdnId, reference_alias, reference_label: label = null } = record
         counts.set(series, (counts.get(series) ?? 0) + 1)
         if (typeof nftGdnId === 'string' && typeof reference_alias !== 'string')

@@ -22,8 +22,8 @@ export async function storeAliases(
   pairs: readonly Pick<StoredPair, 'nftGdnId' | 'operation' | 'reference' | 'alias'>[],
 ): Promise<void> {
   for (const operation of ['createnft', 'createnfttrans'] as const satisfies MintOperation[]) {
-    const wanted = pairs.filter((pair) => pair.alias === 'wanted' && pair.operation === operation)
-    for (const page of chunksOf(wanted, MAX_REFERENCES_PER_REQUEST)) {
+    const pairsToStore = pairs.filter((pair) => pair.alias === 'wanted' && pair.operation === operation)
+    for (const page of chunksOf(pairsToStore, MAX_REFERENCES_PER_REQUEST)) {
       await client.call(
         'aliasreferences',
         {

@@ -49,18 +49,18 @@ export async function refuseCommitted(
     records.map((record) => referenceOf(store.drop, record)),
   )
   const hidden = new Set<number>()
-  const sent: number[] = []
+  const sentLines: number[] = []
   let revealed = 0
   for (const record of records) {
     if (ownNfts.has(referenceOf(store.drop, record))) continue
     const { position, line } = record
     if (nftsAt.get(position)?.some(({ request_metadata }) => saltIn(request_metadata) !== undefined)) revealed++
-    else if (remaining.get(position) === true) sent.push(line)
+    else if (remaining.get(position) === true) sentLines.push(line)
     else hidden.add(position)
   }
   if (revealed > 0)
     throw seemsMintedAs(`with ${revealed === 1 ? 'its' : 'their'} own metadata`, revealed, '--no-lookup')
-  if (sent.length > 0) throw mintedByOtherRun(sent, store.drop.name)
+  if (sentLines.length > 0) throw mintedByOtherRun(sentLines, store.drop.name)
   return hidden
 }
 
@@ -103,12 +103,12 @@ export async function mintedElsewhere(
     const byReference = new Map(records.map((record) => [referenceOf(store.drop, record), record]))
     const nftsByReference = await names.nftsOf([...byReference.keys()])
     const knownNfts = await store.read((sql) => givenNfts(sql, [...nftsByReference.values()]))
-    const wanted = new Map(
+    const referenceOfNft = new Map(
       [...nftsByReference].flatMap(([reference, id]) => (knownNfts.has(id) ? [] : [[id, reference]])),
     )
-    for await (const { nfts } of readPages({ client, signal }, [...wanted.keys()])) {
+    for await (const { nfts } of readPages({ client, signal }, [...referenceOfNft.keys()])) {
       for (const { nft_gdn_id: nftGdnId, status, request_metadata } of nfts) {
-        const record = byReference.get(wanted.get(nftGdnId) ?? '')
+        const record = byReference.get(referenceOfNft.get(nftGdnId) ?? '')
         if (record === undefined || hasFailed(status) || committedRow(request_metadata) === null) continue
         adopted.push({ row: keptRow(record), nftGdnId })
       }

@@ -184,13 +184,13 @@ async function refuseFoundAgain(
  *
  * @throws GdnError `already_accepted`
  */
-async function refuseRevealed(store: StoredRun, source: RecordSource, wanted: Wanted): Promise<void> {
+async function refuseRevealed(store: StoredRun, source: RecordSource, selection: Wanted): Promise<void> {
   const { drop } = store
   // The rows of an unrevealed drop have the content of the placeholder.
   if (drop.again || isUnrevealed(drop)) return
   const ids = await store.read((sql) => unrevealedByOtherRuns(sql, drop.id, store.collections(sql)))
   if (ids.length === 0) return
-  const lookup = await lookUpRows(store, wanted, source, ids)
+  const lookup = await lookUpRows(store, selection, source, ids)
   if (lookup.hasMatches) throw await revealedByOthers(lookup.found())
 }
 
@@ -284,11 +284,11 @@ export async function refuseMintedBefore(
   source: RecordSource,
   { positions, ids, hasReferences }: { positions: ReadonlySet<number>; ids: readonly string[]; hasReferences: boolean },
 ): Promise<void> {
-  const wanted = { rows: 'draft', positions } as const
-  await refuseRevealed(store, source, wanted)
-  const lookup = await lookUpRows(store, wanted, source, ids)
+  const selection = { rows: 'draft', positions } as const
+  await refuseRevealed(store, source, selection)
+  const lookup = await lookUpRows(store, selection, source, ids)
   if (!lookup.hasMatches) return
-  const pending = rowsOf(store, wanted)
+  const pending = rowsOf(store, selection)
   throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which: 'new', hasReferences })
 }
 
@@ -316,12 +316,12 @@ async function* rowsOf(store: StoredRun, { rows, positions }: Wanted): AsyncGene
 /** Searches for the content of rows among NFTs without a record in the state. */
 async function lookUpRows(
   store: StoredRun,
-  wanted: Wanted,
+  selection: Wanted,
   source: RecordSource,
   unrecorded: readonly string[],
   onEvent?: (event: BatchEvent) => void,
 ): Promise<RowLookup> {
-  const lookup = new RowLookup(() => rowsOf(store, wanted), store.drop.marker ?? undefined, {
+  const lookup = new RowLookup(() => rowsOf(store, selection), store.drop.marker ?? undefined, {
     byOwner: isOfList(store.drop),
   })
   await lookUp(lookup, source, unrecorded, onEvent)
@@ -368,9 +368,9 @@ async function lookUp(
  * absent are omitted.
  */
 async function repeatedRows(store: StoredRun, { rows }: Gathered): Promise<Set<number>> {
-  const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))
+  const absentRows = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))
   const positions = new Set<number>()
-  if (wanted.size === 0) return positions
-  for await (const { key, position } of store.rows(rows)) if (wanted.has(key)) positions.add(position)
+  if (absentRows.size === 0) return positions
+  for await (const { key, position } of store.rows(rows)) if (absentRows.has(key)) positions.add(position)
   return positions
 }

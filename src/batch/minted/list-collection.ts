@@ -40,14 +40,14 @@ const NONE: NeededSearches = { listing: false, references: false, absent: false,
  * a second mint of the same content. gdn always searches for absent rows that are sent again.
  */
 export function neededSearches({
-  again = false,
+  again: isRepeat = false,
   lookup = true,
   isNew,
   isSharedScope,
   pending,
   repeated,
 }: StartFacts): NeededSearches {
-  const contents = !again && lookup
+  const contents = !isRepeat && lookup
   const absent = repeated > 0
   const sends = contents && pending > 0
   if (!isNew && !absent && !sends) return NONE

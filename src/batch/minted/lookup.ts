@@ -124,14 +124,14 @@ export class RowLookup {
     onProgress: (done: number, total: number) => void,
   ): Promise<SearchCounts> {
     const fresh = [...ids].filter((id) => !this.#read.has(id))
-    const asked = [...fresh, ...this.#incomplete.splice(0)]
-    if (asked.length === 0) return { fresh: 0, unread: 0, incomplete: 0 }
+    const idsToRead = [...fresh, ...this.#incomplete.splice(0)]
+    if (idsToRead.length === 0) return { fresh: 0, unread: 0, incomplete: 0 }
     await this.#index()
-    let unread = asked.length
-    for await (const { nfts, done } of readPages(source, asked)) {
+    let unread = idsToRead.length
+    for await (const { nfts, done } of readPages(source, idsToRead)) {
       unread -= nfts.length
       for (const nft of nfts) this.#sort(nft)
-      onProgress(done, asked.length)
+      onProgress(done, idsToRead.length)
     }
     return { fresh: fresh.length, unread, incomplete: this.#incomplete.length }
   }
@@ -212,10 +212,10 @@ export class RowLookup {
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)
   const named = matches.findIndex(({ name }) => name !== null && name === row.receiverName)
-  const held = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
+  const ownedNow = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
   const minted = matches.findIndex(({ owner }) => owner !== null && owners.includes(owner))
   const untold = matches.findIndex(({ owner }) => owner === null)
-  const [match] = matches.splice([named, held, minted, untold].find((at) => at >= 0) ?? 0, 1)
+  const [match] = matches.splice([named, ownedNow, minted, untold].find((at) => at >= 0) ?? 0, 1)
   return match ?? null
 }
 

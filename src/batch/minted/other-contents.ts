@@ -53,7 +53,7 @@ async function findOthers(
 ): Promise<Adopted[]> {
   await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents'))
   const byNft = new Map(doubtful.map((adopted) => [adopted.nftGdnId, adopted]))
-  const same = new Set<Adopted>()
+  const matching = new Set<Adopted>()
   for await (const { nfts } of readPages({ client, signal }, [...byNft.keys()])) {
     await state.scratch((sql) => {
       for (const nft of nfts) {
@@ -63,19 +63,19 @@ async function findOthers(
         const { request_metadata: metadata } = nft
         const isRevealed = saltIn(metadata) !== undefined && committedRow?.(metadata) === position + 1
         if (isRevealed && isOwnedBy(adopted.row, nft)) {
-          same.add(adopted)
+          matching.add(adopted)
           continue
         }
         const contents = contentsOf(adopted.row.row, nft, drop.marker ?? undefined)
         if (contents === null) continue
         const isSame = contents.row === contents.nft
-        if (isSame && isOwnedBy(adopted.row, nft)) same.add(adopted)
+        if (isSame && isOwnedBy(adopted.row, nft)) matching.add(adopted)
         else addChanges(sql, position, [{ action: 'update', fields: differences(adopted, nft, drop.marker) }])
         if (!isSame) addContent(sql, position, { was: contents.nft, now: contents.row })
       }
     })
   }
-  return doubtful.filter((adopted) => !same.has(adopted))
+  return doubtful.filter((adopted) => !matching.has(adopted))
 }
 
 function differences({ row: storedRow }: Adopted, nft: NftRecord, marker: string | null): FieldChange[] {

@@ -53,12 +53,12 @@ export class CollectionSearch {
   constructor(
     context: RunContext,
     markerKey: string | undefined,
-    wanted: readonly { identity: string; title: string }[],
+    rows: readonly { identity: string; title: string }[],
   ) {
     this.#context = context
     this.#markerKey = markerKey
-    this.#identities = new Set(wanted.map(({ identity }) => identity))
-    this.#alike = new Map(wanted.map(({ title }) => [title, 0]))
+    this.#identities = new Set(rows.map(({ identity }) => identity))
+    this.#alike = new Map(rows.map(({ title }) => [title, 0]))
   }
 
   /**
@@ -77,14 +77,14 @@ export class CollectionSearch {
     const unrecorded = await store.read((sql) => unrecordedNfts(sql, collectionId, listedAt, listed))
     const candidates = unrecorded.filter((id) => !this.#dismissed.has(id))
     const matches = new Map<string, Match[]>()
-    let read = 0
+    let readCount = 0
     for await (const { nfts, done } of readPages(source, candidates)) {
-      read += nfts.length
+      readCount += nfts.length
       for (const nft of nfts) this.#sort(nft, matches)
       emit({ type: 'reconciling', phase: 'reading', ms: 0, done, total: candidates.length })
     }
     const proof = await this.#prove()
-    const unread = candidates.length - read
+    const unread = candidates.length - readCount
     const lacks =
       result.missing > 0
         ? waitingFor(result.missing)

@@ -44,10 +44,10 @@ export async function openUnknownRows(store: StoredRun, markerKey: string | unde
       rows: rowsOfRequest(sql, store.drop, id),
     }))
     if (request.outcome === 'accepted') open.rewrites = true
-    const sent = sentRows(request.body, markerKey)
+    const requestRows = sentRows(request.body, markerKey)
     const references = referencesOf(request.body)
     for (const row of rows) {
-      const sentRow = sent[row.position]
+      const sentRow = requestRows[row.position]
       if (sentRow === undefined) continue
       const state = unknownState(row, request)
       if (row.nftGdnId !== null) {

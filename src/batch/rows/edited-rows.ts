@@ -121,9 +121,9 @@ export function pairsOf(
   { vanished, fresh, rows }: { vanished: readonly VanishedRow[]; fresh: readonly FreshRow[]; rows: RowsIn },
 ): EditedPair[] {
   const sentAs = sentRows(sql, drop, vanished)
-  const best = vanished.map((sent, at) => ({
-    key: sent.key,
-    ...(sentAs[at] ?? { line: sent.line, fields: {}, files: {} }),
+  const best = vanished.map((row, at) => ({
+    key: row.key,
+    ...(sentAs[at] ?? { line: row.line, fields: {}, files: {} }),
     score: 0,
     now: null as ({ line: number; position: number } & RowFields) | null,
   }))
@@ -133,24 +133,24 @@ export function pairsOf(
     for (const record of page) {
       if (!positions.has(record.position)) continue
       const row = keptRow(record)
-      const now = rowFields(row, drop.manifest)
+      const newFields = rowFields(row, drop.manifest)
       for (const candidate of best) {
-        const score = similarity(...comparable(candidate, now)) + (candidate.line === row.row.line ? 0.5 : 0)
+        const score = similarity(...comparable(candidate, newFields)) + (candidate.line === row.row.line ? 0.5 : 0)
         const { line } = row.row
         if (score > candidate.score)
-          Object.assign(candidate, { score, now: { line, position: record.position, ...now } })
+          Object.assign(candidate, { score, now: { line, position: record.position, ...newFields } })
       }
     }
     const last = page.at(-1)
     if (last === undefined || page.length < PAGE) break
     after = last.position
   }
-  const taken = new Set<number>()
+  const pairedPositions = new Set<number>()
   for (const candidate of best.toSorted((a, b) => b.score - a.score)) {
     if (candidate.now === null) continue
     const [from, to] = comparable(candidate, candidate.now)
     const isLike = candidate.score > Math.max(Object.keys(from).length, Object.keys(to).length) / 2
-    if (isLike && !taken.has(candidate.now.position)) taken.add(candidate.now.position)
+    if (isLike && !pairedPositions.has(candidate.now.position)) pairedPositions.add(candidate.now.position)
     else candidate.now = null
   }
   return best.map(({ key, line, fields, files, gone, now }) => ({
@@ -177,18 +177,18 @@ function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowF
     drop,
     vanished.map(({ id }) => id),
   )
-  return vanished.map((sent) => {
-    const row = stored.get(sent.key)
-    const body = applied.get(sent.id)
+  return vanished.map((vanishedRow) => {
+    const row = stored.get(vanishedRow.key)
+    const body = applied.get(vanishedRow.id)
     const last = body ?? row?.body
     const { localFiles, receiverName } = last === undefined ? NOTHING : rowOfParts(splitRowText(last))
     const fields: Record<string, string> = {
-      ...idField(sent),
-      ...(body === undefined ? requestFields(sql, sent) : textFields(body)),
+      ...idField(vanishedRow),
+      ...(body === undefined ? requestFields(sql, vanishedRow) : textFields(body)),
     }
     if (receiverName !== undefined) fields.receiver = receiverName
     return {
-      line: row?.line ?? sent.line,
+      line: row?.line ?? vanishedRow.line,
       fields,
       files: namesOf(localFiles, drop.manifest),
       gone: new Set(localFiles.flatMap((file) => (existsSync(existingPath(file.path)) ? [] : fileFieldName(file.key)))),
@@ -205,13 +205,13 @@ const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fie
  * Returns the fields in which a sent row and a new row can be compared. Local files are compared by name if both names
  * are known.
  */
-function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
-  const from = { ...sent.fields, ...sent.files }
-  const to = { ...now.fields, ...now.files }
-  for (const key of Object.keys(now.files)) {
-    const name = sent.files[key]
+function comparable(sentRow: RowFields, newRow: RowFields): [Fields, Fields] {
+  const from = { ...sentRow.fields, ...sentRow.files }
+  const to = { ...newRow.fields, ...newRow.files }
+  for (const key of Object.keys(newRow.files)) {
+    const name = sentRow.files[key]
     // The URL of a local file is known only after its upload. In a copy of the manifest, files are at different paths.
-    const isMoved = name !== undefined && sent.gone?.has(key) === true && basename(name) === basename(to[key] ?? '')
+    const isMoved = name !== undefined && sentRow.gone?.has(key) === true && basename(name) === basename(to[key] ?? '')
     const isUnknown = name === undefined ? from[key]?.startsWith('ipfs://') === true : basename(name) === to[key]
     if (!isUnknown && !isMoved) continue
     delete from[key]
@@ -281,11 +281,11 @@ function editedRows(
 ): GdnError {
   const { name: run } = drop
   const [gone, added] = [vanished.length, fresh.length]
-  const sent = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
+  const subject = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
   const news = added === 1 ? '1 row is new' : `${added} rows are new`
   const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
   const pairs = pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows })
-  return new GdnError('edited_rows', `${sent} no longer in the manifest, and ${news}: ${run}`, {
+  return new GdnError('edited_rows', `${subject} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
       ...(isUnnamed ? editedWithoutId(drop, pairs) : EDITED_ID),
       ...lastRows(drop),

@@ -35,8 +35,8 @@ export function rowMetadataChanges(
   nft: NftRecord,
   marker: string | null,
 ): FieldChange[] {
-  const given = nft.request_metadata
-  const from = metadataFields(isObject(given) ? given : {})
+  const nftMetadata = nft.request_metadata
+  const from = metadataFields(isObject(nftMetadata) ? nftMetadata : {})
   const to = metadataFields(metadata)
   for (const { key, url } of localFiles) {
     const field = fileFieldName(key)
@@ -63,9 +63,9 @@ export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Re
     fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOrJson(value))
   }
   for (const { key, url } of pairsIn(file_fields)) fields.set(fileFieldName(textOrJson(key)), textOrJson(url))
-  for (const given of pairsIn(attribute)) {
-    const { display_type, max_value } = given
-    const trait = readAttribute(given)
+  for (const pair of pairsIn(attribute)) {
+    const { display_type, max_value } = pair
+    const trait = readAttribute(pair)
     const name = trait.tag
     let field = `attr:${name}`
     for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`

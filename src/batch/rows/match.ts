@@ -11,16 +11,16 @@ export type SeenRecord = { id: string; metadata: unknown } | null
  *   that are needed to decide are missing
  */
 export function matchIds(rows: readonly unknown[], records: readonly SeenRecord[]): (string | null)[] | null {
-  const wanted = rows.map((metadata) => canonicalJson(metadata))
-  const shown = records.map((record) => (record === null ? null : canonicalJson(record.metadata)))
-  const ids = rows.map((_, index) => (shown[index] === wanted[index] ? (records[index]?.id ?? null) : null))
+  const rowTexts = rows.map((metadata) => canonicalJson(metadata))
+  const recordTexts = records.map((record) => (record === null ? null : canonicalJson(record.metadata)))
+  const ids = rows.map((_, index) => (recordTexts[index] === rowTexts[index] ? (records[index]?.id ?? null) : null))
   if (ids.every((id) => id !== null)) return ids
   if (records.some((record) => record === null)) return null
   const strays = new Map<string, string[]>()
   for (const [index, record] of records.entries()) {
-    const returned = shown[index]
+    const returned = recordTexts[index]
     if (record === null || returned === null || returned === undefined || ids[index] !== null) continue
     strays.set(returned, [...(strays.get(returned) ?? []), record.id])
   }
-  return ids.map((id, index) => id ?? strays.get(wanted[index] ?? '')?.shift() ?? null)
+  return ids.map((id, index) => id ?? strays.get(rowTexts[index] ?? '')?.shift() ?? null)
 }

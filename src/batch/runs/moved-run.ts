@@ -50,8 +50,8 @@ function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) {
     return { moved: [], renamed: [] }
   }
-  const wanted = sharedScope({ runName, manifest: manifestPath })
-  const isMoved = (drop: Named) => sharedScope(drop) === wanted
+  const scope = sharedScope({ runName, manifest: manifestPath })
+  const isMoved = (drop: Named) => sharedScope(drop) === scope
   const newest = new Map<string, Gone>()
   for (const drop of dropsIn(sql, options).toReversed()) {
     const { manifest, family, setId } = drop
@@ -214,7 +214,7 @@ export function howToMove(drop: Named, other: Named, all: readonly Named[]): str
     return `The run of ${manifest} can't use this manifest, because the manifest of the run still exists.`
   const gone = all.filter((candidate) => candidate.manifest !== null && !existsSync(candidate.manifest))
   const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
-  const taken = likely.includes(other) ? other : (likely[0] ?? other)
-  if (sharedScope(drop) === sharedScope(taken)) return 'If this manifest was moved, add --adopt.'
-  return `If this manifest was ${movedOrRenamed(taken.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(taken)}.`
+  const source = likely.includes(other) ? other : (likely[0] ?? other)
+  if (sharedScope(drop) === sharedScope(source)) return 'If this manifest was moved, add --adopt.'
+  return `If this manifest was ${movedOrRenamed(source.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(source)}.`
 }

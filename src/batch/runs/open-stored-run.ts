@@ -40,15 +40,15 @@ export async function leaseStoredRun(
   const { lease } = await acquire(state, (sql) => takeOrSee(sql, options, mine), { timing, signal })
   const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
   if (drop === null) throw new Error('a run that was just created is missing')
-  const held = new LeasedRun(state, lease, timing.beatMs)
-  return new StoredRun(state, withOptions(drop, options), held, movedFrom(drop, options))
+  const leasedRun = new LeasedRun(state, lease, timing.beatMs)
+  return new StoredRun(state, withOptions(drop, options), leasedRun, movedFrom(drop, options))
 }
 
 /** Returns the run of a manifest for reading. A new run is not stored. */
 export async function lookAtStoredRun(state: StateReader, options: BatchOptions): Promise<StoredRun> {
   const drop = await state.read((sql) => {
-    const wanted = wantedDrop(sql, options)
-    return wanted.known ?? virtual(sql, newDrop(sql, options, wanted.generation))
+    const runOfManifest = wantedDrop(sql, options)
+    return runOfManifest.known ?? virtual(sql, newDrop(sql, options, runOfManifest.generation))
   }, options.signal)
   return new StoredRun(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
@@ -57,7 +57,7 @@ export async function lookAtStoredRun(state: StateReader, options: BatchOptions)
 export const heldDrop = (sql: Sql, family: string): BusyRun | null =>
   dropsOf(sql, family)
     .map(({ id }) => leasedByOther(sql, id))
-    .find((held) => held !== null) ?? null
+    .find((busyRun) => busyRun !== null) ?? null
 
 function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: 'taken'; lease: RunLease } | BusyRun {
   const busy = heldDrop(sql, familyOf(sql, options))
@@ -109,12 +109,12 @@ function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; gene
 
 function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
   const { id } = runRef(options, generation)
-  const again = options.again === true
+  const isAgain = options.again === true
   const { origin, blockchain, contractAddress: contract, manifestPath: manifest, backend } = options
   const runName = options.runName ?? null
   const named = { runName, manifest }
   const shared = referenceScope({ ...named, order: null })
-  const isSecond = again && (runName === null || dropsIn(sql, options).some((drop) => drop.referenceScope === shared))
+  const isSecond = isAgain && (runName === null || dropsIn(sql, options).some((drop) => drop.referenceScope === shared))
   return {
     id,
     family: familyId(options),
@@ -130,10 +130,10 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     maxCost: options.maxCostWei ?? null,
     maxFee: options.maxFeeWei ?? null,
     dynamic: options.dynamic ?? false,
-    again,
+    again: isAgain,
     marker: options.markerKey ?? null,
     // With --again, this run and an earlier run may have live operations for the same row.
-    scope: again ? ownScope(id) : '',
+    scope: isAgain ? ownScope(id) : '',
     referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
     backend: {

@@ -17,8 +17,8 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const state = await openState(stateDir, open)
   try {
     await acquire(state, (sql) => {
-      const held = heldDrop(sql, family)
-      if (held !== null) return held
+      const busyRun = heldDrop(sql, family)
+      if (busyRun !== null) return busyRun
       const later = dropsOf(sql, family).find((drop) => drop.generation > generation && drop.setId !== null)
       if (later !== undefined) {
         throw new GdnError('run_busy', `the run ${name} has a later run, ${later.name}`, {

@@ -65,8 +65,8 @@ export async function* runRowPages(
       const names = drawn === undefined ? null : await state.read((sql) => drawnNames(sql, drop, page, drawn))
       yield page.map(({ key, result, parts, position }) => {
         const row = rowOf(key, result.line, parts)
-        const shown = result.nft_gdn_id === null ? null : (names?.get(position) ?? null)
-        return { result, row, removed: null, drawn: shown, sentMetadata: () => metadataOf(state, drop, key) }
+        const drawnRow = result.nft_gdn_id === null ? null : (names?.get(position) ?? null)
+        return { result, row, removed: null, drawn: drawnRow, sentMetadata: () => metadataOf(state, drop, key) }
       })
     }
     const outside = await state.read((sql) => resultsOutside(sql, drop, run.running))
@@ -110,9 +110,9 @@ async function openDrop({ stateDir, id, name }: Run): Promise<{ state: StateRead
 }
 
 async function metadataOf(state: StateReader, drop: Drop, key: string): Promise<Json | null> {
-  const sent = await state.read((sql) => bodyOfKey(sql, drop, key))
-  if (sent === undefined) return null
-  return (sentMetadata(sent.body)[sent.position] as Json | undefined) ?? null
+  const sentBody = await state.read((sql) => bodyOfKey(sql, drop, key))
+  if (sentBody === undefined) return null
+  return (sentMetadata(sentBody.body)[sentBody.position] as Json | undefined) ?? null
 }
 
 /** The outcomes of a manifest's rows in a run that has sent some of these rows. */
@@ -133,9 +133,9 @@ export async function openOutcomes(run: Run): Promise<RunOutcomes> {
     async of(row) {
       const key = namer.name(row)?.key ?? `id:${row.id}`
       const { title } = row.metadata
-      const shown = { key, line: row.line, title, receiver: row.receiver, contract: drop.contract }
+      const shownRow = { key, line: row.line, title, receiver: row.receiver, contract: drop.contract }
       const outcome = await state.read((sql) => outcomeOfKey(sql, drop, key))
-      return outcome === null ? unsentResult(shown) : rowResult(outcome, shown, run.running)
+      return outcome === null ? unsentResult(shownRow) : rowResult(outcome, shownRow, run.running)
     },
     close: async () => state.close(),
   }

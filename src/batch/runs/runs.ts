@@ -133,11 +133,11 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
  */
 export async function openRun(
   stateDir: string,
-  wanted: string,
+  nameOrPath: string,
   { server, collection, contract, cwd = '' }: { contract?: string | undefined; cwd?: string } & Limits = {},
 ): Promise<Run> {
   const all = await listRuns(stateDir)
-  const path = resolve(cwd, wanted)
+  const path = resolve(cwd, nameOrPath)
   const realPath = await realpath(path).catch(() => path)
   const limits = { server, collection }
   const runs = all.filter((run) => isWithin(run, limits))
@@ -146,30 +146,30 @@ export async function openRun(
   const isOf = ({ runName, manifestPath }: Run, fits: (path: string) => boolean): boolean =>
     manifestPath !== null && fits(manifestPath) && (runName === null || !unnamed.has(manifestPath))
   const exact: ((run: Run) => boolean)[] = [
-    ({ id, name }) => id === wanted || name === wanted,
+    ({ id, name }) => id === nameOrPath || name === nameOrPath,
     (run) => isOf(run, (manifest) => manifest === realPath),
-    (run) => run.runName === wanted && !hasFormerName(run),
+    (run) => run.runName === nameOrPath && !hasFormerName(run),
   ]
   const byName: typeof exact = [
-    (run) => run.runName === wanted || isOf(run, (manifest) => namesFile(wanted, manifest)),
-    ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
+    (run) => run.runName === nameOrPath || isOf(run, (manifest) => namesFile(nameOrPath, manifest)),
+    ({ id }) => nameOrPath.length >= 4 && id.startsWith(nameOrPath),
   ]
   const find = (ways: typeof exact) =>
     ways.map((isMatch) => runs.filter(isMatch)).find((matching) => matching.length > 0)
   const candidates =
-    find(exact) ?? (await refuseOtherPaths({ wanted, path, realPath, all, limits })) ?? find(byName) ?? []
+    find(exact) ?? (await refuseOtherPaths({ wanted: nameOrPath, path, realPath, all, limits })) ?? find(byName) ?? []
   const named = contract === undefined ? [] : candidates.filter((run) => sameAddress(run.contractAddress, contract))
   const fits = named.length > 0 ? named : candidates
   const [newest] = fits
   if (newest === undefined) {
     const commands = await reading(stateDir, [], (state) => state.read(commandRuns))
-    throw commands.some(({ id, name }) => id === wanted || name === wanted)
-      ? notADrop(wanted)
-      : noSuchRun(wanted, limits)
+    throw commands.some(({ id, name }) => id === nameOrPath || name === nameOrPath)
+      ? notADrop(nameOrPath)
+      : noSuchRun(nameOrPath, limits)
   }
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
-  throw new GdnError('not_found_locally', `${wanted} matches several runs:\n${fits.map(inALine).join('\n')}`, {
+  throw new GdnError('not_found_locally', `${nameOrPath} matches several runs:\n${fits.map(inALine).join('\n')}`, {
     hint: hintFor(fits, newest),
     details: detailsOf(fits),
   })
@@ -190,7 +190,7 @@ export const isWithin = (run: Run, { server, collection }: Limits): boolean =>
  * match a run with another path.
  */
 async function refuseOtherPaths({
-  wanted,
+  wanted: nameOrPath,
   path,
   realPath,
   all,
@@ -202,7 +202,7 @@ async function refuseOtherPaths({
   all: readonly Run[]
   limits: Limits
 }): Promise<undefined> {
-  const file = shownPath(wanted)
+  const file = shownPath(nameOrPath)
   const ofPath = all.filter(({ manifestPath }) => manifestPath === realPath)
   const [newest] = ofPath
   if (newest !== undefined) {
@@ -226,7 +226,7 @@ async function refuseOtherPaths({
     () => false,
   )
   if (!isFile) return
-  const name = basename(wanted)
+  const name = basename(nameOrPath)
   const namesakes = all.filter(
     ({ manifestPath, runName }) => runName === name || (manifestPath !== null && namesFile(name, manifestPath)),
   )
@@ -270,7 +270,7 @@ function hintForFile(file: string, newest: Run, namesakes: readonly Run[]): stri
 }
 
 /** Returns a path that can't be mistaken for the name of a run. */
-const shownPath = (wanted: string): string => (basename(wanted) === wanted ? `.${sep}${wanted}` : wanted)
+const shownPath = (path: string): string => (basename(path) === path ? `.${sep}${path}` : path)
 
 const detailsOf = (runs: readonly Run[]) => ({
   runs: runs.map((run) => ({ run: run.name, run_id: run.id, server: run.url })),
@@ -295,18 +295,18 @@ const LISTED = 'Run `gdn batch list` to list the runs.'
 
 const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. The records of a run are only on the machine that minted it, but \`gdn plan\` and \`gdn nft verify\` work on any machine. On a server without reference IDs, add --adopt.`
 
-const noSuchRun = (wanted: string, { server, collection }: Limits) =>
+const noSuchRun = (nameOrPath: string, { server, collection }: Limits) =>
   new GdnError(
     'not_found_locally',
-    `there is no run ${wanted} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}${collection === undefined ? '' : ` in the collection ${collection}`}`,
+    `there is no run ${nameOrPath} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}${collection === undefined ? '' : ` in the collection ${collection}`}`,
     {
-      hint: MANIFEST.test(wanted) ? START : LISTED,
+      hint: MANIFEST.test(nameOrPath) ? START : LISTED,
     },
   )
 
-const notADrop = (wanted: string) =>
-  new GdnError('not_found_locally', `${wanted} is a single command, not a run of a manifest`, {
-    hint: `Run \`gdn batch status ${wanted}\` to show the command. To resume it, run the same command again.`,
+const notADrop = (nameOrPath: string) =>
+  new GdnError('not_found_locally', `${nameOrPath} is a single command, not a run of a manifest`, {
+    hint: `Run \`gdn batch status ${nameOrPath}\` to show the command. To resume it, run the same command again.`,
   })
 
 /** Describes a run on one line, with everything that distinguishes it from runs with similar names. */
@@ -319,8 +319,8 @@ function inALine({ id, name, url, blockchain, contractAddress, startedAt, genera
 const hasFormerName = ({ runName, manifestPath }: Run): boolean =>
   runName !== null && manifestPath !== null && extname(runName) !== '' && basename(runName) !== basename(manifestPath)
 
-const namesFile = (wanted: string, path: string): boolean =>
-  wanted === basename(path) || wanted === basename(path, extname(path))
+const namesFile = (nameOrPath: string, path: string): boolean =>
+  nameOrPath === basename(path) || nameOrPath === basename(path, extname(path))
 
 /** Returns a run with its row counts by status, even while a process is working on the run. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {

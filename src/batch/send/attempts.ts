@@ -48,8 +48,8 @@ export interface Job {
 
 const SEALED = 'The rows that were not accepted can no longer be minted. To reveal the drop, run `gdn reveal`.'
 
-const isOfSealedDrop = (sent: Sent): boolean =>
-  sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.sealed
+const isOfSealedDrop = (outcome: Sent): boolean =>
+  outcome.kind === 'answered' && outcome.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.sealed
 
 /**
  * How long to wait for a response after an interruption, in milliseconds. A run that stops for another reason waits the
@@ -149,12 +149,12 @@ export class Attempts {
     // The NFT of a row with a reference ID may already exist, because another machine created it, or because the NFT
     // failed and its reference ID can't be reused.
     const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
-    const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
-    if (again === null) {
+    const knownId = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
+    if (knownId === null) {
       for (const id of verdict.created) this.#given.add(id)
       return verdict
     }
-    const message = `the server returned the ID of an NFT that already existed: ${again}`
+    const message = `the server returned the ID of an NFT that already existed: ${knownId}`
     return { ...UNKNOWN, status: verdict.status, message }
   }
 

@@ -85,9 +85,9 @@ export class Repetitions {
 
   /** Removes and returns a request that is due. */
   takeDue(): Repetition | undefined {
-    const due = this.#waiting.find(({ notBefore }) => notBefore <= this.#now())
-    this.#waiting = this.#waiting.filter((repetition) => repetition !== due)
-    return due
+    const dueRepetition = this.#waiting.find(({ notBefore }) => notBefore <= this.#now())
+    this.#waiting = this.#waiting.filter((repetition) => repetition !== dueRepetition)
+    return dueRepetition
   }
 
   /**

@@ -52,10 +52,10 @@ export async function* resentRows(
     if (client !== null && (await isRepeatable(client, request, { signal, refresh: false })) === false) continue
     const { metadata } = JSON.parse(request.body) as { metadata: NftMetadata[] }
     for (const { key, position } of await store.read((sql) => rowsOfRequest(sql, drop, request.id))) {
-      const sent = metadata[position]
-      if (sent === undefined) continue
-      const { [drop.marker ?? '']: _, ...unmarked } = sent
-      const localFiles = sent.file_fields.flatMap(({ key: field, url }) => {
+      const sentMetadata = metadata[position]
+      if (sentMetadata === undefined) continue
+      const { [drop.marker ?? '']: _, ...unmarked } = sentMetadata
+      const localFiles = sentMetadata.file_fields.flatMap(({ key: field, url }) => {
         const sha256 = hashOf.get(url)
         return sha256 === undefined ? [] : [{ key: field, path: url, sha256 }]
       })

@@ -98,8 +98,8 @@ export class Sender {
   async #nextJob(): Promise<(() => Promise<void>) | null> {
     const { halt, store } = this.#context
     while (!halt.aborted) {
-      const due = this.#repetitions.takeDue()
-      if (due !== undefined) return () => this.#sendAgain(due)
+      const dueRepetition = this.#repetitions.takeDue()
+      if (dueRepetition !== undefined) return () => this.#sendAgain(dueRepetition)
       // While the server is unreachable, the repetitions are sufficient to detect its recovery.
       const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
       if (this.#queue.hasMore && !blocked) {

@@ -202,17 +202,17 @@ export class StatusPoller {
     }
     const metadata = sentMetadata(request.body)
     const withNfts = rows.filter(({ nftGdnId }) => nftGdnId !== null)
-    const sent = withNfts.map(({ position }) => identityOf(metadata[position], this.#markerKey))
+    const sentIdentities = withNfts.map(({ position }) => identityOf(metadata[position], this.#markerKey))
     const records = withNfts.map(({ nftGdnId }, index): SeenRecord => {
       const record = nfts.get(nftGdnId ?? '')
       if (record === undefined) return null
       // An updated NFT has different metadata. Only gdn backends support updates, and they return IDs in the order of
       // the rows.
       const isUpdated = (record.revision ?? 0) > 0
-      const metadata = isUpdated ? sent[index] : identityOf(record.request_metadata, this.#markerKey)
+      const metadata = isUpdated ? sentIdentities[index] : identityOf(record.request_metadata, this.#markerKey)
       return { id: record.nft_gdn_id, metadata }
     })
-    const matched = matchIds(sent, records)
+    const matched = matchIds(sentIdentities, records)
     if (matched === null) return null
     this.#checked.add(request.id)
     const moved = withNfts.flatMap((row, index) =>

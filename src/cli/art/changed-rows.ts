@@ -21,15 +21,15 @@ export interface ChangedRows {
  */
 export async function changedRows(
   former: string,
-  now: string,
+  current: string,
   images: ReadonlySet<number>,
 ): Promise<ChangedRows | null> {
   try {
-    const [before, after] = await Promise.all([rowsOf(former), rowsOf(now)])
+    const [before, after] = await Promise.all([rowsOf(former), rowsOf(current)])
     const inBoth = [...before].filter(([id]) => after.has(id))
-    const same = inBoth.filter(([id, content]) => after.get(id) === content)
-    const onlyImage = same.filter(([id]) => images.has(Number(id))).length
-    const changed = inBoth.length - same.length + onlyImage
+    const unchanged = inBoth.filter(([id, content]) => after.get(id) === content)
+    const onlyImage = unchanged.filter(([id]) => images.has(Number(id))).length
+    const changed = inBoth.length - unchanged.length + onlyImage
     return { changed, onlyImage, missing: before.size - inBoth.length, of: before.size }
   } catch {
     return null

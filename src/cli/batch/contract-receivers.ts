@@ -68,12 +68,14 @@ export class ContractReceivers implements ReceiverCheck {
     const all = this.#found.size
     if (all === 0) return notes
     await this.#findKinds()
-    const shown = [...this.#kinds].slice(0, MAX_SHOWN).map(([address, kind]) => `${address} (${kind ?? CONTRACT})`)
-    const more = all > shown.length ? `, and ${all - shown.length} more` : ''
+    const shownReceivers = [...this.#kinds]
+      .slice(0, MAX_SHOWN)
+      .map(([address, kind]) => `${address} (${kind ?? CONTRACT})`)
+    const more = all > shownReceivers.length ? `, and ${all - shownReceivers.length} more` : ''
     const kindText = all === 1 ? 'is a contract or burn address' : 'are contracts or burn addresses'
     const isSkipped = this.#checking.flags.skipContracts === true
     const then = isSkipped ? ', left out' : ''
-    notes.push(`${count(all, 'receiver')} ${kindText}${then}: ${shown.join(', ')}${more}`)
+    notes.push(`${count(all, 'receiver')} ${kindText}${then}: ${shownReceivers.join(', ')}${more}`)
     if (!isSkipped) notes.push('To skip these receivers, add --skip-contracts')
     return notes
   }

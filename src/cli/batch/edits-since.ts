@@ -122,7 +122,7 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
     )
     return
   }
-  const ofKind = (wanted: 'new' | 'edited') => rows.filter(({ kind }) => kind === wanted).length
+  const ofKind = (wantedKind: 'new' | 'edited') => rows.filter(({ kind }) => kind === wantedKind).length
   const [added, edited] = [ofKind('new'), ofKind('edited')]
   const outside =
     added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `

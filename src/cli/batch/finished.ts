@@ -144,8 +144,8 @@ function notesOf(
     )
   }
   if (isShuffled(status)) return notes
-  const again = burned === 0 || isList || isUnrevealed(status) ? '' : ' To mint a burned row again, change its id.'
-  return [...notes, `With --again, gdn mints every row a second time.${again}`]
+  const burnedHint = burned === 0 || isList || isUnrevealed(status) ? '' : ' To mint a burned row again, change its id.'
+  return [...notes, `With --again, gdn mints every row a second time.${burnedHint}`]
 }
 
 /**

@@ -9,23 +9,23 @@ import type { BatchMintFlags } from './flags.ts'
  */
 export function flagsAgain(flags: BatchMintFlags): string {
   const { contract, blockchain, receiver, sender } = flags
-  const given = valuesAgain({ contract, blockchain, receiver, sender })
-  for (const { key, value } of flags.map ?? []) given.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
-  if (flags.unknownColumns !== undefined) given.push(`--unknown-columns ${flags.unknownColumns}`)
-  return appended(given) + serverFlagsAgain(flags)
+  const args = valuesAgain({ contract, blockchain, receiver, sender })
+  for (const { key, value } of flags.map ?? []) args.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
+  if (flags.unknownColumns !== undefined) args.push(`--unknown-columns ${flags.unknownColumns}`)
+  return appended(args) + serverFlagsAgain(flags)
 }
 
 /** Formats all flags that affect the plan, for use in another command with the same manifest. */
 export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): string {
   const { run, takeOver, newRows, adopt, allowExchanged } = flags
-  const given = [
+  const args = [
     ...valuesAgain({ run }),
     ...(takeOver === true ? ['--take-over'] : []),
     ...(newRows === true ? ['--new-rows'] : []),
     ...(adopt === true ? ['--adopt'] : []),
     ...(allowExchanged === true ? ['--allow-exchanged'] : []),
   ]
-  return flagsAgain(flags) + appended(given)
+  return flagsAgain(flags) + appended(args)
 }
 
 /** Returns the command that plans and applies a manifest, in backticks. */
@@ -48,9 +48,9 @@ const manifestCommand = (verb: 'plan' | 'reveal', file: string | null, flags: Ba
 
 /** Formats the flags that select the server and the state directory, for use in another command. */
 export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
-  const given = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
-  if (local) given.push('--local')
-  return appended(given)
+  const args = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
+  if (local) args.push('--local')
+  return appended(args)
 }
 
 export const unrevealedAgain = ({

@@ -104,10 +104,10 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const problem = meaningProblem(value)
   if (problem === null) return mapping
   const near = nearest(value, [...COLUMN_NAMES, IGNORED])
-  const meant = near === undefined ? '' : `Did you mean ${mapFlag(key, near)}? `
+  const suggestion = near === undefined ? '' : `Did you mean ${mapFlag(key, near)}? `
   throw new GdnError('usage', problem, {
     place: { flag },
-    hint: `${meant}Use a column of the manifest and its meaning, such as --map Mood=attr:Mood. To ignore the column, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
+    hint: `${suggestion}Use a column of the manifest and its meaning, such as --map Mood=attr:Mood. To ignore the column, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
   })
 }
 

@@ -84,6 +84,6 @@ function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> 
 function editedCells(other: OtherRow | undefined, row: ManifestRow): readonly string[] | undefined {
   if (other === undefined) return undefined
   const before = valuesOf(row)
-  const same = [...other.values].filter((value) => before.has(value)).length
-  return same * 2 > Math.max(before.size, other.values.size) ? other.cells : undefined
+  const sharedValues = [...other.values].filter((value) => before.has(value)).length
+  return sharedValues * 2 > Math.max(before.size, other.values.size) ? other.cells : undefined
 }

@@ -71,16 +71,16 @@ async function shownDraw(
     if (id !== null) positions.set(id, position)
   }
   const nfts = await readNfts({ client, signal }, [...positions.keys()])
-  const shown = [...nfts].flatMap(([id, nft]) => {
+  const shownSlots = [...nfts].flatMap(([id, nft]) => {
     const proof = shownProof(nft.request_metadata)
     return proof === null ? [] : [{ ...proof, position: positions.get(id) ?? 0 }]
   })
   const key = Buffer.from(seed, 'hex')
   const drop = { provenance, slots, saltOf: (row: number) => saltOf(key, row) }
-  const drawn = drawnBy(shown, drop)
+  const drawn = drawnBy(shownSlots, drop)
   // If a signature draws a different row for any NFT, the drop wasn't revealed with this signature.
   const isShownBy = ({ rows, signature }: DrawnRows) =>
-    shown.every(
+    shownSlots.every(
       (shownRow) =>
         shownRow.signature === signature && drop.saltOf(rows[shownRow.position] ?? 0).toString('hex') === shownRow.salt,
     )

@@ -133,10 +133,10 @@ export class MappedColumns {
     const fresh = mapped.filter(([name]) => !this.#meanings.has(name)).slice(0, MAX_MAPPED - this.#meanings.size)
     if (fresh.length === 0) return
     for (const [name, meaning] of fresh) this.#meanings.set(name, meaning)
-    const shown = fresh.slice(0, MAX_SHOWN).map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
-    if (fresh.length > MAX_SHOWN) shown.push(`and ${fresh.length - MAX_SHOWN} more`)
+    const shownMappings = fresh.slice(0, MAX_SHOWN).map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
+    if (fresh.length > MAX_SHOWN) shownMappings.push(`and ${fresh.length - MAX_SHOWN} more`)
     const file = this.#fileOf(fresh)
-    this.#io.note(`Columns: ${shown.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
+    this.#io.note(`Columns: ${shownMappings.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
   }
 
   /** Returns the path of the project's file if this file maps at least one of the columns. */

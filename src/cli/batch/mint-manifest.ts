@@ -33,11 +33,11 @@ import { checkShuffleFlags } from './shuffled.ts'
 import { summaryView } from './summary.ts'
 
 /** Mints a manifest as a run, or resumes the manifest's run. Used by `batch mint` and `nft mint -f`. */
-export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
-  checkListFlags(manifest, given)
-  checkShuffleFlags(given)
+export async function mintManifest(deps: Deps, manifest: string, givenFlags: BatchMintFlags): Promise<void> {
+  checkListFlags(manifest, givenFlags)
+  checkShuffleFlags(givenFlags)
   // A reveal updates the NFTs, so they must be dynamic.
-  const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
+  const flags = givenFlags.unrevealed === undefined ? givenFlags : { ...givenFlags, dynamic: true }
   const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
   const output = createOutput(deps.io, flags, view, { manifest })
   const plansOffline = flags.dryRun === true && flags.lookup === false
@@ -135,12 +135,17 @@ export async function openManifest(
     throw withNothingSent(error, 'This command sent nothing.')
   })
   const mapped = new MappedColumns(deps.io, settings)
-  const given = manifestOptions(deps, flags, settings)
+  const manifestFlags = manifestOptions(deps, flags, settings)
   const path = await manifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
-  const collection = await targetOf(deps, manifest, { ...given, onMapped: mapped.add }, { settings, server, named })
-  const fromFlags = withEnsNames(deps, settings, flags, given)
+  const collection = await targetOf(
+    deps,
+    manifest,
+    { ...manifestFlags, onMapped: mapped.add },
+    { settings, server, named },
+  )
+  const fromFlags = withEnsNames(deps, settings, flags, manifestFlags)
   if (server.loopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
@@ -287,29 +292,29 @@ interface Target {
 async function targetOf(
   deps: Deps,
   manifest: string,
-  given: ManifestOptions,
+  manifestFlags: ManifestOptions,
   { settings, server, named }: Target,
 ): Promise<ChosenCollection> {
-  const isNamed = given.contractAddress && given.blockchain !== null
-  const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, given)
+  const isNamed = manifestFlags.contractAddress && manifestFlags.blockchain !== null
+  const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, manifestFlags)
   const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)
-  const contract = given.contractAddress ? null : column(inManifest?.contractAddress, 'contract_address')
-  const blockchain = given.blockchain === null ? (inManifest?.blockchain ?? null) : null
-  const wanted = {
+  const contract = manifestFlags.contractAddress ? null : column(inManifest?.contractAddress, 'contract_address')
+  const blockchain = manifestFlags.blockchain === null ? (inManifest?.blockchain ?? null) : null
+  const target = {
     ...settings,
     contract: contract ?? settings.contract,
     blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
   }
   const collection =
-    wanted.contract === null ? await collectionOfRuns({ ...named, blockchain: wanted.blockchain?.value }) : null
-  return collection ?? (await whichCollection(deps, wanted, server, deps.io))
+    target.contract === null ? await collectionOfRuns({ ...named, blockchain: target.blockchain?.value }) : null
+  return collection ?? (await whichCollection(deps, target, server, deps.io))
 }
 
 /**
  * Reads the target of the first row. Doesn't report the row's errors, because they are reported when all rows are read.
  */
-async function peekTarget(deps: Deps, manifest: string, given: ManifestOptions) {
-  const reading = readManifest(manifestSource(deps, manifest), given)
+async function peekTarget(deps: Deps, manifest: string, manifestFlags: ManifestOptions) {
+  const reading = readManifest(manifestSource(deps, manifest), manifestFlags)
   for await (const _first of reading) break
   return reading.target
 }

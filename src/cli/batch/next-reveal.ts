@@ -61,8 +61,8 @@ export async function notesOfDrop(
   const isDone = state.phase === 'drawn' && (await isRevealedHere(run))
   const why =
     state.phase === 'drawn' ? 'To reveal the other NFTs, or to record those that another machine revealed' : 'Next'
-  const again = manifestPath === null ? null : revealOf(manifestPath, flagsOfRun(run, flags), cwd)
-  const next = isDone || again === null ? [] : [`${why}: ${again}${beaconAgain(state)}`]
+  const revealCommand = manifestPath === null ? null : revealOf(manifestPath, flagsOfRun(run, flags), cwd)
+  const next = isDone || revealCommand === null ? [] : [`${why}: ${revealCommand}${beaconAgain(state)}`]
   return [
     state.phase === 'open'
       ? `${isRecord ? 'According to the records of this machine, the drop is not sealed yet' : dropText(state, now())}.`

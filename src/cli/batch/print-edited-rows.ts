@@ -14,13 +14,13 @@ const MIN_TITLE = 20
 export async function printEditedRows(io: Io, { details }: GdnError): Promise<void> {
   const { pairs = [], vanished = 0 } = (details ?? {}) as { pairs?: EditedPair[]; vanished?: number }
   if (pairs.length === 0) return
-  const shown = pairs.slice(0, MAX_SHOWN)
+  const shownPairs = pairs.slice(0, MAX_SHOWN)
   const { columns } = io.look()
   const { changeLines } = await import('../render/change-lines.ts')
-  for (const { line, title, now, changes } of shown) {
+  for (const { line, title, now, changes } of shownPairs) {
     const place = `was line ${line}${now === null || now.line === line ? '' : `, now line ${now.line}`}: `
     io.note(place + cutToWidth(safe(title), Math.max(MIN_TITLE, columns - place.length)))
     for (const changed of changeLines(changes, columns)) io.note(changed)
   }
-  if (vanished > shown.length) io.note(`and ${count(vanished - shown.length, 'more row')}`)
+  if (vanished > shownPairs.length) io.note(`and ${count(vanished - shownPairs.length, 'more row')}`)
 }

@@ -20,9 +20,9 @@ export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, is
       ? '  No rows to send'
       : `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
   )
-  const sent = rows.total - rows.pending
-  if (resumed && sent > 0)
-    io.note(`  ${sent} of ${count(rows.total, 'row')} ${sent === 1 ? 'was' : 'were'} sent before`)
+  const sentRows = rows.total - rows.pending
+  if (resumed && sentRows > 0)
+    io.note(`  ${sentRows} of ${count(rows.total, 'row')} ${sentRows === 1 ? 'was' : 'were'} sent before`)
   for (const note of notesOf(planned, isApplied)) io.note(`  ${safe(note)}`)
   if (!isEdited(planned, isApplied)) return
   io.note(`  The ${changes.receivers === undefined ? 'manifest' : 'list'} changed: ${changesText(changes)}.`)

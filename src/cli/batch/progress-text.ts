@@ -190,8 +190,8 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
  */
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
   const start = why === 'time' ? 'The --timeout expired' : 'Stopping'
-  const again = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''
-  return `${start}: waiting at most 5 s for requests in flight${again}`
+  const stopHint = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''
+  return `${start}: waiting at most 5 s for requests in flight${stopHint}`
 }
 
 const reasonText = (reason: string | null, reasons: Reasons): string =>

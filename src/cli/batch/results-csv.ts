@@ -57,19 +57,19 @@ export function columnsLike(
   reserved: readonly string[] | null = null,
 ): ShownColumns {
   if (header === null) return { names: columns.names, hasIgnored: false, cells: (row) => columns.cells(row) }
-  const taken = new Set([...columns.names, ...(reserved ?? [])])
+  const takenNames = new Set([...columns.names, ...(reserved ?? [])])
   const unplaced = columns.names.map((name, index) => ({ name, index, inFile: -1 }))
-  const shown = header.names.flatMap((name, inFile) => {
+  const shownColumns = header.names.flatMap((name, inFile) => {
     const parsed = parseColumnName(name, naming)
     if ('role' in parsed && parsed.role.kind === IGNORED) {
-      return reserved === null || taken.has(name) ? [] : [{ name, index: -1, inFile }]
+      return reserved === null || takenNames.has(name) ? [] : [{ name, index: -1, inFile }]
     }
     const meaning = 'role' in parsed ? spellingOf(parsed.role) : null
     const at = unplaced.findIndex((column) => column.name === meaning)
     if (at === -1) return []
     return unplaced.splice(at, 1).map((column) => (names === 'of the header' ? { ...column, name } : column))
   })
-  const all = [...shown, ...unplaced]
+  const all = [...shownColumns, ...unplaced]
   return {
     names: all.map(({ name }) => name),
     hasIgnored: all.some(({ inFile }) => inFile !== -1),
@@ -88,18 +88,18 @@ export function columnsLike(
  * @throws GdnError `usage`
  */
 export function chooseFields(
-  given: readonly string[] | undefined,
+  names: readonly string[] | undefined,
   view: View,
   columns: ShownColumns,
   aliases: readonly string[],
 ): ChosenColumn[] {
-  if (given === undefined) {
+  if (names === undefined) {
     // `title` is already one of the manifest's own columns.
     const fields = view.fields.filter((field) => field !== 'title')
     return ownAnd(columns, fields)
   }
   const knownFields = [...columns.names, ...aliases]
-  const fields = given.map((field) =>
+  const fields = names.map((field) =>
     knownFields.includes(field) ? field : resolveFields([field], { ...view, more: knownFields })[0],
   )
   return fields.flatMap((name) => {

@@ -23,16 +23,16 @@ import { findRun, flagsOfServer, settingsOfRun } from './which-server.ts'
 export async function resumeRun(
   deps: Deps,
   name: string,
-  given: BatchMintFlags,
+  givenFlags: BatchMintFlags,
   more: Partial<BatchOptions> = {},
 ): Promise<void> {
-  const { stateDir } = await deps.settings(given)
-  const run = await findOnAny(deps, name, given)
-  const view = given.dryRun ? DRY_RUN_VIEW : summaryView(given.stateDir)
-  const output = createOutput(deps.io, given, view, { manifest: run.manifestPath })
-  const settings = await settingsOfRun(deps, run, given)
+  const { stateDir } = await deps.settings(givenFlags)
+  const run = await findOnAny(deps, name, givenFlags)
+  const view = givenFlags.dryRun ? DRY_RUN_VIEW : summaryView(givenFlags.stateDir)
+  const output = createOutput(deps.io, givenFlags, view, { manifest: run.manifestPath })
+  const settings = await settingsOfRun(deps, run, givenFlags)
   // The hints must contain these flags, which select the collection and the server of the run.
-  const flags = flagsOfRun(run, await flagsOfServer(deps, run, given))
+  const flags = flagsOfRun(run, await flagsOfServer(deps, run, givenFlags))
   const status = await runStatus(run)
   const sends = more.reconcileOnly !== true && rowsToSend(status, more) > 0
   const { pending, failed } = status.counts

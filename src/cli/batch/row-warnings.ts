@@ -16,13 +16,13 @@ const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestI
 
 /** Returns a warning for each listed duplicate row, and one warning that counts the others. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
-  const shown = rows.map((row) => warningOf(file, row))
+  const warnings = rows.map((row) => warningOf(file, row))
   const unlisted = all - rows.length
   const last = {
     place: { file },
     message: `${count(unlisted, 'more row')} ${unlisted === 1 ? 'is' : 'are'} identical to an earlier row`,
   }
-  return unlisted > 0 ? [...shown, last] : shown
+  return unlisted > 0 ? [...warnings, last] : warnings
 }
 
 const MAX_BRIEF = 3
@@ -92,10 +92,10 @@ export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: 
  */
 export function otherEditionText({ rows, changes, secondEdition }: PlannedEvent): string | null {
   if (secondEdition) return `${secondEditionText(secondEdition)}.`
-  const sent = rows.accepted + rows.deployed + rows.unknown
+  const sentRows = rows.accepted + rows.deployed + rows.unknown
   const edited = changes.keptAccepted
-  if (rows.pending === 0 || !seemsOtherEdition({ edited, sent })) return null
-  return `${edited} of the ${sent} rows that were sent have different content in this manifest, so the unsent rows may belong to another edition. \`gdn plan <manifest>\` shows the differences.`
+  if (rows.pending === 0 || !seemsOtherEdition({ edited, sent: sentRows })) return null
+  return `${edited} of the ${sentRows} rows that were sent have different content in this manifest, so the unsent rows may belong to another edition. \`gdn plan <manifest>\` shows the differences.`
 }
 
 /**

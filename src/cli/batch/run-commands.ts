@@ -18,8 +18,8 @@ export interface SameCommand {
 export function runCommands(run: string, stateDir: string | undefined, same: SameCommand = {}): RunCommands {
   const where = stateDir === undefined ? '' : ` --state-dir ${shellWord(safe(stateDir))}`
   return (verb, more) => {
-    const again = verb === 'resume' || verb === 'retry' ? same[verb] : undefined
-    if (again !== undefined && more === undefined) return again
+    const sameCommand = verb === 'resume' || verb === 'retry' ? same[verb] : undefined
+    if (sameCommand !== undefined && more === undefined) return sameCommand
     return `gdn batch ${verb} ${shellWord(safe(run))}${more === undefined ? '' : ` ${more}`}${where}`
   }
 }

@@ -147,9 +147,9 @@ function byReason(rows: readonly Named[]): string[] {
     if (alike === undefined) reasons.set(row.reason, [row])
     else alike.push(row)
   }
-  const shown = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${linesOf(alike)}: ${reason}`)
+  const lines = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${linesOf(alike)}: ${reason}`)
   const unlisted = [...reasons.values()].slice(MAX_REASONS).flat().length
-  return unlisted === 0 ? shown : [...shown, `  and ${count(unlisted, 'more row')}, for other reasons`]
+  return unlisted === 0 ? lines : [...lines, `  and ${count(unlisted, 'more row')}, for other reasons`]
 }
 
 /** Formats line numbers: `lines 2-6, 9, …`. */
@@ -160,8 +160,8 @@ export function linesOf(rows: readonly { line: number }[]): string {
     if (last !== undefined && line <= last[1] + 1) last[1] = line
     else ranges.push([line, line])
   }
-  const shown = ranges.slice(0, MAX_LINES).map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`))
-  return `${rows.length > 1 ? 'lines' : 'line'} ${shown.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
+  const shownRanges = ranges.slice(0, MAX_LINES).map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`))
+  return `${rows.length > 1 ? 'lines' : 'line'} ${shownRanges.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
 }
 
 /** Returns the applicable next steps, one line each, in the order in which to run them. */

@@ -201,9 +201,9 @@ async function watchSigners(
   let before = ''
   while (!over.aborted && halted < HALTED_LOOKS) {
     const reason = await rehearsal.halt().catch(() => null)
-    const now = `${reason} ${rows()}`
-    halted = reason === null ? 0 : now === before ? halted + 1 : 1
-    before = now
+    const state = `${reason} ${rows()}`
+    halted = reason === null ? 0 : state === before ? halted + 1 : 1
+    before = state
     if (reason !== null && halted === HALTED_LOOKS) onHalt(reason)
     await sleep(LOOK_EVERY_MS, over).catch(() => {})
   }

@@ -73,12 +73,12 @@ const WIDE = 100
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */
-function runState({ running, counts: given, reading }: RunStatus): string {
+function runState({ running, counts: rowCounts, reading }: RunStatus): string {
   if (running) return 'running'
   const drop = dropStateOf({ reading })
-  if (given.unknown > 0) return 'unknown'
+  if (rowCounts.unknown > 0) return 'unknown'
   if (drop?.phase === 'sealed') return 'sealed'
-  const counts = withAbandoned(given, drop)
+  const counts = withAbandoned(rowCounts, drop)
   if (counts.pending + counts.accepted > 0) return 'unfinished'
   return counts.failed > 0 ? 'failed' : 'finished'
 }

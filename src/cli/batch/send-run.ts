@@ -28,8 +28,11 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
   const { flags, options } = sending
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
   try {
-    const sent = await sendRun(deps, events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) })
-    const { summary, verified, warnings, notes, paid } = sent
+    const sentRun = await sendRun(
+      deps,
+      events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) },
+    )
+    const { summary, verified, warnings, notes, paid } = sentRun
     const { manifestPath, reading = sending.known?.reading ?? {} } = options
     // Another machine may have sealed or revealed the drop.
     const drop = isShuffled({ reading })
@@ -48,7 +51,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
       if (isRefused) throw sealed(manifestPath, { isRevealed: state?.phase === 'drawn' }, flagsOfRun(drop, flags))
       return
     }
-    await refuseFailure(deps, sent, sending)
+    await refuseFailure(deps, sentRun, sending)
     if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, summarized, flags.stateDir)
     if (sending.options.reconcileOnly !== true) {
       for (const step of stepsToReveal({ reading, manifestPath }, flags, deps.cwd)) io.note(step)

@@ -68,11 +68,11 @@ async function verificationsOf(
   { records, contents }: { records: ReadRecords | null; contents: LocalContents },
 ): Promise<(RowVerification | null)[]> {
   const verifyEach = async (claims: readonly (Claim | null)[]): Promise<(Verification | null)[]> => {
-    const wanted = claims.filter((claim) => claim !== null)
+    const knownClaims = claims.filter((claim) => claim !== null)
     const results = (
       'reason' in verifier
-        ? wanted.map(() => ({ verified: null, reason: verifier.reason }))
-        : await verifyNfts(verifier.chain, verifier.storage, wanted)
+        ? knownClaims.map(() => ({ verified: null, reason: verifier.reason }))
+        : await verifyNfts(verifier.chain, verifier.storage, knownClaims)
     )[Symbol.iterator]()
     return claims.map((claim) => (claim === null ? null : (results.next().value ?? null)))
   }
@@ -107,7 +107,8 @@ async function verificationsOf(
     const change = changes[i]
     if (asRecorded[i]?.verified === true) return { verified: true }
     if (change && isPresent(i)) {
-      const ofFiles = apartFromFiles[i]?.verified === true ? ', but the local files of the row differ or are missing' : ''
+      const ofFiles =
+        apartFromFiles[i]?.verified === true ? ', but the local files of the row differ or are missing' : ''
       return { verified: null, changed: `${changeText(change)}${ofFiles}` }
     }
     return change?.record.burned === true && isMissing(first) ? { verified: null, changed: 'burned' } : first

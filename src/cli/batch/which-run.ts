@@ -21,8 +21,8 @@ export function addRunContractFlag(command: GdnCommand): void {
 }
 
 /** Returns the specified run. If none is specified, prompts for one of the runs on this machine. */
-export async function whichRun(deps: Deps, given: string | undefined, flags: RunFlags): Promise<string> {
-  if (given !== undefined) return given
+export async function whichRun(deps: Deps, typed: string | undefined, flags: RunFlags): Promise<string> {
+  if (typed !== undefined) return typed
   const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []
   if (choices.length > 0) return await choose(deps.io, { message: 'Run', flag: '<run>', choices })
   throw new GdnError('usage', 'missing required argument "run"', { hint: 'Run `gdn batch list` to list the runs.' })

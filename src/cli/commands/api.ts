@@ -87,8 +87,8 @@ export async function api(deps: Deps, nameOrPath: string, flags: ApiFlags): Prom
   } else await confirmLimit(deps, flags, connection, endpoint, body.value)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let response: TransportResponse | null = null
-  const onResponse = (given: TransportResponse) => {
-    response = given
+  const onResponse = (newResponse: TransportResponse) => {
+    response = newResponse
   }
   try {
     const sending = client.raw(endpoint, Buffer.from(body.text), {

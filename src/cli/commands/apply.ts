@@ -81,9 +81,9 @@ const VIEW: View = withRunPaid({
   columns: FIELDS,
   id: 'run',
   card: (record) => {
-    const shown = FIELDS.filter((field) => !COUNTS.includes(field) || record[field] !== 0)
+    const shownFields = FIELDS.filter((field) => !COUNTS.includes(field) || record[field] !== 0)
     const isEmpty = COUNTS.every((field) => record[field] === 0)
-    return [...shown.map((field) => [field, record[field]] as const), ['changes', isEmpty ? 'none' : null]]
+    return [...shownFields.map((field) => [field, record[field]] as const), ['changes', isEmpty ? 'none' : null]]
   },
 })
 
@@ -144,16 +144,16 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       await storeNames(deps, connection, opened.options, plan)
       const done = doneNotes(plan, flags)
       if (done.stored !== null) io.note(`${done.stored}.`)
-      const again = applyAgain(manifest, flags)
+      const applyCommand = applyAgain(manifest, flags)
       const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
       const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
       const minted = await mint(deps, connection, opened, plan, {
         ...flags,
         yes,
         commandLimit: limit,
-        resumedBy: again,
+        resumedBy: applyCommand,
       }).catch((error: unknown) => {
-        throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
+        throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again: applyCommand })
       })
       // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
       // lost.
@@ -182,7 +182,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       } catch (error) {
         // The summary contains the cost, which gdn can't request from the server after Ctrl-C.
         if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
-        throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
+        throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again: applyCommand })
       }
       await recordPlan(deps, connection, opened, plan).catch((error: unknown) => {
         // The changes themselves are complete, and the next `gdn apply` records them.
@@ -442,12 +442,12 @@ async function runMints(
   plan: ChangePlan,
   sending: Parameters<typeof sendRun>[1],
 ): Promise<Omit<Minted, 'limit'>> {
-  const sent = await sendRun(deps, sending)
-  const failure = await refuseFailure(deps, sent, sending).then(
+  const sentRun = await sendRun(deps, sending)
+  const failure = await refuseFailure(deps, sentRun, sending).then(
     () => null,
     (error: unknown) => error,
   )
-  const { deployed, pending, accepted, failed, unknown } = sent.summary.counts
+  const { deployed, pending, accepted, failed, unknown } = sentRun.summary.counts
   const left = { pending: pending + accepted, failed, unknown }
-  return { rows: deployed - plan.deployed, left, warnings: sent.warnings, notes: sent.notes, failure }
+  return { rows: deployed - plan.deployed, left, warnings: sentRun.warnings, notes: sentRun.notes, failure }
 }

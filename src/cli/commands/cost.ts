@@ -70,9 +70,9 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const { io } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   const settings = await deps.settings(flags)
-  const given = manifestOptions(deps, flags, settings)
-  const blockchain = given.blockchain ?? settings.blockchain?.value ?? null
-  const options = withEnsNames(deps, settings, flags, given)
+  const manifestFlags = manifestOptions(deps, flags, settings)
+  const blockchain = manifestFlags.blockchain ?? settings.blockchain?.value ?? null
+  const options = withEnsNames(deps, settings, flags, manifestFlags)
   const groups = new Map<string, { receiver: string; sender: string | null; count: number }>()
   const summary = await validateManifest(
     manifestSource(deps, manifest),

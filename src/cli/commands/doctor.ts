@@ -68,8 +68,8 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const stateDir = stateDirectory(env, flags.stateDir)
   const state = await checkStateDirectory(stateDir)
   const server = settings === null ? null : await settings.server().catch(() => null)
-  const asked = settings === null ? [] : await checkServer(deps, settings)
-  const isThere = asked.some(({ check, status }) => check === 'server' && status === 'ok')
+  const serverFindings = settings === null ? [] : await checkServer(deps, settings)
+  const isThere = serverFindings.some(({ check, status }) => check === 'server' && status === 'ok')
   const backend = await diagnoseBackend(deps, flags)
   return [
     checkNode(),
@@ -77,7 +77,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(await diagnoseConfiguration(deps)),
     finding,
     await checkNetworkSettings(env),
-    ...(server?.loopback ? withoutReportedNetworks(asked, backend) : asked),
+    ...(server?.loopback ? withoutReportedNetworks(serverFindings, backend) : serverFindings),
     ...(await checkEnsNode(deps, flags)),
     state,
     ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),

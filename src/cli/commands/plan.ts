@@ -75,8 +75,8 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   if (isMarkdown && flags.json) {
     throw new GdnError('usage', '--json and --output markdown contradict each other', { hint: 'Use one of them.' })
   }
-  const shown = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
-  const output = createOutput(io, shown, PLAN_VIEW, { manifest })
+  const outputFlags = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
+  const output = createOutput(io, outputFlags, PLAN_VIEW, { manifest })
   const saveAs = flags.out === undefined ? null : resolve(deps.cwd, flags.out)
   if (saveAs !== null) await refuseOtherFile(saveAs)
   const source = await openManifest(deps, manifest, flags)
@@ -121,10 +121,10 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
           ),
         )
       else await output.many(records(changePlan.changes(), listsNotes(output.mode) ? changePlan.notes : []))
-      const countOf = (wanted: string) => all.all.find(({ reason }) => reason === wanted)?.count ?? 0
+      const countOf = (wantedReason: string) => all.all.find(({ reason }) => reason === wantedReason)?.count ?? 0
       const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
       if (isList && hidden > 0) {
-        const again = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+        const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
         const state = opened.sealed?.state ?? null
         if (state !== null) io.note(`${dropText(state, deps.now())}.`)
         // A sent row that is missing now has another ID.
@@ -136,7 +136,9 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         const how = isEdited
           ? 'To reveal the drop, first restore the edited rows'
           : `To reveal ${hidden === 1 ? 'it' : 'them'}`
-        io.note(`${count(hidden, 'NFT')} not revealed yet. ${how}: ${again}${state === null ? '' : beaconAgain(state)}`)
+        io.note(
+          `${count(hidden, 'NFT')} not revealed yet. ${how}: ${revealCommand}${state === null ? '' : beaconAgain(state)}`,
+        )
       }
       const allText = isBrief ? 'Add `-o ndjson` to print all changes.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
@@ -147,9 +149,9 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true
         await savePlan(saveAs, changePlan, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })
-        const again = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
+        const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
         const asks = !allowDuplicates && changePlan.counts.mint > 0 && (await changePlan.duplicates()).count > 0
-        io.note(savedText(changePlan, `${again}${asks ? ' --allow-duplicates' : ''}`))
+        io.note(savedText(changePlan, `${applyCommand}${asks ? ' --allow-duplicates' : ''}`))
       }
       if (flags.detailedExitCode && pendingCount(changePlan.counts) + pendingPairs(changePlan) > 0)
         deps.setExitCode(EXIT.changesPending)
@@ -186,13 +188,15 @@ async function quotePlan(
 }
 
 /** Returns the next step for a saved plan. `apply` refuses a plan with an impossible change. */
-function savedText({ counts: { impossible, mint, burn }, otherEdition }: ChangePlan, again: string): string {
+function savedText({ counts: { impossible, mint, burn }, otherEdition }: ChangePlan, applyCommand: string): string {
   if (impossible === 0) {
     const inScript = burn === 0 ? '' : `\nIn a script, add --yes --max-burns ${burn}.`
-    return `The plan is saved. To apply exactly this plan: ${again}${inScript}`
+    return `The plan is saved. To apply exactly this plan: ${applyCommand}${inScript}`
   }
   const refused = 'The plan is saved, but gdn apply refuses it because a change is impossible.'
-  return mint === 0 || otherEdition !== null ? refused : `${refused} To mint only its new rows: ${again} --only mint`
+  return mint === 0 || otherEdition !== null
+    ? refused
+    : `${refused} To mint only its new rows: ${applyCommand} --only mint`
 }
 
 /**

@@ -109,7 +109,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const hashed = await hashRows(deps, current)
   const generation = await committedGeneration(current.options, hashed.commitment)
   const opened = { ...current, options: { ...current.options, generation } }
-  const { options, read } = opened
+  const { options, read: readRows } = opened
   const connection = await deps.connect(opened.settings, 'bulk')
   const { client } = connection
   const progress = await io.progress('Finding the NFTs of the rows')
@@ -126,7 +126,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     const { drawn } = draw
     const planned = { ...options, signal: signals.signal }
     const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
-    await withRevealPlan(planned, { client, readManifest: read, rows, drawn, onProgress }, async (plan) => {
+    await withRevealPlan(planned, { client, readManifest: readRows, rows, drawn, onProgress }, async (plan) => {
       progress.stop()
       const isUndrawn = rows.commitment.rule !== null && drawn === null
       if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
@@ -162,9 +162,9 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
         await storeNames(deps, connection, options, plan)
         const paidSince = await meterRun(deps, connection, plan.run.id)
-        const sent = await sendUpdates(deps, connection, opened, { plan, flags, limit: carried, nftGdnIds })
-        outcomes = sent.outcomes
-        ended = sent.error
+        const sentUpdates = await sendUpdates(deps, connection, opened, { plan, flags, limit: carried, nftGdnIds })
+        outcomes = sentUpdates.outcomes
+        ended = sentUpdates.error
         paid = await paidSince()
       } else if (flags.dryRun !== true) {
         if (flags.yes !== true) await confirmNames(io, plan)

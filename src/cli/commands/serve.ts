@@ -181,8 +181,8 @@ function tlsFiles(cwd: string, { tlsCert, tlsKey }: ServeFlags): { certFile: str
   if (tlsCert !== undefined && tlsKey !== undefined) {
     return { certFile: resolve(cwd, tlsCert), keyFile: resolve(cwd, tlsKey) }
   }
-  const [missing, given] = tlsCert === undefined ? ['--tls-cert', '--tls-key'] : ['--tls-key', '--tls-cert']
-  throw flagError(missing, `is required with ${given}`, 'Add both, such as --tls-cert cert.pem --tls-key key.pem.')
+  const [missing, present] = tlsCert === undefined ? ['--tls-cert', '--tls-key'] : ['--tls-key', '--tls-cert']
+  throw flagError(missing, `is required with ${present}`, 'Add both, such as --tls-cert cert.pem --tls-key key.pem.')
 }
 
 function exposure({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): string[] {

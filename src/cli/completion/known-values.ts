@@ -158,8 +158,8 @@ async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promi
 }
 
 function isAt(url: string): IsOfServer {
-  const wanted = parseUrl(url)?.origin
-  return (server) => wanted === undefined || server.origin === wanted || server.url === wanted
+  const origin = parseUrl(url)?.origin
+  return (server) => origin === undefined || server.origin === origin || server.url === origin
 }
 
 function stateDirOf(words: readonly string[], env: NodeJS.ProcessEnv): string {

@@ -12,14 +12,14 @@ export async function keepKey(
   { env, openKeyring, io }: Deps,
   origin: string,
   key: Secret,
-  wanted?: KeptIn,
+  place?: KeptIn,
 ): Promise<KeptIn> {
-  if (wanted !== 'file') {
+  if (place !== 'file') {
     try {
       await saveApiKey(env, origin, key, await openKeyring())
       return 'keyring'
     } catch (error) {
-      if (wanted === 'keyring') throw error
+      if (place === 'keyring') throw error
       io.debug(safe(`the key is saved in a file: ${messageOf(error)}`))
     }
   }

@@ -56,13 +56,17 @@ export function collectionNamed(
   collections: readonly KnownCollection[],
   { blockchain, place }: { blockchain: Blockchain | undefined; place: string },
 ): KnownCollection | undefined {
-  const wanted = typed.trim()
-  const exact = collections.filter(({ name }) => name === wanted)
-  const same = exact.length > 0 ? exact : collections.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
-  const fitting = same.filter((collection) => (blockchain ?? collection.blockchain) === collection.blockchain)
-  if (fitting.length === 0 && same.length > 0) {
-    const on = [...new Set(same.map((collection) => collection.blockchain))].join(', ')
-    throw flagError(place, `the collection ${quoted(same[0]?.name ?? wanted)} is on ${on}, not on ${blockchain}`)
+  const wantedName = typed.trim()
+  const exact = collections.filter(({ name }) => name === wantedName)
+  const sameName =
+    exact.length > 0 ? exact : collections.filter(({ name }) => name.toLowerCase() === wantedName.toLowerCase())
+  const fitting = sameName.filter((collection) => (blockchain ?? collection.blockchain) === collection.blockchain)
+  if (fitting.length === 0 && sameName.length > 0) {
+    const on = [...new Set(sameName.map((collection) => collection.blockchain))].join(', ')
+    throw flagError(
+      place,
+      `the collection ${quoted(sameName[0]?.name ?? wantedName)} is on ${on}, not on ${blockchain}`,
+    )
   }
   if (fitting.length <= 1) return fitting[0]
   const lines = fitting.map(
@@ -70,7 +74,7 @@ export function collectionNamed(
   )
   throw flagError(
     place,
-    `${fitting.length} collections are named ${quoted(wanted)}`,
+    `${fitting.length} collections are named ${quoted(wantedName)}`,
     ['Use the address of one of them:', ...lines.slice(0, MAX_CHOICES)].join('\n'),
   )
 }

@@ -36,8 +36,8 @@ export async function withNetworks(
   }: { contract: string; blockchain: Blockchain; server: Pick<Server, 'baseUrl'> | null; stateDir: string },
   error: GdnError,
 ): Promise<GdnError> {
-  const asked = server === null ? null : { baseUrl: server.baseUrl, blockchain }
-  const networks = await networksWithCode(deps, contract, stateDir, asked)
+  const serverNetwork = server === null ? null : { baseUrl: server.baseUrl, blockchain }
+  const networks = await networksWithCode(deps, contract, stateDir, serverNetwork)
   const [first] = networks
   if (first === undefined) return error
   const names = networks.map((network) => `${network.blockchain} (${network.baseUrl})`)
@@ -55,17 +55,17 @@ const TIMEOUT_MS = 3_000
  * collections that this machine created. A server gives access only to its embedded chains. Ignores networks that don't
  * respond within 3 s.
  *
- * @param asked the network on which the address has no code
+ * @param serverNetwork the network on which the address has no code
  */
 async function networksWithCode(
   deps: Deps,
   contract: string,
   stateDir: string,
-  asked: NetworkOfServer | null,
+  serverNetwork: NetworkOfServer | null,
 ): Promise<NetworkOfServer[]> {
   const networks = await knownNetworks(deps, stateDir)
   const otherNetworks = networks.filter(
-    (network) => network.baseUrl !== asked?.baseUrl || network.blockchain !== asked.blockchain,
+    (network) => network.baseUrl !== serverNetwork?.baseUrl || network.blockchain !== serverNetwork.blockchain,
   )
   const stop = new AbortController()
   const signal = AbortSignal.any([deps.signals.signal, stop.signal])

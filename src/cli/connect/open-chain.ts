@@ -80,8 +80,8 @@ export async function openChain(
  */
 function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
   const knownName = blockchainWithId(chainId)
-  const meant = knownName === null ? '' : `, as ${knownName} has: did you mean -b ${knownName}?`
-  io.warn(`gdn has no blockchain named ${blockchain}. The node has the chain ID ${chainId}${meant || '.'}`)
+  const suggestion = knownName === null ? '' : `, as ${knownName} has: did you mean -b ${knownName}?`
+  io.warn(`gdn has no blockchain named ${blockchain}. The node has the chain ID ${chainId}${suggestion || '.'}`)
 }
 
 const noNode = (blockchain: Blockchain) =>

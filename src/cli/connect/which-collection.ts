@@ -31,20 +31,22 @@ export async function whichCollection(
 ): Promise<ChosenCollection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const collections = isNamed ? [] : await knownCollections(deps, { settings, server })
-  const wanted = settings.blockchain?.value
+  const wantedBlockchain = settings.blockchain?.value
   const onBlockchain = collections
     .filter(
       (collection) =>
-        collection.contract_address !== null && (wanted ?? collection.blockchain) === collection.blockchain,
+        collection.contract_address !== null && (wantedBlockchain ?? collection.blockchain) === collection.blockchain,
     )
     .toReversed()
   const fitting = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
   const contract =
-    settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
+    settings.contract?.value ??
+    onlyOf(fitting) ??
+    (await maybeAsk(io, (at) => askCollection(at, fitting, wantedBlockchain)))
   if (contract === undefined) throw notNamed(fitting, collections, place)
-  if (wanted === undefined) refuseMistyped(contract, settings)
+  if (wantedBlockchain === undefined) refuseMistyped(contract, settings)
   const blockchain =
-    wanted ??
+    wantedBlockchain ??
     findByAddress(collections, contract)?.blockchain ??
     (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {

@@ -49,8 +49,8 @@ export async function withContract<Result>(
       if ('problem' in code) throw new GdnError('bad_answer', `the code at ${contract} ${code.problem}`)
       if (code.value === '0x') throw new NoCode(contract, block.number)
       const result = await work({ reader, block, code: code.value })
-      const now = await knownBlock(node, block.number, deps.sleep, deps.signals.signal)
-      if (now?.hash === block.hash) return result
+      const blockAfter = await knownBlock(node, block.number, deps.sleep, deps.signals.signal)
+      if (blockAfter?.hash === block.hash) return result
       throw new GdnError('bad_answer', `a reorg replaced block ${block.number} while gdn read the contract`, {
         hint: 'Run the same command again.',
       })

@@ -114,10 +114,10 @@ export async function costAtMost(
     return { text: needed === 0n ? ', which needs no transaction' : estimated, notes: notes.filter(isNote) }
   }
   const ofThese = isReserved && accepted === null ? 'for these ' : ''
-  const now =
+  const costNow =
     needed === null || needed >= left ? '' : `, ${ofThese}an estimated maximum of ${atFees} at the current fees`
   const source = payable < limit ? 'the remaining limit' : run === undefined ? 'the limit' : 'the limit of the run'
-  const text = limitedText(costs, { limit, counted, left, payable }, { coin, source, now })
+  const text = limitedText(costs, { limit, counted, left, payable }, { coin, source, now: costNow })
   return { text, notes: notes.filter(isNote) }
 }
 

@@ -87,34 +87,34 @@ function sectionAt(sections: readonly PageSection[], path: string): PageSection 
 
 /** Returns the section with a name, such as `Troubleshooting › Images don't load`. Ignores case and punctuation. */
 function sectionNamed(sections: readonly PageSection[], name: string): PageSection | undefined {
-  const wanted = wordsOf(name).join(' ')
-  return sections.find((section) => wordsOf(sectionName(section)).join(' ') === wanted)
+  const wantedName = wordsOf(name).join(' ')
+  return sections.find((section) => wordsOf(sectionName(section)).join(' ') === wantedName)
 }
 
 /** Ranks sections with BM25. Words in headings, symptoms and titles count several times. */
 function rank(sections: readonly PageSection[], question: string): PageSection[] {
-  const asked = [...new Set(termsOf(question))]
-  if (asked.length === 0) return []
+  const terms = [...new Set(termsOf(question))]
+  if (terms.length === 0) return []
   const isDefinition = /^what (?:is|are)\b/i.test(question)
-  const synonyms = asked.map((term) => synonymsOf(term).filter((synonym) => !asked.includes(synonym)))
+  const synonyms = terms.map((term) => synonymsOf(term).filter((synonym) => !terms.includes(synonym)))
   const counted = sections.map((section) => {
     const body = stemsOf(section.markdown)
     const headings = [section.heading, ...symptomsOf(section)].map(stemsOf)
     const title = section.anchor === '' ? [] : stemsOf(section.pageTitle)
     const frequencyOf = (term: string) =>
       times(body, term) + HEADING_WEIGHT * times(headings.flat(), term) + TITLE_WEIGHT * times(title, term)
-    const frequencies = asked.map((term, i) =>
+    const frequencies = terms.map((term, i) =>
       (synonyms[i] ?? []).reduce((sum, synonym) => sum + SYNONYM_WEIGHT * frequencyOf(synonym), frequencyOf(term)),
     )
     return {
       section,
       frequencies,
       length: body.length,
-      isNamed: headings.some((heading) => isSame(asked, heading, title)) || isPage(section, asked),
+      isNamed: headings.some((heading) => isSame(terms, heading, title)) || isPage(section, terms),
     }
   })
   const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
-  const rarity = asked.map((_, i) => {
+  const rarity = terms.map((_, i) => {
     const having = counted.reduce((sum, { frequencies }) => sum + Math.min(1, frequencies[i] ?? 0), 0)
     return Math.log(1 + (counted.length - having + 0.5) / (having + 0.5))
   })
@@ -124,8 +124,8 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
         (all, n, i) => all + ((rarity[i] ?? 0) * n * 2.2) / (n + 1.2 * (0.25 + (0.75 * length) / average)),
         0,
       )
-      const matched = frequencies.filter((n) => n > 0).length / asked.length
-      const isAnswer = isNamed || (isDefinition && defines(section, asked))
+      const matched = frequencies.filter((n) => n > 0).length / terms.length
+      const isAnswer = isNamed || (isDefinition && defines(section, terms))
       return { section, score: sum * matched * weightOf(section.page) * (isAnswer ? 3 : 1) }
     })
     .filter(({ score }) => score > 0)
@@ -146,20 +146,20 @@ function weightOf(page: string): number {
 const times = (stems: readonly string[], term: string) => stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
 
 /** Returns whether a question consists of the words of a heading, with or without the page title. */
-function isSame(asked: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
+function isSame(terms: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
   const headingStems = new Set(heading.filter((stem) => !COMMON.has(stem)))
   const all = new Set([...headingStems, ...title])
-  return asked.every((term) => all.has(term)) && [...headingStems].every((stem) => asked.includes(stem))
+  return terms.every((term) => all.has(term)) && [...headingStems].every((stem) => terms.includes(stem))
 }
 
 /** Returns whether a question is the file name of a page, and the section is the beginning of this page. */
-const isPage = ({ page, anchor }: PageSection, asked: readonly string[]): boolean =>
-  anchor === '' && isSame(asked, stemsOf(page.replace(/\.md$/, '')), [])
+const isPage = ({ page, anchor }: PageSection, terms: readonly string[]): boolean =>
+  anchor === '' && isSame(terms, stemsOf(page.replace(/\.md$/, '')), [])
 
 /** Returns whether a glossary section has a row for a term. */
-const defines = ({ page, markdown }: PageSection, asked: readonly string[]): boolean =>
+const defines = ({ page, markdown }: PageSection, terms: readonly string[]): boolean =>
   page === GLOSSARY &&
-  [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(asked, stemsOf(term), []))
+  [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(terms, stemsOf(term), []))
 
 /** Returns the stems of the significant words in a question. */
 function termsOf(question: string): string[] {

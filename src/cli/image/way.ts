@@ -23,10 +23,10 @@ const isSet = (value: string | undefined) => value !== undefined && value !== ''
 export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): DrawMethod | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
   const blocks = !hasBlocks || colors < 2 ? null : colors === 2 ? 'blocks-256' : 'blocks'
-  const wanted = env.GDN_IMAGES
-  if (wanted === 'off') return null
-  if (wanted === 'kitty' || wanted === 'iterm' || wanted === 'sixel') return wanted
-  if (wanted === 'blocks') return blocks
+  const setting = env.GDN_IMAGES
+  if (setting === 'off') return null
+  if (setting === 'kitty' || setting === 'iterm' || setting === 'sixel') return setting
+  if (setting === 'blocks') return blocks
   return (isMultiplexed(env) ? null : ownProtocol(env)) ?? blocks
 }
 

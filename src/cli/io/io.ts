@@ -179,15 +179,15 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       // A terminal shows only one spinner at a time, so a nested step replaces the spinner's text until the step ends.
       if (spinning !== null) return spinning.within(text)
       const { spinner } = await import('./spinner.ts')
-      const made = spinner(text, stderr, errLevel > 0)
-      let now = text
+      const terminalSpinner = spinner(text, stderr, errLevel > 0)
+      let currentText = text
       const update = (next: string) => {
-        now = next
-        made.update(next)
+        currentText = next
+        terminalSpinner.update(next)
       }
       const handle = {
         within(step: string): Progress {
-          const before = now
+          const before = currentText
           update(step)
           return { update, stop: () => spinning === handle && update(before) }
         },
@@ -197,20 +197,20 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
         update,
         stop() {
           spinning = null
-          made.stop()
+          terminalSpinner.stop()
         },
       }
     },
     async block() {
       if (silent || !animates) return null
       const { createLiveBlock } = await import('./live-block.ts')
-      const made = createLiveBlock(stderr)
-      block = made
+      const liveBlock = createLiveBlock(stderr)
+      block = liveBlock
       return {
-        ...made,
+        ...liveBlock,
         end() {
-          made.end()
-          if (block === made) block = null
+          liveBlock.end()
+          if (block === liveBlock) block = null
         },
       }
     },

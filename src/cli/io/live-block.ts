@@ -25,7 +25,7 @@ const widthOf = (line: string) => displayWidth(line.replace(COLORS, ''))
  * the process is killed.
  */
 export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBlock {
-  let shown: readonly string[] = []
+  let shownLines: readonly string[] = []
   let shownAt = stream.columns
 
   /**
@@ -34,7 +34,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
    */
   const up = (): string => {
     const columns = stream.columns || Number.POSITIVE_INFINITY
-    const rows = shown.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
+    const rows = shownLines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
     return rows === 0 ? '' : `\r${ESC}${rows}A`
   }
 
@@ -44,7 +44,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
     // gets wider.
     const wipe = stream.columns === shownAt ? '' : TO_SCREEN_END
     stream.write(`${HIDE_CURSOR}${up()}${wipe}${text}${TO_SCREEN_END}${SHOW_CURSOR}`)
-    shown = lines
+    shownLines = lines
     shownAt = stream.columns
   }
 
@@ -54,20 +54,20 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
       const fitting = lines.slice(0, Math.max(1, (stream.rows || 24) - 2))
       if (
         stream.columns === shownAt &&
-        fitting.length === shown.length &&
-        fitting.every((line, i) => line === shown[i])
+        fitting.length === shownLines.length &&
+        fitting.every((line, i) => line === shownLines[i])
       )
         return
       draw(fitting)
     },
     aside(write) {
-      const lines = shown
+      const lines = shownLines
       if (lines.length > 0) draw([])
       write()
       if (lines.length > 0) draw(lines)
     },
     end() {
-      if (shown.length > 0) draw([])
+      if (shownLines.length > 0) draw([])
     },
   }
 }

@@ -7,9 +7,9 @@ export interface Paint {
   busy(text: string): string
 }
 
-const same = (text: string) => text
+const unstyled = (text: string) => text
 
-export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy: same }
+export const PLAIN: Paint = { bold: unstyled, dim: unstyled, good: unstyled, bad: unstyled, busy: unstyled }
 
 /** Colors a text according to a status: good, bad or in progress. Unknown statuses count as in progress. */
 export function paintStatus(status: string, text: string, paint: Paint): string {

@@ -76,7 +76,7 @@ export function prompts(output: OutStream): Prompts {
       }
     },
     choose: ({ message, choices, default: usual }) => {
-      const shown = choices.map(({ name, value, description }) => ({
+      const shownChoices = choices.map(({ name, value, description }) => ({
         name: terminalText(name),
         value,
         description: description && terminalText(description),
@@ -85,7 +85,7 @@ export function prompts(output: OutStream): Prompts {
         type: 'search',
         message: terminalText(message),
         ...(usual === undefined ? {} : { default: usual }),
-        source: (typed: string | undefined) => narrowed(shown, typed ?? ''),
+        source: (typed: string | undefined) => narrowed(shownChoices, typed ?? ''),
       })
     },
   }

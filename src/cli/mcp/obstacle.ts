@@ -54,9 +54,9 @@ function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Command
   if (burns > Number(max_burns ?? 0)) {
     return `Nothing was changed. The plan burns ${count(burns, 'NFT')}, which can't be undone, but max_burns permits only ${Number(max_burns ?? 0)}. Ask the user first, and plan again with max_burns ${burns}.`
   }
-  const wanted = only === 'mint' ? ['mint'] : CHANGES
+  const actionsToCheck = only === 'mint' ? ['mint'] : CHANGES
   // A new limit has an effect even if there are no changes.
-  if (max_cost !== undefined || wanted.some((action) => actions.has(action))) return null
+  if (max_cost !== undefined || actionsToCheck.some((action) => actions.has(action))) return null
   if (actions.has('drift')) return 'There is nothing to do.'
   if (only === 'mint' && actions.size > 0) return 'There are no rows to mint, so there is nothing to do.'
   return 'Nothing differs from the manifest, so there is nothing to do.'

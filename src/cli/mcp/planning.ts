@@ -52,11 +52,11 @@ export class Planning {
     const [setup, names] = [await this.#setup(caller.signal), await this.#names(caller.signal)]
     const planned = { tool: tool.name, values, files, setup, names }
     const { plan, skipped } = await this.#plans.add(planned, (id) => this.#argvFor(tool, words, id))
-    let shown: Intent = {}
+    let shownIntent: Intent = {}
     const outcome = await this.#preview(tool, values, plan.id, {
       ...caller,
       checkPlan(intent, atStart) {
-        shown = { ...intent, ...atStart }
+        shownIntent = { ...intent, ...atStart }
       },
     })
     const answer = firstPageOf(outcome)
@@ -66,7 +66,7 @@ export class Planning {
     const wording = new Wording(tool, this.#toolbox)
     const keptText = keptNotes(outcome, (text) => wording.message(text))
     if (obstacle !== null) return { ...answer, next: obstacle + keptText }
-    await this.#plans.show(plan.id, shown)
+    await this.#plans.show(plan.id, shownIntent)
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isForGood(tool, outcome) ? " The changes can't be undone: ask the user first." : ''
@@ -80,8 +80,8 @@ export class Planning {
       throw changed('the directory or the configuration changed after the plan was created')
     }
     // Links may point to different files since then.
-    const now = await digestsOf(tool, plan.values, this.#options)
-    const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
+    const digests = await digestsOf(tool, plan.values, this.#options)
+    const file = Object.keys(plan.files).find((path) => plan.files[path] !== digests[path])
     if (file !== undefined) throw changed('changed after the plan was created', file)
     // The receivers of a started plan are already resolved, and some changes may already be made.
     if (plan.state !== 'planned') return

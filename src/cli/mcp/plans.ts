@@ -107,9 +107,9 @@ export class Plans {
   }
 
   /** Records the effect that was shown for a plan. A started plan can be shown again with its remaining effect. */
-  async show(id: string, shown: Plan['shown']): Promise<void> {
+  async show(id: string, intent: Plan['shown']): Promise<void> {
     const plan = await this.get(id)
-    if (plan.state !== 'done') await this.save({ ...plan, shown })
+    if (plan.state !== 'done') await this.save({ ...plan, shown: intent })
   }
 
   /** Returns the path of the file that `gdn plan --out` writes and `gdn apply` reads. */

@@ -18,10 +18,10 @@ const FORMS: Readonly<Record<string, string>> = {
  *
  * @throws GdnError `usage` if the arguments don't match the schema
  */
-export function argumentsOf({ inputSchema }: Pick<Tool, 'inputSchema'>, given: Values): Values {
+export function argumentsOf({ inputSchema }: Pick<Tool, 'inputSchema'>, callValues: Values): Values {
   const { properties } = inputSchema
   const names = Object.keys(properties)
-  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  const unknown = Object.keys(callValues).find((name) => !names.includes(name))
   if (unknown !== undefined) {
     const near = nearest(unknown, names)
     throw new GdnError('usage', 'unknown argument', {
@@ -31,7 +31,10 @@ export function argumentsOf({ inputSchema }: Pick<Tool, 'inputSchema'>, given: V
   }
   const isList = (name: string) => (properties[name] as { type?: string }).type === 'array'
   const values = Object.fromEntries(
-    Object.entries(given).map(([name, value]) => [name, typeof value === 'string' && isList(name) ? [value] : value]),
+    Object.entries(callValues).map(([name, value]) => [
+      name,
+      typeof value === 'string' && isList(name) ? [value] : value,
+    ]),
   )
   const { valid, errorMessage = '' } = validator.getValidator(inputSchema)(values)
   if (valid) return values

@@ -76,11 +76,11 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
       if (spelling !== null) words.set(spelling, parameter)
   }
   for (const flag of offered) {
-    const made = inputOfFlag(flag, command.flags)
-    if (made === null) continue
-    inputs.push(made.input)
+    const input = inputOfFlag(flag, command.flags)
+    if (input === null) continue
+    inputs.push(input.input)
     const description = withTools(withParameters(descriptionOf(flag), words))
-    properties[made.input.property] = { ...made.schema, description }
+    properties[input.input.property] = { ...input.schema, description }
   }
   const isRead = effect === 'read'
   return {

@@ -43,9 +43,9 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const isResponse = 'result' in message || 'error' in message
-    const shown = 'error' in message ? { ...message, error: withoutDump(message.error) } : message
+    const shownMessage = 'error' in message ? { ...message, error: withoutDump(message.error) } : message
     // Send every message through `data`, which redacts secrets.
-    await this.#io.data(`${JSON.stringify(shown)}\n`)
+    await this.#io.data(`${JSON.stringify(shownMessage)}\n`)
     if (isResponse && message.id !== undefined) this.#settle(message.id)
   }
 
@@ -74,12 +74,14 @@ export class StdioTransport implements Transport {
 
   #read(line: string): void {
     if (line.trim() === '') return
-    const read = messageIn(line)
-    if ('problem' in read) {
-      void this.#io.data(`${JSON.stringify({ jsonrpc: '2.0', id: read.id, error: read.problem })}\n`)
+    const messageOrProblem = messageIn(line)
+    if ('problem' in messageOrProblem) {
+      void this.#io.data(
+        `${JSON.stringify({ jsonrpc: '2.0', id: messageOrProblem.id, error: messageOrProblem.problem })}\n`,
+      )
       return
     }
-    const { message } = read
+    const { message } = messageOrProblem
     if ('method' in message) {
       if ('id' in message) this.#unanswered.add(message.id)
       // The SDK doesn't respond to a canceled request.
@@ -123,8 +125,8 @@ function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId 
   }
   const { data: message } = JSONRPCMessageSchema.safeParse(json)
   if (message !== undefined) return { message }
-  const { id: given, method, params } = Object(json) as Record<string, unknown>
-  const id = typeof given === 'string' || Number.isInteger(given) ? (given as RequestId) : null
+  const { id: rawId, method, params } = Object(json) as Record<string, unknown>
+  const id = typeof rawId === 'string' || Number.isInteger(rawId) ? (rawId as RequestId) : null
   const problem =
     id !== null && typeof method === 'string' && params !== undefined
       ? { code: ErrorCode.InvalidParams, message: 'Invalid params: params is not an object' }

@@ -176,8 +176,8 @@ export class Wording {
     if (rest.includes('--help')) return { text: `${tool.name}'s schema`, tool, verb: 'See ' }
     const values = valuesOf(rest, command, tool)
     if (values === null) return { text: `\`gdn ${line}\``, tool: null, verb: null }
-    const given = Object.keys(values).length === 0 ? '' : ` ${JSON.stringify(values)}`
-    return { text: `${tool.name}${given}`, tool, verb: CALL }
+    const valuesText = Object.keys(values).length === 0 ? '' : ` ${JSON.stringify(values)}`
+    return { text: `${tool.name}${valuesText}`, tool, verb: CALL }
   }
 
   #commandIn([noun = '', verb = '']: readonly string[]): TreeCommand | null {

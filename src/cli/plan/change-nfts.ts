@@ -220,15 +220,15 @@ export function stoppedAfter(
   const done = (minted ?? 0) + kinds.reduce((n, ofKind) => n + ofKind.done, 0)
   const pending = kinds.reduce((n, ofKind) => n + ofKind.pending, 0)
   const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
-  const made = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
+  const progress = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
   if (error.code === 'not_ready') {
     const fix = 'Fund the signer or set up the network, as the error describes.'
-    return error.with({ hint: `${made} ${fix}\nThen run \`${again}\` to resume.` })
+    return error.with({ hint: `${progress} ${fix}\nThen run \`${again}\` to resume.` })
   }
-  if (!isInterrupted) return error.with({ hint: [made, error.hint].filter(Boolean).join(' ') })
+  if (!isInterrupted) return error.with({ hint: [progress, error.hint].filter(Boolean).join(' ') })
   return error.with({
     // The server may have accepted requests whose responses were lost when the command was interrupted.
-    hint: `${minted === null ? '' : 'At least '}${made}\nRun \`${again}\` to resume.`,
+    hint: `${minted === null ? '' : 'At least '}${progress}\nRun \`${again}\` to resume.`,
     details: { changes: all, made: done, in_progress: pending },
   })
 }
@@ -258,8 +258,8 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
     return new GdnError(codeOfWait(reason), message, { hint, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
-    const held = KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)
-    const message = `the timeout expired before every change was sent${because(held)}`
+    const reason = KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)
+    const message = `the timeout expired before every change was sent${because(reason)}`
     return new GdnError('pending', message, { hint, details })
   }
   const failed = number((ofKind) => ofKind.failed.count)

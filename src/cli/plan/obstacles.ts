@@ -42,13 +42,13 @@ export async function obstaclesOf({ counts, changes }: Pick<ChangePlan, 'counts'
     if (change.action !== 'impossible') continue
     areEdits ||= change.fields.length > 0 || change.want === 'burn'
     const reason = reasonOf(change)
-    const same = byReason.get(reason)
-    if (same === undefined) {
+    const obstacle = byReason.get(reason)
+    if (obstacle === undefined) {
       if (byReason.size < MAX_REASONS) byReason.set(reason, { reason, count: 1, first: [change] })
       continue
     }
-    same.count++
-    if (same.first.length < MAX_ALIKE) same.first.push(change)
+    obstacle.count++
+    if (obstacle.first.length < MAX_ALIKE) obstacle.first.push(change)
   }
   const all = [...byReason.values()]
   return { all, folded: new Map([...byReason].filter(([, { count }]) => count > MAX_ALIKE)), areEdits }

@@ -96,8 +96,8 @@ async function optionsOf(
   }
   if (flags.prune === true && !header.prune) throw otherPlan('--prune', 'the plan was created without --prune')
   const { receiver, sender, map, unknownColumns } = flags
-  const given = { '--receiver': receiver, '--sender': sender, '--map': map, '--unknown-columns': unknownColumns }
-  const ofRows = Object.entries(given).find(([, value]) => value !== undefined)
+  const flagValues = { '--receiver': receiver, '--sender': sender, '--map': map, '--unknown-columns': unknownColumns }
+  const ofRows = Object.entries(flagValues).find(([, value]) => value !== undefined)
   if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the plan already contains the rows of the manifest')
   const server = await settings.server()
   const backend = await deps.identify(server, 'patiently')
@@ -153,9 +153,9 @@ export const changeRecord = (change: NftChange) => ({
 
 /** Returns the error for a saved plan whose rows have changed since it was saved. */
 export function changedSince({ count, rows }: ChangePlan['changedSinceSaved']): GdnError {
-  const shown = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
-  if (count > shown.length) shown.push(`and ${count - shown.length} more`)
-  const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((text) => `\n  ${text}`).join('')
+  const shownRows = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
+  if (count > shownRows.length) shownRows.push(`and ${count - shownRows.length} more`)
+  const list = shownRows.length === 1 ? ` ${shownRows[0]}` : shownRows.map((text) => `\n  ${text}`).join('')
   return new GdnError('refused', `rows changed after the plan was created:${list}`, {
     hint: AGAIN,
     details: {

@@ -53,14 +53,14 @@ type Groups = Pick<Obstacles, 'folded'>
  * and transfers, which can't be undone; and other changes in manifest order.
  */
 export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGenerator<PlannedChange> {
-  const shown = shownCounts(plan.counts, groups)
+  const shownNumbers = shownCounts(plan.counts, groups)
   const ofAction = (action: Action) => (change: PlannedChange) => change.action === action
   const isAlone = (change: PlannedChange) => groupOf(groups, change) === undefined
-  yield* first(plan.changes(), (change) => change.action === 'impossible' && isAlone(change), shown.impossible)
-  yield* first(plan.burns(), ofAction('burn'), shown.burn)
-  yield* first(plan.changes(), ofAction('transfer'), shown.transfer)
+  yield* first(plan.changes(), (change) => change.action === 'impossible' && isAlone(change), shownNumbers.impossible)
+  yield* first(plan.burns(), ofAction('burn'), shownNumbers.burn)
+  yield* first(plan.changes(), ofAction('transfer'), shownNumbers.transfer)
   const before = new Set<Action>(['impossible', 'burn', 'transfer'])
-  yield* first(plan.changes(), ({ action }) => !before.has(action), shown.others)
+  yield* first(plan.changes(), ({ action }) => !before.has(action), shownNumbers.others)
 }
 
 async function* first(
@@ -82,23 +82,29 @@ function shownCounts(counts: PlanCounts, groups: Groups) {
   const { burn, transfer, mint, update, drift } = counts
   const impossible = counts.impossible - foldedCount(groups)
   const burns = Math.min(burn, MAX_FINAL)
-  const shown = Math.min(impossible, MAX_SHOWN)
+  const shownImpossible = Math.min(impossible, MAX_SHOWN)
   return {
-    impossible: shown,
+    impossible: shownImpossible,
     burn: burns,
     transfer: Math.min(transfer, MAX_FINAL - burns),
-    others: Math.min(mint + update + drift, MAX_SHOWN - shown),
+    others: Math.min(mint + update + drift, MAX_SHOWN - shownImpossible),
   }
 }
 
 /** Returns a sentence about the changes that a terminal doesn't show; null if it shows all of them. */
 function hiddenText(counts: PlanCounts, groups: Groups): string | null {
-  const shown = shownCounts(counts, groups)
-  const hidden = changesIn(counts) - foldedCount(groups) - shown.impossible - shown.burn - shown.transfer - shown.others
+  const shownNumbers = shownCounts(counts, groups)
+  const hidden =
+    changesIn(counts) -
+    foldedCount(groups) -
+    shownNumbers.impossible -
+    shownNumbers.burn -
+    shownNumbers.transfer -
+    shownNumbers.others
   if (hidden === 0) return null
   const final = [
-    [counts.burn - shown.burn, 'to burn'],
-    [counts.transfer - shown.transfer, 'to transfer'],
+    [counts.burn - shownNumbers.burn, 'to burn'],
+    [counts.transfer - shownNumbers.transfer, 'to transfer'],
   ] as const
   const named = final.flatMap(([n, label]) => (n === 0 ? [] : [`${n} ${label}`])).join(', ')
   return `And ${count(hidden, 'more change')}${named === '' ? '' : `, including ${named}`}.`
@@ -211,7 +217,7 @@ export function summaryText(counts: PlanCounts): string {
  * rows were removed and new rows would be minted.
  */
 export function onlyMintOf(
-  again: string,
+  command: string,
   {
     counts: { mint, retries, vanished },
     otherEdition,
@@ -220,7 +226,7 @@ export function onlyMintOf(
 ): string | null {
   if (otherEdition !== null) return null
   const needsFlag = newRows !== true && vanished > 0 && mint > retries
-  return `${again}${needsFlag ? ' --new-rows' : ''} --only mint`
+  return `${command}${needsFlag ? ' --new-rows' : ''} --only mint`
 }
 
 /**

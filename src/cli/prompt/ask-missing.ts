@@ -20,10 +20,10 @@ export function mayAsk(io: Io): boolean {
 /** Returns the given value, or prompts for it if it is missing and a prompt is possible. */
 export async function orAsk<Value>(
   io: Io,
-  given: Value | undefined,
+  value: Value | undefined,
   ask: () => Promise<Value>,
 ): Promise<Value | undefined> {
-  return given === undefined && mayAsk(io) ? await ask() : given
+  return value === undefined && mayAsk(io) ? await ask() : value
 }
 
 interface BlockchainQuestion {
@@ -129,14 +129,14 @@ export async function askCollection(
 }
 
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
-  const asked = await prompts(io, question)
-  return await io.prompting(() => asked.text(question))
+  const prompter = await prompts(io, question)
+  return await io.prompting(() => prompter.text(question))
 }
 
 /** Like `askText`, but the input is hidden. */
 export async function askSecret(io: Io, question: TextQuestion): Promise<string> {
-  const asked = await prompts(io, question)
-  return await io.prompting(() => asked.secret(question))
+  const prompter = await prompts(io, question)
+  return await io.prompting(() => prompter.secret(question))
 }
 
 /** Prompts for a choice from a list that is filtered as the user types. */
@@ -144,14 +144,14 @@ export async function choose<Value>(
   io: Io,
   question: Question & { choices: readonly Choice<Value>[]; default?: Value | undefined },
 ): Promise<Value> {
-  const asked = await prompts(io, question)
-  return await io.prompting(() => asked.choose(question))
+  const prompter = await prompts(io, question)
+  return await io.prompting(() => prompter.choose(question))
 }
 
 /** Asks a yes-or-no question. For dangerous actions, use `io.confirm`, whose default is no. */
 export async function askWhether(io: Io, question: Question & { default: boolean }): Promise<boolean> {
-  const asked = await prompts(io, question)
-  return await io.prompting(() => asked.whether(question))
+  const prompter = await prompts(io, question)
+  return await io.prompting(() => prompter.whether(question))
 }
 
 /**

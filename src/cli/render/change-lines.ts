@@ -35,14 +35,14 @@ const shown = (text: string | null) => (text === null ? 'none' : `"${text}"`)
  * beginning of a word.
  */
 function startOf(before: string, after: string, width: number): number {
-  let same = 0
-  while (same < before.length && before[same] === after[same]) same++
-  let early = same - LEAD
-  if (early <= 0 && displayWidth(before.slice(0, same)) <= width / 2) return 0
+  let sharedLength = 0
+  while (sharedLength < before.length && before[sharedLength] === after[sharedLength]) sharedLength++
+  let early = sharedLength - LEAD
+  if (early <= 0 && displayWidth(before.slice(0, sharedLength)) <= width / 2) return 0
   early = Math.max(0, early)
-  while (displayWidth(before.slice(early, same)) > width / 2) early++
+  while (displayWidth(before.slice(early, sharedLength)) > width / 2) early++
   const wordStart = before.indexOf(' ', early) + 1
-  if (wordStart > 0 && wordStart <= same) return wordStart
+  if (wordStart > 0 && wordStart <= sharedLength) return wordStart
   // Don't split a surrogate pair.
   return /[\udc00-\udfff]/.test(before[early] ?? '') ? early - 1 : early
 }

@@ -11,9 +11,9 @@ export const wordOfState = (state: string): string => (state === 'pending' ? 'pl
  */
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
   const burned = Number(counts.burned ?? 0)
-  const shown: Readonly<Record<string, unknown>> = { ...counts, deployed: Number(counts.deployed) - burned }
-  const states = STATES.filter((state) => Number(shown[state]) > 0).map(
-    (state) => `${shown[state]} ${wordOfState(state)}`,
+  const shownCounts: Readonly<Record<string, unknown>> = { ...counts, deployed: Number(counts.deployed) - burned }
+  const states = STATES.filter((state) => Number(shownCounts[state]) > 0).map(
+    (state) => `${shownCounts[state]} ${wordOfState(state)}`,
   )
   const total = count(Number(counts.total), 'row')
   return states.length === 0 ? total : `${total}: ${states.join(', ')}`

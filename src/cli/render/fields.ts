@@ -9,9 +9,9 @@ import type { DataRecord, View } from './view.ts'
  *
  * @throws GdnError `usage` if a field is unknown
  */
-export function resolveFields(given: readonly string[], view: View): readonly string[] {
+export function resolveFields(fieldNames: readonly string[], view: View): readonly string[] {
   const knownFields = [...view.fields, ...view.columns, ...(view.more ?? [])]
-  return given.map((field) => {
+  return fieldNames.map((field) => {
     const [, name = field, path = ''] = /^([^.[]+)([.[].*)$/.exec(field) ?? []
     const match = knownFields.includes(name)
       ? name

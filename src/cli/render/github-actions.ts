@@ -29,8 +29,8 @@ interface Annotation {
 /** Formats problems in files and manifest rows as workflow commands, which GitHub shows as annotations. */
 export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
   const all = [...problemsOf(error), ...rowsOf(error)]
-  const shown = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
-  return (await Promise.all(shown.map((annotation) => command(annotation, where)))).join('')
+  const shownAnnotations = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
+  return (await Promise.all(shownAnnotations.map((annotation) => command(annotation, where)))).join('')
 }
 
 /**

@@ -71,29 +71,29 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
   const problems = problemsOf(details)
   const alike = new Map<string, Problem[]>()
   for (const problem of problems) {
-    const same = alike.get(kindOf(problem))
-    if (same === undefined) alike.set(kindOf(problem), [problem])
-    else same.push(problem)
+    const alikeProblems = alike.get(kindOf(problem))
+    if (alikeProblems === undefined) alike.set(kindOf(problem), [problem])
+    else alikeProblems.push(problem)
   }
   const lines: string[] = []
   let first: string | undefined
-  let shown = 0
+  let shownCount = 0
   let unlisted = issueCount(details) - problems.length
   const hints = new Set([hint])
   for (const [i, problem] of problems.entries()) {
-    const same = alike.get(kindOf(problem)) ?? []
-    const isMany = same.length > MAX_ALIKE_SHOWN
-    if (isMany && same[0] !== problem) continue
-    const text = formatProblem(problem) + (isMany ? placesText(same) : '')
+    const alikeProblems = alike.get(kindOf(problem)) ?? []
+    const isMany = alikeProblems.length > MAX_ALIKE_SHOWN
+    if (isMany && alikeProblems[0] !== problem) continue
+    const text = formatProblem(problem) + (isMany ? placesText(alikeProblems) : '')
     if (i === 0 && message.includes(problem.message)) {
       if (isMany) first = text
-    } else if (shown === MAX_PROBLEMS_SHOWN) {
-      unlisted += isMany ? same.length : 1
+    } else if (shownCount === MAX_PROBLEMS_SHOWN) {
+      unlisted += isMany ? alikeProblems.length : 1
     } else {
       lines.push(`  ${safeLines(text)}`)
       if (problem.hint !== undefined && !hints.has(problem.hint)) lines.push(`    ${safeLines(problem.hint)}`)
       hints.add(problem.hint)
-      shown++
+      shownCount++
     }
   }
   if (unlisted > 0) lines.push(`  … and ${unlisted} more. Add --json to list them.`)

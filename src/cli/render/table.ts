@@ -42,9 +42,9 @@ export async function renderTable(
   const without = (some: readonly string[], column: string) => some.filter((name) => name !== column)
   // A status that all records share is less useful than the IDs, so omit its column first.
   const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
-  const wanted = withoutIds ? without(filled, id) : filled
-  let used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
-  if (used.length < wanted.length) {
+  const wantedColumns = withoutIds ? without(filled, id) : filled
+  let used = status === null || hasRoom(wantedColumns) ? wantedColumns : without(wantedColumns, 'status')
+  if (used.length < wantedColumns.length) {
     io.note(`All ${records.length} ${plural} have the status ${safe(status ?? '')}.`)
   }
   let rows = rowsOf(used)

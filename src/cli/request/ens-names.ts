@@ -14,7 +14,7 @@ export interface EnsContext {
 }
 
 /** The addresses that a command has already printed, by name and blockchain, so that each name is resolved once. */
-const shown = new WeakMap<Io, Map<string, string>>()
+const shownNames = new WeakMap<Io, Map<string, string>>()
 
 /** The names in the fields of a command's request, and their addresses. */
 const written = new WeakMap<Io, Map<string, { name: string; address: string }>>()
@@ -49,9 +49,9 @@ export function withReceiverName(io: Io, request: object): object {
 export function noteMovedNames(io: Io, body: string): void {
   const names = written.get(io)
   if (names === undefined) return
-  const sent = JSON.parse(body) as Record<string, unknown>
+  const sentFields = JSON.parse(body) as Record<string, unknown>
   for (const [field, { name, address }] of names) {
-    const before = sent[field]
+    const before = sentFields[field]
     if (typeof before !== 'string' || isSame(before, address)) continue
     io.warn(`${safe(name)} had the address ${safe(before)} when the request was sent. The request keeps this address.`)
   }
@@ -93,8 +93,8 @@ async function resolveAll(
     const name = normalizeName(given, place)
     return { name, place, network: networkOf(name, blockchain, place) }
   })
-  const before = shown.get(deps.io) ?? new Map<string, string>()
-  shown.set(deps.io, before)
+  const before = shownNames.get(deps.io) ?? new Map<string, string>()
+  shownNames.set(deps.io, before)
   const open = wanted.filter(({ name, network }) => !before.has(keyOf(name, network)))
   const [first] = open
   if (first !== undefined) {

@@ -26,12 +26,12 @@ interface Refusing {
  * @param without the reason why a shown part may be missing from `now`
  * @throws GdnError `refused`. The error names the first difference.
  */
-export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint, without }: Refusing): void {
+export function refuseChanged(shownIntent: Intent, currentIntent: Intent, { isBegun, hint, without }: Refusing): void {
   // The shown intent was stored as JSON, which can't contain undefined fields.
-  const present = JSON.parse(JSON.stringify(now)) as Intent
-  const names = Object.keys({ ...present, ...(isBegun ? {} : shown) })
+  const present = JSON.parse(JSON.stringify(currentIntent)) as Intent
+  const names = Object.keys({ ...present, ...(isBegun ? {} : shownIntent) })
   for (const name of names) {
-    const difference = differenceOf(shown[name], present[name], '')
+    const difference = differenceOf(shownIntent[name], present[name], '')
     if (difference !== null)
       throw new GdnError('refused', safe(`${name}: ${sentenceOf(difference, without)}`), { hint })
   }

@@ -59,7 +59,7 @@ export async function operateOnce(
   deps: Deps,
   connection: Connection,
   { again = false, operation, yes, ...cost }: OperationFlags,
-  { findBlockchain, limit, ...wanted }: WantedByCommand,
+  { findBlockchain, limit, ...wantedRequest }: WantedByCommand,
   act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
@@ -80,15 +80,15 @@ export async function operateOnce(
   let isRepeated = operation !== undefined
   const permit = async (id: string, storedLimit: bigint | null): Promise<RunLimit | null> => {
     if (limit !== undefined) return limit
-    const { blockchain, endpoint } = wanted
+    const { blockchain, endpoint } = wantedRequest
     const isLimited = cost.maxCost !== undefined
     const commandLimit = isLimited
-      ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id })
+      ? await operationLimit(deps, connection, cost, { ...wantedRequest, findBlockchain, id })
       : null
     ownLimit = commandLimit ?? storedLimit
     const maxCost = ownLimit === null ? null : { wei: ownLimit, isSet: commandLimit !== null }
     const run = operationRun(id, endpoint, maxCost)
-    const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
+    const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wantedRequest) })
     permitted =
       ofSession === null && ownLimit === null ? null : runLimit(id, { permitted: ofSession, commandLimit, storedLimit })
     return permitted
@@ -109,10 +109,10 @@ export async function operateOnce(
       },
     },
     {
-      ...wanted,
-      content: withWrittenNames(io, wanted.content),
+      ...wantedRequest,
+      content: withWrittenNames(io, wantedRequest.content),
       // `permit` has already set `ownLimit`.
-      request: async () => withReceiverName(io, await wanted.request(ownLimit)),
+      request: async () => withReceiverName(io, await wantedRequest.request(ownLimit)),
       permit,
       again,
       operationId: operation ?? null,
@@ -149,15 +149,16 @@ export async function quoteOperation(
   deps: Deps,
   settings: Settings,
   flags: Pick<OperationFlags, 'maxCost' | 'price'>,
-  wanted: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'>,
+  wantedRequest: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'>,
 ): Promise<void> {
   if (deps.quote === null && flags.maxCost === undefined) return
-  const { blockchain, findBlockchain, endpoint, content } = wanted
+  const { blockchain, findBlockchain, endpoint, content } = wantedRequest
   const connection = await deps.connect(settings)
   const id = randomUUID()
-  const wei = flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wanted, id })
+  const wei =
+    flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wantedRequest, id })
   const run = operationRun(id, endpoint, wei === null ? null : { wei, isSet: true })
-  await deps.quote?.({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) }, () =>
+  await deps.quote?.({ connection, blockchain, findBlockchain, run, ...kindOf(wantedRequest) }, () =>
     typicalOfRequest(endpoint, Object(content)),
   )
 }
@@ -185,11 +186,12 @@ async function operationLimit(
     id,
     endpoint,
     content,
-    ...wanted
+    ...wantedRequest
   }: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'> & { id: string },
 ): Promise<bigint | null> {
   const { settings } = connection
-  const blockchain = wanted.blockchain ?? (await wanted.findBlockchain?.()) ?? settings.blockchain?.value ?? null
+  const blockchain =
+    wantedRequest.blockchain ?? (await wantedRequest.findBlockchain?.()) ?? settings.blockchain?.value ?? null
   if (blockchain === null) {
     throw new GdnError('usage', "the blockchain is not known, so its costs can't be limited", {
       place: { flag: '--max-cost' },

@@ -45,25 +45,25 @@ export class RowNames implements EnsNames {
   async open(texts: ReadonlySet<string>, blockchain: unknown): Promise<void> {
     const { normalizeName } = await import('../../ens/normalize-name.ts')
     const opened: { text: string; name: string }[] = []
-    const wanted = new Map<string, NameNetwork>()
+    const networkOfName = new Map<string, NameNetwork>()
     for (const text of texts) {
       if (this.#texts.has(text)) continue
       try {
         const name = normalizeName(text, NO_PLACE)
         const network = networkOf(name, blockchain, NO_PLACE)
         opened.push({ text, name })
-        if (!this.#names.has(name)) wanted.set(name, network)
+        if (!this.#names.has(name)) networkOfName.set(name, network)
       } catch (error) {
         if (!(error instanceof GdnError)) throw error
         this.#texts.set(text, error)
       }
     }
-    await this.#resolve(wanted)
+    await this.#resolve(networkOfName)
     for (const { text, name } of opened) {
       const address = this.#names.get(name) ?? ''
       this.#texts.set(text, typeof address === 'string' ? { name, address } : address)
     }
-    this.#print([...wanted.keys()])
+    this.#print([...networkOfName.keys()])
   }
 
   of(text: string): EnsAddress {
@@ -88,20 +88,20 @@ export class RowNames implements EnsNames {
     }
   }
 
-  async #resolve(wanted: ReadonlyMap<string, NameNetwork>): Promise<void> {
+  async #resolve(networkOfName: ReadonlyMap<string, NameNetwork>): Promise<void> {
     const node = this.#settings.ensRpcUrl
-    for (const name of wanted.keys()) {
+    for (const name of networkOfName.keys()) {
       const pinned = this.#pins.get(name)
       if (pinned !== undefined) this.#names.set(name, pinned)
       // Record this as an error of the row, so that all other problems are reported too.
       else if (node === null) this.#names.set(name, noNode({ name }))
     }
-    if (node === null || wanted.size === 0) return
+    if (node === null || networkOfName.size === 0) return
     const { withEns } = await import('../connect/open-ens.ts')
     await withEns(this.#deps, node, this.#flags, async (resolver) => {
       const progress = await this.#deps.io.progress('Resolving ENS names')
       try {
-        const entries = [...wanted]
+        const entries = [...networkOfName]
         const results = await Promise.allSettled(entries.map(([name, network]) => resolver.resolve(name, network)))
         for (const [index, result] of results.entries()) this.#take(entries[index]?.[0] ?? '', result)
       } finally {

@@ -15,7 +15,7 @@ export async function awaitResponse<Response>(io: Io, origin: string, response: 
     return await response
   } finally {
     clearTimeout(timer)
-    const shown = await progress
-    shown?.stop()
+    const shownProgress = await progress
+    shownProgress?.stop()
   }
 }

@@ -99,8 +99,8 @@ export async function drawRows(
         throw error.with({ hint: `${SEALED}${rehearsalText(await mayRehearse())}` })
       })
       // Between the two reads, the node may have caught up, or a reorg may have changed the time of the seal.
-      const again = await onChain(record)
-      if (again?.time !== seal.time || again.block !== seal.block) {
+      const sealOnChain = await onChain(record)
+      if (sealOnChain?.time !== seal.time || sealOnChain.block !== seal.block) {
         await deps.sleep(POLL_MS, deps.signals.signal)
         continue
       }
@@ -188,13 +188,13 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
   const { io, now, sleep, signals } = deps
   const at = timeOfRound(beacon.chain, round) * 1000
   const of = beacon.isNamed ? 'the beacon that you named' : 'drand'
-  const shown = new Set<string>()
+  const shownTexts = new Set<string>()
   let hasFailed = false
   // In a log, print one line for each wait, not one for each minute.
   const show = (text: string, more: string) => {
     if (io.stderrTty) progress.update(`${text}${more}`)
-    else if (!shown.has(text)) io.note(`${text}${more}`)
-    shown.add(text)
+    else if (!shownTexts.has(text)) io.note(`${text}${more}`)
+    shownTexts.add(text)
   }
   for (;;) {
     if (now() >= at && !hasFailed) progress.update(`Reading round ${round} of ${of}`)

@@ -59,32 +59,32 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   const ownCommitment = keptRun?.commitment ?? null
   if (!isEvm(options.blockchain) || ownCommitment?.shuffle === null) return null
   if (ownCommitment !== null && keptRun?.drawn != null) {
-    const shown = await shownRows(deps, connection, drawing)
+    const revealedRows = await shownRows(deps, connection, drawing)
     return await inOrder(deps, connection, drawing, keptRun.drawn, {
-      shown,
+      shown: revealedRows,
       salts: { seed: Buffer.from(ownCommitment.seed, 'hex') },
     })
   }
   const drops = await sealedDrops(deps, connection, drawing, ownCommitment)
   if (drops.length === 0) return null
-  const shown = await shownRows(deps, connection, drawing)
-  if (shown.signature === null) return null
+  const revealedRows = await shownRows(deps, connection, drawing)
+  if (revealedRows.signature === null) return null
   const contents = await contentsOf(drawing)
   for (const sealedDrop of drops) {
     if (sealedDrop.seal.status !== 'deployed') continue
-    if (!(await isDrawnBy(deps, connection, drawing, sealedDrop, shown.signature))) continue
+    if (!(await isDrawnBy(deps, connection, drawing, sealedDrop, revealedRows.signature))) continue
     const { provenance } = sealedDrop.drop
     const leaves = leavesIn(await leavesOf(deps, connection, options.blockchain, sealedDrop))
-    const drawn = drawnRows({ provenance, slots: leaves.length, signature: shown.signature })
+    const drawn = drawnRows({ provenance, slots: leaves.length, signature: revealedRows.signature })
     if (contents === null) return drawn
     const commitment = new Commitment(Buffer.concat(contents), sealedDrop.rule)
     const isUnedited = commitment.provenance === provenance
     // Drops that were sealed at about the same time have the same round.
-    const isOfDrop = isUnedited || shown.rows.some(({ salt }) => isSaltOf(leaves, contents, salt))
+    const isOfDrop = isUnedited || revealedRows.rows.some(({ salt }) => isSaltOf(leaves, contents, salt))
     if (!isOfDrop && drops.length > 1) continue
     const seed = isUnedited ? commitment.seed : ownCommitment && Buffer.from(ownCommitment.seed, 'hex')
     const salts = seed === null ? { leaves, contents } : { seed }
-    return await inOrder(deps, connection, drawing, drawn, { shown, salts })
+    return await inOrder(deps, connection, drawing, drawn, { shown: revealedRows, salts })
   }
   throw new GdnError(
     'refused',
@@ -222,17 +222,18 @@ export async function shownRows(
   { options, read }: Pick<Drawing, 'options' | 'read'>,
 ): Promise<ShownRows> {
   return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
-    const shown: ShownRows = { rows: [], missing: [], signature: null }
+    const revealedRows: ShownRows = { rows: [], missing: [], signature: null }
     for await (const { candidate, nft } of found()) {
-      if (nft === undefined) shown.missing.push({ position: candidate.row.position, line: candidate.row.row.line })
+      if (nft === undefined)
+        revealedRows.missing.push({ position: candidate.row.position, line: candidate.row.row.line })
       const proof = shownProof(nft?.request_metadata)
       if (proof === null) continue
       const { signature, salt } = proof
-      shown.signature ??= signature
+      revealedRows.signature ??= signature
       const { position, row } = candidate.row
-      if (salt !== null) shown.rows.push({ position, line: row.line, salt, signature })
+      if (salt !== null) revealedRows.rows.push({ position, line: row.line, salt, signature })
     }
-    return shown
+    return revealedRows
   })
 }
 

@@ -11,11 +11,13 @@ import type { PlanSource } from '../plan/open-plan.ts'
 export async function withDraw<Source extends PlanSource>(
   deps: Deps,
   connection: Connection,
-  given: Source,
+  openedSource: Source,
   flags: BeaconFlags,
 ): Promise<Source> {
-  const generation = given.options.manifestPath === null ? undefined : await repeatedGeneration(given.options)
-  const source = generation === undefined ? given : { ...given, options: { ...given.options, generation } }
+  const generation =
+    openedSource.options.manifestPath === null ? undefined : await repeatedGeneration(openedSource.options)
+  const source =
+    generation === undefined ? openedSource : { ...openedSource, options: { ...openedSource.options, generation } }
   // A saved plan contains no rows of a shuffled drop, and standard input can be read only once.
   if (source.isSaved === true || source.options.manifestPath === null) return source
   const { findDraw, findSealed } = await import('./find-draw.ts')

@@ -31,9 +31,9 @@ const FIELD_NOTES: Record<
 }
 
 const describedSchema = (schema: typeof projectConfig | typeof userConfig): Json => {
-  const made = plainJsonSchema(schema, 'input', fieldRules)
-  describeFields(made, FIELD_NOTES)
-  return made
+  const jsonSchema = plainJsonSchema(schema, 'input', fieldRules)
+  describeFields(jsonSchema, FIELD_NOTES)
+  return jsonSchema
 }
 
 export const projectSchema = (): Json => describedSchema(projectConfig)

@@ -34,10 +34,10 @@ const withSchemaField = ({ properties, ...rest }: ObjectSchema): ObjectSchema =>
 /** Returns the schema of a request in a file. */
 export async function requestSchema(name: EndpointName): Promise<Json> {
   const { request } = await loadEndpoint(name)
-  const made = withSchemaField(jsonSchema(request, 'input', ENDPOINT_NOTES[name], fieldRules) as ObjectSchema)
-  const { properties } = made
+  const fileSchema = withSchemaField(jsonSchema(request, 'input', ENDPOINT_NOTES[name], fieldRules) as ObjectSchema)
+  const { properties } = fileSchema
   const required = REQUIRED[name]
-  if (required === undefined) return made
+  if (required === undefined) return fileSchema
   const named = NAMED_FIELDS.filter((field) => field in properties)
   for (const field of named)
     Object.assign(properties[field] ?? {}, textPattern([...ADDRESS_FORMS, NAME_FORM, ENS_FORM]))
@@ -48,7 +48,7 @@ export async function requestSchema(name: EndpointName): Promise<Json> {
   const has = (field: string) => field in properties
   const ens = (form: string) => (form === EVM_ADDRESS ? [ENS_FORM] : [])
   return {
-    ...made,
+    ...fileSchema,
     required,
     allOf: [
       ...addressesOfBlockchain(named, (form) => textPattern([form, NAME_FORM, ...ens(form)])),

@@ -39,17 +39,17 @@ export function rowCard(
   const { title, description, file_fields, attribute = [] } = metadata
   const paths = new Map(localFiles.map(({ key, path }) => [key, path]))
   const files = file_fields.map(({ key, url }) => ({ key, url, path: paths.get(key) }))
-  const shown = files.find(({ key }) => key === 'image')
-  const otherFiles = files.filter((file) => file !== shown)
+  const shownFile = files.find(({ key }) => key === 'image')
+  const otherFiles = files.filter((file) => file !== shownFile)
   return card({
     id: `line-${line}`,
     classes: `is-good ${outcome === null || outcome.status === 'pending' ? 'is-new' : 'is-sent'}`,
     image:
-      shown === undefined
+      shownFile === undefined
         ? imagePlaceholder('No image')
-        : shown.path === undefined
-          ? remoteImage(shown.url, title, remoteImages)
-          : localImage(place, shown.path, title),
+        : shownFile.path === undefined
+          ? remoteImage(shownFile.url, title, remoteImages)
+          : localImage(place, shownFile.path, title),
     where: outcomeOf(outcome) + whereOf(line, id) + rankOf(rarity),
     title,
     description,
@@ -59,7 +59,7 @@ export function rowCard(
       ['Rarest traits', rarity === null ? '' : ownDirection(beginningOf(rarity.rarest.join(', '), MAX_MESSAGE))],
       ['Receiver', `<code>${escapeHtml(receiver)}</code>`],
       ['First owner', sender === null ? '' : `<code>${escapeHtml(sender)}</code>`],
-      ['Image', shown === undefined ? '' : fileText(shown)],
+      ['Image', shownFile === undefined ? '' : fileText(shownFile)],
       ...otherFiles.map((file) => [beginningOf(file.key, 100), fileText(file)] as const),
       ...extrasOf(metadata),
     ],

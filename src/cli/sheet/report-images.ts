@@ -97,8 +97,8 @@ export class ReportImages {
       const bytes = await read()
       if (bytes === null) return null
       const hash = createHash('sha256').update(bytes).digest('base64')
-      const same = this.#ids.get(hash)
-      if (same !== undefined) return { id: same }
+      const knownId = this.#ids.get(hash)
+      if (knownId !== undefined) return { id: knownId }
       const url = await dataUrl(bytes)
       this.#isFull = this.#chars + url.length > MAX_CHARS
       if (this.#isFull) return { why: 'Not in this file' }

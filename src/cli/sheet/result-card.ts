@@ -47,11 +47,11 @@ export function reportStateOf({ result, nft }: ReportRow, drop: DropState | null
 }
 
 /** Returns the card of a row, with its outcome and the current state of its NFT. */
-export function resultCard(given: ReportRow, image: string, links: ReportLinks, drop: DropState | null): string {
-  const { result, row, nft } = given
+export function resultCard(reportRow: ReportRow, image: string, links: ReportLinks, drop: DropState | null): string {
+  const { result, row, nft } = reportRow
   const { line, key, nft_gdn_id, token_id, contract_address, error } = result
-  const state = reportStateOf(given, drop)
-  const drawn = state === 'abandoned' ? null : given.drawn
+  const state = reportStateOf(reportRow, drop)
+  const drawn = state === 'abandoned' ? null : reportRow.drawn
   const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
   const { blockExplorer, publicGateway } = links
   const metadataUrl = nft?.record.metadata_url ?? result.metadata_url

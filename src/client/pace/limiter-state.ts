@@ -140,8 +140,8 @@ export function claim(before: LimiterState, view: LimiterView): { state: Limiter
   const free = limit.slots - state.inFlight.length - state.cooling.length
   const index = state.queue.findIndex(({ id }) => id === me.id)
   const ahead = state.queue.slice(0, index === -1 ? undefined : index)
-  const held = state.heldUntil > now
-  if (!held && free > ahead.length) {
+  const isHeld = state.heldUntil > now
+  if (!isHeld && free > ahead.length) {
     const until = now + LEASE_MS
     const inFlight = [...state.inFlight, { ...me, until }]
     const queue = state.queue.filter(({ id }) => id !== me.id)
@@ -151,7 +151,7 @@ export function claim(before: LimiterState, view: LimiterView): { state: Limiter
   // A slot is free, but an earlier process in the queue hasn't acquired it. That process is skipped if it misses its
   // deadline.
   if (free > 0) lookAt = Math.min(lookAt, ...ahead.map(({ until }) => until))
-  lookAt = Math.min(held ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
+  lookAt = Math.min(isHeld ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
   const mine = { ...me, until: lookAt + LATE_MS }
   const queue =
     index === -1 ? [...state.queue, mine] : state.queue.map((ticket) => (ticket.id === me.id ? mine : ticket))

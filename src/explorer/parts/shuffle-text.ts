@@ -18,8 +18,8 @@ export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: E
   if (beacon !== null) {
     return `By the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${when(round.time)} UTC, ${after}.`
   }
-  const due = `The time of the round is ${when(round.time)} UTC, ${after}.`
+  const roundText = `The time of the round is ${when(round.time)} UTC, ${after}.`
   return isRevealed
-    ? `By the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${due}`
-    : `Nobody can choose the content of this NFT. By the rule of the drop, ${name}, determines the content. ${due}`
+    ? `By the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${roundText}`
+    : `Nobody can choose the content of this NFT. By the rule of the drop, ${name}, determines the content. ${roundText}`
 }

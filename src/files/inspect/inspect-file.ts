@@ -90,8 +90,8 @@ async function inspect(window: FileWindow, head: Buffer, extension: string): Pro
 }
 
 function contradiction(expected: FormatName, actual: FormatName | null): Inspection {
-  const wanted = FORMATS[expected].name
-  if (actual === null || actual === 'text') return problem(`not ${wanted}, despite its name`, AGAIN)
+  const expectedName = FORMATS[expected].name
+  if (actual === null || actual === 'text') return problem(`not ${expectedName}, despite its name`, AGAIN)
   const { name, extension } = FORMATS[actual]
   return problem(`${name}, despite its name`, `Rename the file to end in ${extension}, or replace the file.`)
 }

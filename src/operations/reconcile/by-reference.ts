@@ -33,16 +33,16 @@ export async function acceptedByReference(
   { client, signal, now }: ReferenceDeps,
 ): Promise<AcceptedObjects | null> {
   const { contract_address, blockchain } = JSON.parse(body) as SentBody
-  const wanted = referencesOf(body)
-  if (wanted.length === 0) return null
+  const references = referencesOf(body)
+  if (references.length === 0) return null
   const collection = kind === 'createcollection' ? {} : { contract_address, blockchain }
-  const request = { operation: kind, reference_ids: wanted, ...collection } as RequestOf<'getreferences'>
+  const request = { operation: kind, reference_ids: references, ...collection } as RequestOf<'getreferences'>
   const response = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
     // The API key may lack the permission to read. In that case, the collection or the owner determines the outcome.
     if (statusOf(error) !== undefined) return null
     throw error
   })
-  const records = wanted.map((id) =>
+  const records = references.map((id) =>
     response?.references.find((record) => record.reference_id === id && !record.is_free),
   )
   const [first] = records

@@ -164,8 +164,8 @@ const FEWER = { reason: 'the collection contains fewer NFTs with this metadata t
  * the same rules that a run applies to its rows.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): MatchResult {
-  const wanted = sought.metadata.map(metadataHash)
-  const matches = new Map(wanted.map((content) => [content, [] as Match[]]))
+  const contents = sought.metadata.map(metadataHash)
+  const matches = new Map(contents.map((content) => [content, [] as Match[]]))
   for (const nft of candidates) {
     matches.get(metadataHash(nft.request_metadata))?.push({ id: nft.nft_gdn_id, owner: currentOwnerOf(nft) })
   }
@@ -173,7 +173,7 @@ export function findMinted(candidates: readonly NftRecord[], sought: Sought): Ma
   if (all.length === 0) return { kind: 'none' }
   const verdicts = new Map<string, RowVerdict[]>()
   for (const [content, alike] of matches) {
-    const copies = sought.copies * wanted.filter((candidate) => candidate === content).length
+    const copies = sought.copies * contents.filter((candidate) => candidate === content).length
     const { rows } = decideGroup({
       copies: Array.from({ length: copies }, () => ({ owners: sought.owners, unprovable: FEWER })),
       superseded: [],
@@ -190,7 +190,7 @@ export function findMinted(candidates: readonly NftRecord[], sought: Sought): Ma
   }
   return {
     kind: 'minted',
-    ids: wanted.flatMap((content) => {
+    ids: contents.flatMap((content) => {
       const verdict = verdicts.get(content)?.shift()
       return verdict?.kind === 'adopted' ? [verdict.id] : []
     }),

@@ -68,16 +68,21 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const body = JSON.parse(request.body) as MintBody
   const { sender_wallet_address: sender = null, receiver_wallet_address: receiver } = body
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
-  const wanted = body.metadata.map(metadataHash)
-  const conflicting = await conflictingOperations(wanted, deps)
+  const requestContents = body.metadata.map(metadataHash)
+  const conflicting = await conflictingOperations(requestContents, deps)
   // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than the operations
   // requested in total, a transferred NFT of another operation looks like an NFT of this request.
   const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
-    const asked = conflicting.flatMap(({ contents }) => contents).filter((candidate) => candidate === content).length
-    const ours = copies * wanted.filter((candidate) => candidate === content).length
-    return asked > 0 && pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ours + asked
+    const conflictCount = conflicting
+      .flatMap(({ contents }) => contents)
+      .filter((candidate) => candidate === content).length
+    const ours = copies * requestContents.filter((candidate) => candidate === content).length
+    return (
+      conflictCount > 0 &&
+      pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ours + conflictCount
+    )
   }
   const copies = await deps.copies()
   const sought = {
@@ -123,13 +128,13 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
 
 /** Returns the other operations with an unknown outcome that requested some of the same contents. */
 async function conflictingOperations(
-  wanted: readonly string[],
+  requestContents: readonly string[],
   deps: SearchDeps,
 ): Promise<{ contents: string[]; listedAt: number | null }[]> {
   const operations = await deps.others()
   return operations
     .map(({ metadata, listedAt }) => ({
-      contents: metadata.map(metadataHash).filter((content) => wanted.includes(content)),
+      contents: metadata.map(metadataHash).filter((content) => requestContents.includes(content)),
       listedAt,
     }))
     .filter(({ contents }) => contents.length > 0)

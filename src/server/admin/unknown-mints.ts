@@ -100,10 +100,10 @@ export async function releaseCollection(
   name: string,
   { failPending }: { failPending: boolean },
 ): Promise<Held> {
-  const held = await findHeld(store, name)
+  const heldMints = await findHeld(store, name)
   await store.transaction(async (db) => {
-    await releaseUnknownMints(db, held.collection.id)
-    if (failPending) await failNftsOfCollection(db, held.collection.id, FAILED)
+    await releaseUnknownMints(db, heldMints.collection.id)
+    if (failPending) await failNftsOfCollection(db, heldMints.collection.id, FAILED)
   })
-  return held
+  return heldMints
 }

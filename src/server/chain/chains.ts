@@ -92,7 +92,7 @@ export class RunElsewhere extends GdnError {
   }
 }
 
-const same = (network: EvmNetwork) => network
+const unwrapped = (network: EvmNetwork) => network
 
 /** Opens the chains. Terminates the nodes that a killed backend of this data directory left running. */
 export async function openChains({
@@ -105,7 +105,7 @@ export async function openChains({
   clusters = NO_CLUSTERS,
   now,
   onEvent,
-  wrapNetwork = same,
+  wrapNetwork = unwrapped,
 }: ChainsOptions): Promise<Chains> {
   const stateDir = join(dataDir, 'chains')
   const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
@@ -200,10 +200,10 @@ export async function openChains({
       return owned || (isEvm(blockchain) ? remote.has(blockchain) : clusters.has(blockchain))
     },
 
-    async own(now) {
-      if (now) await endOrphans(stateDir)
-      owned = now
-      if (now) return
+    async own(isOwner) {
+      if (isOwner) await endOrphans(stateDir)
+      owned = isOwner
+      if (isOwner) return
       const running = [...started.values()]
       started.clear()
       await Promise.allSettled([...running.map(async (network) => (await network).close()), solana.pause()])

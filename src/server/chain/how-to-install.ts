@@ -1,7 +1,7 @@
 import { isExecutable } from '../../core/own-command.ts'
 
 /** Returns instructions to install a missing optional package. */
-export const howToInstall = (wanted: string): string =>
+export const howToInstall = (packageName: string): string =>
   isExecutable()
     ? 'Unpack the archive of gdn again, and keep its files together.'
-    : `Run \`npm install ${wanted}\` where gdn is installed (add -g if it is installed globally), or reinstall gdn without --omit=optional.`
+    : `Run \`npm install ${packageName}\` where gdn is installed (add -g if it is installed globally), or reinstall gdn without --omit=optional.`

@@ -52,7 +52,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
   try {
     const chain = store === null ? null : await findChain(store.db, blockchain).catch(() => null)
     const factory = (chain?.factory_address ?? null) as Hex | null
-    const [made, signers] = [
+    const [factoryFindings, signers] = [
       store === null
         ? []
         : [
@@ -62,7 +62,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
           ],
       await examineSigners(network, settings, factory),
     ]
-    return [...nodes, ...made, ...signers]
+    return [...nodes, ...factoryFindings, ...signers]
   } finally {
     await network.close()
   }

@@ -46,7 +46,7 @@ async function look({ db, postgres }: Store): Promise<{ message: string; fix?: s
   const version = await versionOf(db)
   const ms = await roundTrip(db)
   const name = postgres?.name ?? 'SQLite in the data directory'
-  const shown = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} responds in ${ms.toFixed(1)} ms`
+  const summary = `${name}${version === null ? '' : ` (PostgreSQL ${version})`} responds in ${ms.toFixed(1)} ms`
   const pending = pendingMigrations(await appliedMigrations(db))
   if (await isReadOnly(db)) {
     throw new GdnError('unreachable', `${name} rejects writes: it is a standby or read-only`, {
@@ -55,13 +55,13 @@ async function look({ db, postgres }: Store): Promise<{ message: string; fix?: s
   }
   if (pending.length > 0) {
     return {
-      message: `${shown} and lacks migrations: ${pending.join(', ')}`,
+      message: `${summary} and lacks migrations: ${pending.join(', ')}`,
       fix: 'Run `gdn db migrate`, or start the backend.',
     }
   }
   if (ms > SLOW_MS)
-    return { message: shown, fix: 'Run gdn closer to the database: a mint requires dozens of round trips.' }
-  return { message: `${shown}, schema up to date` }
+    return { message: summary, fix: 'Run gdn closer to the database: a mint requires dozens of round trips.' }
+  return { message: `${summary}, schema up to date` }
 }
 
 async function versionOf(db: Store['db']): Promise<string | null> {

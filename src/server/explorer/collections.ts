@@ -106,8 +106,8 @@ async function coversOf(
 async function ownImage({ media }: ExplorerDeps, image: string | null): Promise<NftMedia | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
-  const shown = await mediaOf(media, { field: 'image', source: cut(image), place })
-  return shown.kind === 'image' || shown.kind === 'svg' ? shown : null
+  const shownMedia = await mediaOf(media, { field: 'image', source: cut(image), place })
+  return shownMedia.kind === 'image' || shownMedia.kind === 'svg' ? shownMedia : null
 }
 
 export async function listSeenCollections(
@@ -128,11 +128,11 @@ export async function listSeenCollections(
 
 /** Returns IDs of collections whose name or address contains a text, newest first. */
 export async function collectionsLike({ db }: ExplorerDeps, { accountId }: Viewer, text: string): Promise<string[]> {
-  const wanted = fold(text.trim())
-  if (wanted === '') return []
+  const folded = fold(text.trim())
+  if (folded === '') return []
   const names = await collectionNames(db, accountId, MAX_NAMES)
   return names
-    .filter(({ name, contract_address }) => fold(name).includes(wanted) || fold(contract_address).includes(wanted))
+    .filter(({ name, contract_address }) => fold(name).includes(folded) || fold(contract_address).includes(folded))
     .map(({ id }) => id)
 }
 

@@ -25,9 +25,9 @@ async function readLong({ db, long }: ExplorerDeps, { id, update_id, seq }: Summ
   if (cached !== undefined) return cached
   await nextTurn()
   const { title, fields } = readMetadata(await metadataAt(db, seq))
-  const read = { title: cut(title), fields: fields.map(({ key, url }) => ({ key, url: cut(url) })) }
-  long.set(key, read)
-  return read
+  const summary = { title: cut(title), fields: fields.map(({ key, url }) => ({ key, url: cut(url) })) }
+  long.set(key, summary)
+  return summary
 }
 
 async function summaryOf(

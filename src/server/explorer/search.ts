@@ -119,9 +119,9 @@ const findCid: Finder = async (explorer, viewer, text) => {
   const rows = await nftsAt(db, await seqsOfTerms(db, terms, { limit: MAX_HITS }))
   const having = rows.filter((row) => row.files?.includes(cid))
   if (having.length > 0) return await nftHits(explorer, viewer, having.reverse())
-  const made = await findTransactions(db, { by: 'directory', text: cid }, MAX_HITS)
+  const transactions = await findTransactions(db, { by: 'directory', text: cid }, MAX_HITS)
   const hits: SearchHit[] = []
-  for (const transaction of made) {
+  for (const transaction of transactions) {
     if (hits.length < MAX_HITS) hits.push(...(await hitsOfTransaction(explorer, viewer, transaction)))
   }
   return hits
@@ -143,8 +143,8 @@ const FINDERS = [
 ]
 
 /** Searches for a text: first for exact matches, then for collections by name or address, and for NFTs by title. */
-export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string): Promise<SearchResult> {
-  const text = q.trim()
+export async function search(explorer: ExplorerDeps, viewer: Viewer, query: string): Promise<SearchResult> {
+  const text = query.trim()
   if (text === '') return { exact: null, hits: [] }
   const hits: SearchHit[] = []
   if (!/\s/.test(text)) {

@@ -123,14 +123,14 @@ async function commitmentsOf(
     (await findTransactions(db, { by: 'id', ids })).map((transaction) => [transaction.id, transaction]),
   )
   const times = await blockTimes({ db, chains }, blockchain, [...transactions.values()])
-  const shown = (wanted: string): ExplorerCommitment | null => {
-    const row = commitments.find((commitment) => commitment.hash === wanted)
+  const shown = (hashToFind: string): ExplorerCommitment | null => {
+    const row = commitments.find((commitment) => commitment.hash === hashToFind)
     if (row === undefined) return null
     const transaction = transactions.get(row.transaction_id ?? '')
     const block_number = transaction?.block_number ?? null
     const time = times.get(block_number ?? -1)
     return {
-      hash: wanted,
+      hash: hashToFind,
       transaction_hash: transaction?.hash ?? null,
       explorer_url: transaction === undefined ? null : linkOf(blockchain, transaction.hash),
       block_number,

@@ -40,7 +40,7 @@ export function createSlowFacts(): SlowFacts {
   const facts = new BoundedMap<Fact>(REMEMBERED)
   const finding = new Map<string, Promise<unknown>>()
   let newsCount = 0
-  let due = Number.POSITIVE_INFINITY
+  let dueAt = Number.POSITIVE_INFINITY
 
   const begin = (name: string, state: string, find: () => Promise<unknown>): Promise<unknown> => {
     const since = performance.now()
@@ -66,7 +66,7 @@ export function createSlowFacts(): SlowFacts {
     const isQuick = fact !== undefined && fact.took < QUICK_MS
     const rested = fact === undefined || isQuick ? 0 : fact.at + fact.took * SHARE
     const isFresh = fact !== undefined && (fact.state === state || performance.now() < rested)
-    if (isFresh && fact.state !== state) due = Math.min(due, rested)
+    if (isFresh && fact.state !== state) dueAt = Math.min(dueAt, rested)
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, state, find))
     // Prevent an unhandled rejection. A caller that waits gets the error.
     begun?.catch(() => {})
@@ -78,8 +78,8 @@ export function createSlowFacts(): SlowFacts {
       return newsCount
     },
     isDue() {
-      if (performance.now() < due) return false
-      due = Number.POSITIVE_INFINITY
+      if (performance.now() < dueAt) return false
+      dueAt = Number.POSITIVE_INFINITY
       return true
     },
     async get<Value>(name: string, state: string, find: () => Promise<Value>) {

@@ -39,13 +39,13 @@ export async function findTitled(
   const { from, end } = collectionId === null ? ANYWHERE : await placesHeld(db, collectionId)
   const results: SummaryRow[] = []
   for (const accountId of words.length === 0 ? [] : accountIds) {
-    const wanted: Wanted[] = []
+    const wordTerms: Wanted[] = []
     for (const word of words) {
       const terms = await termsBeginning(db, wordTerm(accountId, word), MAX_ENDINGS)
-      wanted.push({ terms, count: await countTerms(db, terms, COMMON) })
+      wordTerms.push({ terms, count: await countTerms(db, terms, COMMON) })
     }
-    wanted.sort((a, b) => a.count - b.count)
-    const [rarest, ...commoner] = wanted
+    wordTerms.sort((a, b) => a.count - b.count)
+    const [rarest, ...commoner] = wordTerms
     if (rarest === undefined || rarest.count === 0) continue
     // With a single word, every NFT of this word is a result, so no more than `limit` are read.
     const atOnce = commoner.length === 0 && collectionId === null ? limit : AT_ONCE

@@ -60,10 +60,10 @@ export function createWatch(
 ): Watch {
   const listeners = new Set<WatchListener>()
   /** The last data sent to each listener, by event. */
-  const sent = new WeakMap<WatchListener, Map<string, string>>()
+  const sentItems = new WeakMap<WatchListener, Map<string, string>>()
   let marker: string | null = null
   let looking = false
-  let again = false
+  let isRequestedAgain = false
   /** Time of the next poll for all listeners. */
   let next = 0
   let timer: NodeJS.Timeout | undefined
@@ -72,8 +72,8 @@ export function createWatch(
   const find = async (key: string, { viewer, subjects }: WatchListener): Promise<string | null> => {
     if (key === 'overview') return JSON.stringify(await showOverview(explorer, viewer))
     const id = subjects[key as WatchSubject] ?? ''
-    const shown = await SUBJECTS[key as WatchSubject](explorer, viewer, id)
-    return shown === null ? null : JSON.stringify(shown)
+    const item = await SUBJECTS[key as WatchSubject](explorer, viewer, id)
+    return item === null ? null : JSON.stringify(item)
   }
 
   const notifyAll = async (to: readonly WatchListener[]) => {
@@ -91,7 +91,7 @@ export function createWatch(
         const begun = reads.get(key) ?? find(event, listener).catch(failed)
         reads.set(key, begun)
         const json = await begun
-        const before = sent.get(listener)
+        const before = sentItems.get(listener)
         if (json === null || before === undefined || before.get(event) === json) continue
         before.set(event, json)
         listener.tell(event, json)
@@ -102,7 +102,7 @@ export function createWatch(
 
   const look = async () => {
     if (looking) {
-      again = true
+      isRequestedAgain = true
       return
     }
     looking = true
@@ -112,7 +112,7 @@ export function createWatch(
       const present = `${await changeMarker(explorer.db)} ${explorer.slow.found}`
       const hasChanged = isForAll && (present !== marker || explorer.slow.isDue())
       if (isForAll) marker = present
-      await notifyAll([...listeners].filter((listener) => hasChanged || sent.get(listener)?.size === 0))
+      await notifyAll([...listeners].filter((listener) => hasChanged || sentItems.get(listener)?.size === 0))
     } catch (error) {
       marker = null
       if (!closed) onError(error)
@@ -121,8 +121,8 @@ export function createWatch(
       const end = performance.now()
       if (isForAll) next = end + Math.max(everyMs, Math.min(LONGEST_WAIT_MS, (end - since) * SHARE))
       clearTimeout(timer)
-      if (!closed && listeners.size > 0) timer = setTimeout(look, again ? 0 : Math.max(0, next - end))
-      again = false
+      if (!closed && listeners.size > 0) timer = setTimeout(look, isRequestedAgain ? 0 : Math.max(0, next - end))
+      isRequestedAgain = false
     }
   }
 
@@ -131,7 +131,7 @@ export function createWatch(
       const listenersOfAccount = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
       if (closed || listeners.size >= most.total || listenersOfAccount.length >= most.perAccount) return false
       listeners.add(listener)
-      sent.set(listener, new Map())
+      sentItems.set(listener, new Map())
       void look()
       return true
     },

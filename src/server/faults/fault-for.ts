@@ -35,12 +35,12 @@ function delayOf(milliseconds: number | [number, number], luck: number): number 
  * Returns the faults that are injected into a request. The result depends only on the seed, the rules and the request's
  * number, so the n-th request to an endpoint always gets the same faults.
  */
-export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): InjectedFault {
+export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, requestNumber: number): InjectedFault {
   const injected: InjectedFault = { delayMs: 0, verdict: null }
   for (const [index, rule] of faults.entries()) {
-    if (!concerns(rule, endpoint) || draw(seed, endpoint, index, n) >= rule.share) continue
+    if (!concerns(rule, endpoint) || draw(seed, endpoint, index, requestNumber) >= rule.share) continue
     if (rule.fault === 'latency')
-      injected.delayMs += delayOf(rule.milliseconds, draw(seed, endpoint, index, n, 'delay'))
+      injected.delayMs += delayOf(rule.milliseconds, draw(seed, endpoint, index, requestNumber, 'delay'))
     else injected.verdict ??= rule
   }
   return injected

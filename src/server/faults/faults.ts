@@ -44,9 +44,9 @@ export function createFaults({ text, file }: { text: string; file: string }): Fa
     descriptions: rules.faults.map(describeRule),
 
     next(endpoint, requestId) {
-      const n = (counts.get(endpoint) ?? 0) + 1
-      counts.set(endpoint, n)
-      const injected = faultFor(rules, endpoint, n)
+      const requestNumber = (counts.get(endpoint) ?? 0) + 1
+      counts.set(endpoint, requestNumber)
+      const injected = faultFor(rules, endpoint, requestNumber)
       injectedFaults.set(requestId, injected)
       return injected
     },

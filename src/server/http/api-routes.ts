@@ -169,7 +169,7 @@ function addEndpoint(
   deps: ServiceDeps,
   endpoint: Endpoint,
   load: () => Promise<(deps: ServiceDeps, request: ServiceRequest<never>) => Promise<unknown>>,
-  { rateLimits, held }: { rateLimits: boolean; held: HeldReads },
+  { rateLimits, held: heldReads }: { rateLimits: boolean; held: HeldReads },
 ): void {
   const { name } = endpoint
   const limit = createRateLimit(endpoint, rateLimits, deps.store)
@@ -184,7 +184,7 @@ function addEndpoint(
     const issues = withUnserved(validated.ok ? [] : validated.issues, request.body, deps.chains)
     if (!validated.ok || issues.length > 0) throw refusalOf(issues, contract.validationStatus)
     const serve = await load()
-    const asked: ServiceRequest<never> = {
+    const serviceRequest: ServiceRequest<never> = {
       accountId,
       // SERVICES pairs each service with the schema of its endpoint.
       parsed: validated.value as never,
@@ -198,12 +198,12 @@ function addEndpoint(
     }
     if (endpoint.creates === null) {
       const { prefer } = request.headers
-      const read = () => serve(deps, asked)
-      const { response, heldMs } = await held.read({ name, accountId, prefer, raw: reply.raw, read })
+      const read = () => serve(deps, serviceRequest)
+      const { response, heldMs } = await heldReads.read({ name, accountId, prefer, raw: reply.raw, read })
       request.heldMs = heldMs
       return response
     }
-    const { response, replayed, requestId } = (await serve(deps, asked)) as AcceptedRequest<unknown>
+    const { response, replayed, requestId } = (await serve(deps, serviceRequest)) as AcceptedRequest<unknown>
     request.accepted = requestId
     if (replayed) reply.header(HEADERS.idempotencyReplayed, 'true')
     return response
@@ -214,10 +214,10 @@ function addEndpoint(
 
 export async function addApiRoutes(app: FastifyInstance, deps: ServiceDeps, rateLimits: boolean): Promise<void> {
   const { files: _, ...endpoints } = await loadEndpoints()
-  const held = createHeldReads(deps.store.db)
-  app.draining.begun.addEventListener('abort', () => held.end())
-  app.addHook('preClose', async () => held.end())
+  const heldReads = createHeldReads(deps.store.db)
+  app.draining.begun.addEventListener('abort', () => heldReads.end())
+  app.addHook('preClose', async () => heldReads.end())
   for (const endpoint of Object.values(endpoints)) {
-    addEndpoint(app, deps, endpoint, SERVICES[endpoint.name], { rateLimits, held })
+    addEndpoint(app, deps, endpoint, SERVICES[endpoint.name], { rateLimits, held: heldReads })
   }
 }

@@ -27,7 +27,7 @@ const UNCOUNTED_BYTES = 64 * 1024
  * to storage.
  */
 export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: BodyMemory): void {
-  const held = new Map<string, number>()
+  const bytesOfClients = new Map<string, number>()
   let all = 0
   app.addHook('preParsing', async (request, reply, payload) => {
     const { 'content-length': length, 'content-type': type = '' } = request.headers
@@ -36,9 +36,9 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
     let requestBytes = 0
     reply.raw.once('close', () => {
       all -= requestBytes
-      const stillHeld = (held.get(client) ?? 0) - requestBytes
-      if (stillHeld > 0) held.set(client, stillHeld)
-      else held.delete(client)
+      const stillHeld = (bytesOfClients.get(client) ?? 0) - requestBytes
+      if (stillHeld > 0) bytesOfClients.set(client, stillHeld)
+      else bytesOfClients.delete(client)
       // Read and discard the rest of a rejected body, so that it isn't buffered.
       payload.unpipe(counted)
       payload.resume()
@@ -46,12 +46,12 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
     })
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, done) {
-        const ofClient = (held.get(client) ?? 0) + chunk.length
+        const ofClient = (bytesOfClients.get(client) ?? 0) + chunk.length
         if (ofClient > perAddress) return done(busy(429, 'your address sends'))
         if (all + chunk.length > total) return done(busy(503, 'this server receives'))
         requestBytes += chunk.length
         all += chunk.length
-        held.set(client, ofClient)
+        bytesOfClients.set(client, ofClient)
         done(null, chunk)
       },
     })

@@ -134,6 +134,6 @@ function addExplorerEvents(
 }
 
 function subjectsOf(request: FastifyRequest): Partial<Record<WatchSubject, string>> {
-  const given = SUBJECTS.map((name) => [name, textParam(request, name, 200)] as const)
-  return Object.fromEntries(given.filter(([, id]) => id !== null))
+  const parameters = SUBJECTS.map((name) => [name, textParam(request, name, 200)] as const)
+  return Object.fromEntries(parameters.filter(([, id]) => id !== null))
 }

@@ -75,7 +75,7 @@ export interface HeldReads {
  * any process has written to the database.
  */
 export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads {
-  const held = new Set<Held>()
+  const heldLookups = new Set<Held>()
   let ended = false
   let checking = false
 
@@ -85,7 +85,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
   const readAgain = async (accountId: string, marker: string) => {
     resting.add(accountId)
     const since = performance.now()
-    for (const lookup of held) {
+    for (const lookup of heldLookups) {
       if (lookup.accountId !== accountId || lookup.marker === marker) continue
       lookup.marker = marker
       await lookup.look()
@@ -96,10 +96,10 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
   const checkWhileHeld = async () => {
     if (checking) return
     checking = true
-    while (held.size > 0) {
+    while (heldLookups.size > 0) {
       // If the database can't be read, the last read of each lookup reports the error.
       const marker = await changeMarker(db).catch(() => null)
-      const stale = [...held].filter(
+      const stale = [...heldLookups].filter(
         (lookup) => marker !== null && lookup.marker !== marker && !resting.has(lookup.accountId),
       )
       // Read the lookups of each account separately, so that accounts don't wait for each other's reads.
@@ -109,7 +109,9 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
     checking = false
   }
   const hasPlace = (accountId: string) =>
-    !ended && held.size < total && [...held].filter((lookup) => lookup.accountId === accountId).length < perAccount
+    !ended &&
+    heldLookups.size < total &&
+    [...heldLookups].filter((lookup) => lookup.accountId === accountId).length < perAccount
 
   const hold = <Response>({ name, accountId, raw, read }: Lookup<Response>, first: Response, ms: number) =>
     new Promise<Response>((resolve, reject) => {
@@ -134,12 +136,12 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
       // Read once more, because the reason for a delay may change without a write.
       const timer = setTimeout(() => lookup.look().then(lookup.release), ms)
       const leave = () => {
-        held.delete(lookup)
+        heldLookups.delete(lookup)
         clearTimeout(timer)
         raw.off('close', lookup.release)
       }
       raw.once('close', lookup.release)
-      held.add(lookup)
+      heldLookups.add(lookup)
       void checkWhileHeld()
     })
 
@@ -154,7 +156,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
     },
     end() {
       ended = true
-      for (const lookup of held) lookup.release()
+      for (const lookup of heldLookups) lookup.release()
     },
   }
 }

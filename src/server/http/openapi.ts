@@ -19,8 +19,8 @@ export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { api
     return JSON.stringify(await buildOpenApi(routes, { ...options, apiVersion }))
   }
   app.get('/openapi.json', { config: { access: 'public', errorForm: 'A' } }, async (request, reply) => {
-    const { api_version: asked = options.apiVersion } = request.query as { api_version?: string }
-    const apiVersion = API_VERSIONS.find((version) => version === asked)
+    const { api_version: requestedVersion = options.apiVersion } = request.query as { api_version?: string }
+    const apiVersion = API_VERSIONS.find((version) => version === requestedVersion)
     if (apiVersion === undefined) {
       throw new Refusal(400, TITLES.validation, `api_version must be one of ${API_VERSIONS.join(', ')}`)
     }

@@ -7,8 +7,8 @@ import { newId } from '../../core/ids.ts'
 const SANE = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 
 function givenId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
-  const given = headers[HEADERS.requestId]
-  return typeof given === 'string' && SANE.test(given) ? given : null
+  const id = headers[HEADERS.requestId]
+  return typeof id === 'string' && SANE.test(id) ? id : null
 }
 
 /**

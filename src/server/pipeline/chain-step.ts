@@ -106,8 +106,8 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     } finally {
       watch = (await driver.watch?.()) ?? null
     }
-    const due = await nextSignedDue(store.db, blockchain)
-    const wait = due === null ? null : Math.max(claimed.length > 0 ? 0 : IDLE_MS, due - now())
+    const dueAt = await nextSignedDue(store.db, blockchain)
+    const wait = dueAt === null ? null : Math.max(claimed.length > 0 ? 0 : IDLE_MS, dueAt - now())
     return wait === null || watch === null ? (wait ?? watch) : Math.min(wait, watch)
   }
 }

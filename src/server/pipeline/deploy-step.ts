@@ -67,8 +67,8 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
       })
     }
     if (failure !== undefined) throw failure
-    const due = await nextCollectionDue(store.db, blockchain)
-    return due === null ? null : Math.max(0, due - now())
+    const dueAt = await nextCollectionDue(store.db, blockchain)
+    return dueAt === null ? null : Math.max(0, dueAt - now())
   }
 }
 

@@ -107,16 +107,16 @@ export function createFileStep(options: FileStepOptions) {
       if (pool.signal.aborted) return null
       let free = pool.free()
       if (free <= 0) return null
-      let due: number | null = null
+      let dueAt: number | null = null
       for (const table of ['nfts', 'updates'] as const) {
         const claimed = await claimForFiles(store.db, table, claimOptions(store, now, LEASE_MS, free))
         for (const nft of claimed) pool.add(take(nft), options.onFree)
         free -= claimed.length
         if (free === 0) return null
         const next = await nextFilesDue(store.db, table)
-        if (next !== null) due = Math.min(due ?? next, next)
+        if (next !== null) dueAt = Math.min(dueAt ?? next, next)
       }
-      return due === null ? null : Math.max(50, due - now())
+      return dueAt === null ? null : Math.max(50, dueAt - now())
     },
 
     /** Aborts downloads in progress. Resolves when no NFT is being processed. */

@@ -14,10 +14,10 @@ export function createOptimizeStep(
   { db, postgres }: Pick<Store, 'db' | 'postgres'>,
   steadyNow: () => number = () => performance.now(),
 ): Turn {
-  let due = Number.NEGATIVE_INFINITY
+  let dueAt = Number.NEGATIVE_INFINITY
   return async () => {
-    if (steadyNow() < due) return null
-    due = steadyNow() + (postgres === null ? SQLITE_EVERY_MS : POSTGRES_EVERY_MS)
+    if (steadyNow() < dueAt) return null
+    dueAt = steadyNow() + (postgres === null ? SQLITE_EVERY_MS : POSTGRES_EVERY_MS)
     await (postgres === null ? renewSqliteStatistics(db, 'pragma optimize') : renewPostgresStatistics(db))
     return null
   }

@@ -142,6 +142,6 @@ function postponer({ store, now, retryMs = backoffMs }: PublishSurroundings) {
 }
 
 async function waitFor(store: Store, target: Publication['target'], now: number): Promise<number | null> {
-  const due = await nextPublicationDue(store.db, target)
-  return due === null ? null : Math.max(50, due - now)
+  const dueAt = await nextPublicationDue(store.db, target)
+  return dueAt === null ? null : Math.max(50, dueAt - now)
 }

@@ -38,8 +38,8 @@ export async function storeFilesAgain(
         continue
       }
       const { content } = await fetcher.fetchFile(url, signal)
-      const again = await storage.add(content)
-      if (again.cid !== place) throw new Error('its content has changed')
+      const storedFile = await storage.add(content)
+      if (storedFile.cid !== place) throw new Error('its content has changed')
     } catch (error) {
       log.error({ nft: id, file: place, error: messageOf(error) }, 'a file of a minted NFT is missing from the storage')
     }

@@ -92,11 +92,11 @@ export async function acceptChange<Name extends OperationEndpoint, Echo extends 
       return { collection, prepared, costCheck: await prepareCostCheck(deps, request, blockchain) }
     },
     async write(db, request_id, { collection, prepared, costCheck }) {
-      const same = (await change.existing?.(db, collection)) ?? null
-      const id = same?.target_id ?? newId()
+      const existingChange = (await change.existing?.(db, collection)) ?? null
+      const id = existingChange?.target_id ?? newId()
       const scope = { scope_id: collection.id, operation }
       const claims = references.map((reference) => ({ ...reference, target_id: id }))
-      const existing = (await claimReferences(db, scope, claims)).get(reference_id ?? '') ?? same
+      const existing = (await claimReferences(db, scope, claims)).get(reference_id ?? '') ?? existingChange
       if (existing !== null) return responseFor(existing)
       const reference = reference_id ?? null
       await change.write(db, { id, request_id, reference_id: reference, collection, acceptedAt, prepared })

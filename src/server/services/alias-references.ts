@@ -30,7 +30,7 @@ export async function aliasReferences(
   const aliased = await store.transaction(async (db) => {
     const references = await findContentReferences(db, scope, nft_gdn_ids)
     const byNft = new Map(references.map((reference) => [reference.target_id, reference]))
-    const wanted = nft_gdn_ids.map((nft, index) => {
+    const aliases = nft_gdn_ids.map((nft, index) => {
       const content = byNft.get(nft)
       byNft.delete(nft)
       if (content === undefined) throw noContentReference(index)
@@ -38,7 +38,7 @@ export async function aliasReferences(
     })
     refuseLabelConflicts(
       scope,
-      wanted.map(({ content: { reference_id } }) => ({ reference_id, label: reference_label ?? null })),
+      aliases.map(({ content: { reference_id } }) => ({ reference_id, label: reference_label ?? null })),
       new Map(
         references.map((reference) => [
           reference.reference_id,
@@ -49,7 +49,7 @@ export async function aliasReferences(
     const existing = await claimReferences(
       db,
       scope,
-      wanted.map(({ alias, content: { digest, target_id, label } }) => ({
+      aliases.map(({ alias, content: { digest, target_id, label } }) => ({
         reference_id: alias,
         digest,
         target_id,
@@ -57,7 +57,7 @@ export async function aliasReferences(
         kind: 'id' as const,
       })),
     )
-    for (const { index, alias, content } of inOrder(wanted)) {
+    for (const { index, alias, content } of inOrder(aliases)) {
       // `claimReferences` compares only digests, so it also accepts a reference ID of another NFT with the same
       // content.
       const { target_id: named = content.target_id } = existing.get(alias) ?? {}
@@ -65,7 +65,7 @@ export async function aliasReferences(
       if (await setAlias(db, scope, content, alias)) continue
       throw conflict(`nft_gdn_ids[${index}] ${content.target_id} has a reference ID other than "${alias}"`)
     }
-    return wanted.length - existing.size
+    return aliases.length - existing.size
   })
   return { requests: { ...body, reference_ids: body.reference_ids, nft_gdn_ids: body.nft_gdn_ids }, aliased }
 }
@@ -81,5 +81,5 @@ const conflict = (message: string) =>
   })
 
 /** Sorts references by ID, so that two processes can't deadlock. */
-const inOrder = <One extends { content: ContentReference }>(wanted: readonly One[]): One[] =>
-  [...wanted].sort((a, b) => (a.content.reference_id < b.content.reference_id ? -1 : 1))
+const inOrder = <One extends { content: ContentReference }>(aliases: readonly One[]): One[] =>
+  [...aliases].sort((a, b) => (a.content.reference_id < b.content.reference_id ? -1 : 1))

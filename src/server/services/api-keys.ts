@@ -60,11 +60,11 @@ export interface ApiKeyRequest {
 /** Creates a key. Only its hash is stored, so the key can't be returned again. */
 export async function createApiKey(
   store: Store,
-  { name, email: given, permissions, ...rest }: ApiKeyRequest,
+  { name, email: typedEmail, permissions, ...rest }: ApiKeyRequest,
 ): Promise<{ key: Secret; record: ApiKeyRecord }> {
   const { now } = rest
   const key = newApiKey()
-  const email = given.toLowerCase()
+  const email = typedEmail.toLowerCase()
   const inOrder = PERMISSIONS.filter((permission) => permissions.includes(permission))
   const row = await store.transaction(async (db) => {
     const accountId = await accountOfEmail(db, { id: newId(), email, created_at: now })
@@ -90,14 +90,14 @@ export async function revokeNamedApiKey(store: Store, argument: string, now: num
     hash: hashKey(new Secret(argument, { known: false })),
   })
   // The argument may be a key, so errors quote only its public part.
-  const shown = argument.startsWith('gdn_') ? keyPrefix(argument) : argument
+  const shownKey = argument.startsWith('gdn_') ? keyPrefix(argument) : argument
   if (row === undefined) {
-    throw new GdnError('not_found_locally', `this backend has no API key ${quoted(shown)}`, {
+    throw new GdnError('not_found_locally', `this backend has no API key ${quoted(shownKey)}`, {
       hint: 'Run `gdn key list` to list IDs and prefixes, or check --data-dir.',
     })
   }
   if (otherRows.length > 0) {
-    throw new GdnError('usage', `${otherRows.length + 1} API keys begin with ${quoted(shown)}`, {
+    throw new GdnError('usage', `${otherRows.length + 1} API keys begin with ${quoted(shownKey)}`, {
       hint: `Pass one of the IDs: ${[row, ...otherRows].map(({ id }) => id).join(', ')}.`,
     })
   }

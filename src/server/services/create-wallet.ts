@@ -44,9 +44,10 @@ export async function createWallet(
   { store, signedUrls, now }: Pick<ServiceDeps, 'store' | 'signedUrls' | 'now'>,
   query: string,
 ): Promise<{ claims: SignedUrlClaims; key: ErasableKey }> {
-  const read = readSignedUrl(signedUrls.secret, query)
-  if (!read.ok) throw read.reason === 'tampered' ? tampered() : new InvalidRequest(400, read.issues, 'query')
-  const { claims, signature } = read
+  const signedUrl = readSignedUrl(signedUrls.secret, query)
+  if (!signedUrl.ok)
+    throw signedUrl.reason === 'tampered' ? tampered() : new InvalidRequest(400, signedUrl.issues, 'query')
+  const { claims, signature } = signedUrl
   const expiresAt = claims.expiry * 1000
   const time = signedUrls.clock()
   if (time >= expiresAt) throw expired()

@@ -84,11 +84,11 @@ export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<Gas
  */
 export async function nodeResponse<Response>(
   gas: GasFacts,
-  asked: Promise<Response>,
+  response: Promise<Response>,
   subject: string,
 ): Promise<Response> {
   try {
-    return await asked
+    return await response
   } catch (error) {
     if (!isNoResponse(error)) throw error
     throw notNow(`no node of ${gas.blockchain} returned ${subject}`, RETRY_SECONDS)

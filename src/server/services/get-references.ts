@@ -22,8 +22,8 @@ export async function getReferences(
       const { reference_id, status, digest, accepted_at, isFree: is_free } = row
       const { label: reference_label = null, kind: reference_kind = null, alias: reference_alias = null } = row
       const accepted_date = formatAcceptedDate(accepted_at)
-      const made = createsNfts(scope.operation) ? { reference_label, reference_kind, reference_alias } : {}
-      return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free, ...made }]
+      const mintFields = createsNfts(scope.operation) ? { reference_label, reference_kind, reference_alias } : {}
+      return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free, ...mintFields }]
     }),
   }
 }

@@ -218,7 +218,7 @@ function feesBeforeSpike(fees: NetworkFees): WorstFees | null {
   return typical === 0n || 2n * low > typical ? null : { ...fees, offered: (offered * low) / typical }
 }
 
-function limitOf(stored: bigint | null, given: RunCostLimit | null): bigint | null {
-  if (given === null) return stored
-  return stored === null || given.isSet || given.wei < stored ? given.wei : stored
+function limitOf(stored: bigint | null, limit: RunCostLimit | null): bigint | null {
+  if (limit === null) return stored
+  return stored === null || limit.isSet || limit.wei < stored ? limit.wei : stored
 }

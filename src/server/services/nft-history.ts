@@ -53,14 +53,14 @@ export async function shownChangesOf(
   // Yield, because the metadata of each event may be a megabyte long.
   await nextTurn()
   const all = metadataChanges(JSON.parse(before) as NftMetadata, JSON.parse(after) as NftMetadata)
-  const shown = all.slice(0, MAX_CHANGES)
+  const shownChanges = all.slice(0, MAX_CHANGES)
   return {
-    changes: shown.map((change) => ({
+    changes: shownChanges.map((change) => ({
       field: shortenTo(change.field, MAX_TEXT),
       before: textOf(change.before),
       after: textOf(change.after),
     })),
-    changes_left_out: all.length - shown.length,
+    changes_left_out: all.length - shownChanges.length,
   }
 }
 

@@ -61,13 +61,13 @@ export async function heldReasons(
       isEvm(blockchain) && chains.remote.has(blockchain) ? [[id, blockchain] as const] : [],
     ),
   )
-  const held = onPublic.size === 0 ? [] : await heldCollections(db, [...onPublic.keys()])
+  const holdingTransactions = onPublic.size === 0 ? [] : await heldCollections(db, [...onPublic.keys()])
   const reasons = new Map<string, string>()
   for (const row of onPublic.size === 0 ? [] : await findCollections(db, [...onPublic.keys()])) {
     if (mintableTokens(row) > 0) continue
     reasons.set(row.id, `the collection has its maximum supply of ${row.max_supply} NFTs, which is not final yet`)
   }
-  for (const [id, { is, block }] of held) {
+  for (const [id, { is, block }] of holdingTransactions) {
     const blockchain = onPublic.get(id)
     const remaining = blockchain === undefined || block === null ? null : await blocksLeft(chains, blockchain, block)
     const blocks = remaining === null ? '' : `, ${count(remaining, 'block')} left`

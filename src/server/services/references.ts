@@ -59,8 +59,11 @@ export async function lookUpReferences(
 ): Promise<Map<string, KnownOperation>> {
   const rows = await findReferences(db, scope, ids)
   const failed = rows.filter(({ status }) => status === 'failed').map(({ target_id }) => target_id)
-  const held = createsNfts(scope.operation) ? await withPossibleTokens(db, failed) : new Set()
-  const knownOperations = rows.map((row) => ({ ...row, isFree: row.status === 'failed' && !held.has(row.target_id) }))
+  const possiblyMinted = createsNfts(scope.operation) ? await withPossibleTokens(db, failed) : new Set()
+  const knownOperations = rows.map((row) => ({
+    ...row,
+    isFree: row.status === 'failed' && !possiblyMinted.has(row.target_id),
+  }))
   return new Map(knownOperations.map((row) => [row.reference_id, row]))
 }
 
@@ -73,11 +76,11 @@ export async function lookUpReferences(
 export async function findAllNamed(
   db: Db,
   scope: ReferenceScope,
-  wanted: readonly WantedReference[],
+  references: readonly WantedReference[],
 ): Promise<KnownOperation[] | null> {
-  const ids = wanted.map(({ reference_id }) => reference_id)
+  const ids = references.map(({ reference_id }) => reference_id)
   const operationsById = await lookUpReferences(db, scope, ids)
-  refuseConflicts(scope, wanted, operationsById)
+  refuseConflicts(scope, references, operationsById)
   const named = ids.flatMap((id) => {
     const operation = operationsById.get(id)
     return operation === undefined || operation.isFree ? [] : [operation]
@@ -124,11 +127,11 @@ const MAX_CONFLICTS = 50
 
 function refuseConflicts(
   { operation }: ReferenceScope,
-  wanted: readonly WantedReference[],
+  references: readonly WantedReference[],
   operationsById: ReadonlyMap<string, KnownOperation>,
 ): void {
-  refuseLabelConflicts({ operation }, wanted, operationsById)
-  const conflicts = wanted.flatMap(({ reference_id, digest: request_digest }, index) => {
+  refuseLabelConflicts({ operation }, references, operationsById)
+  const conflicts = references.flatMap(({ reference_id, digest: request_digest }, index) => {
     const named = operationsById.get(reference_id)
     if (named === undefined || named.isFree || named.digest === request_digest) return []
     const { status, digest } = named
@@ -151,10 +154,10 @@ function refuseConflicts(
  */
 export function refuseLabelConflicts(
   { operation }: Pick<ReferenceScope, 'operation'>,
-  wanted: readonly Pick<WantedReference, 'reference_id' | 'label'>[],
+  references: readonly Pick<WantedReference, 'reference_id' | 'label'>[],
   operationsById: ReadonlyMap<string, KnownOperation>,
 ): void {
-  const conflicts = wanted.flatMap(({ reference_id, label: request_label = null }, index) => {
+  const conflicts = references.flatMap(({ reference_id, label: request_label = null }, index) => {
     const named = operationsById.get(reference_id)
     if (named === undefined || named.isFree || request_label === null) return []
     const { status, label: reference_label = null } = named

@@ -18,8 +18,8 @@ export async function relabelReferences(
   const ids = [...new Set(parsed.reference_ids)]
   const relabeled = await store.transaction(async (db) => {
     const changed = await replaceLabel(db, scope, ids, { from, to })
-    const wanted = ids.map((reference_id) => ({ reference_id, label: to }))
-    refuseLabelConflicts(scope, wanted, await lookUpReferences(db, scope, ids))
+    const references = ids.map((reference_id) => ({ reference_id, label: to }))
+    refuseLabelConflicts(scope, references, await lookUpReferences(db, scope, ids))
     return changed
   })
   return { requests: { ...body, reference_ids: body.reference_ids, reference_label: to }, relabeled }

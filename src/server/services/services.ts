@@ -111,9 +111,9 @@ const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
 function tell(issues: readonly FieldIssue[]): string {
-  const shown = issues.slice(0, MAX_ISSUES).map((issue) => shorten(formatIssue(issue), MAX_ISSUE_LENGTH))
-  if (issues.length > MAX_ISSUES) shown.push('and more problems')
-  return shown.join('; ')
+  const shownIssues = issues.slice(0, MAX_ISSUES).map((issue) => shorten(formatIssue(issue), MAX_ISSUE_LENGTH))
+  if (issues.length > MAX_ISSUES) shownIssues.push('and more problems')
+  return shownIssues.join('; ')
 }
 
 /** A rejection of a request that violates its schema, with its problems (at most the first 50). */

@@ -65,8 +65,8 @@ export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
   if (parameters === null) return { ok: false, reason: 'malformed', issues }
   const salt = parameters.signature.slice(0, SALT_LENGTH)
   const expected = Buffer.from(`${queryOf(parameters)}&signature=${signatureOf(secret, parameters, salt)}`)
-  const given = Buffer.from(query)
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return { ok: false, reason: 'tampered' }
+  const actual = Buffer.from(query)
+  if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return { ok: false, reason: 'tampered' }
   const { expiry, issued_at, action, issuer, signature } = parameters
   return { ok: true, claims: { expiry: Number(expiry), issued_at: Number(issued_at), action, issuer }, signature }
 }

@@ -225,10 +225,10 @@ async function refuseLostFiles(
       continue
     }
     const files = await countFilesIn(db, place)
-    const now = current ?? 'the data directory'
+    const currentName = current ?? 'the data directory'
     throw new GdnError(
       'invalid_config',
-      `files of the database (${files}) are in ${place}, but the configured storage is ${now}`,
+      `files of the database (${files}) are in ${place}, but the configured storage is ${currentName}`,
       {
         hint:
           current === null

@@ -100,8 +100,9 @@ async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[
     .execute()
   const hearers = new Map<string, string[]>()
   for (const { id, account_id, events } of rows) {
-    const wanted = JSON.parse(events) as string[]
-    if (wanted.includes('*') || wanted.includes(type)) hearers.set(account_id, [...(hearers.get(account_id) ?? []), id])
+    const eventTypes = JSON.parse(events) as string[]
+    if (eventTypes.includes('*') || eventTypes.includes(type))
+      hearers.set(account_id, [...(hearers.get(account_id) ?? []), id])
   }
   return hearers
 }

@@ -214,16 +214,16 @@ export async function heldCollections(
     .where('transactions.collection_id', 'in', collectionIds)
     .where('transactions.state', '=', sql.lit('signed'))
     .execute()
-  const held = new Map<string, HoldingTransaction>()
+  const holdingTransactions = new Map<string, HoldingTransaction>()
   for (const { collection_id, mined, cancels, block_number: block } of rows) {
     const isCancelled = (cancels ?? CANCELS.nothing) !== CANCELS.nothing
     if (collection_id === null || !(isCancelled || mined === 'reverted')) continue
-    const before = held.get(collection_id)
+    const before = holdingTransactions.get(collection_id)
     const isLater = before === undefined || lastBlock(block) > lastBlock(before.block)
-    if (isLater) held.set(collection_id, { is: isCancelled ? 'cancelled' : 'reverted', block })
-    else if (isCancelled && before.block === block) held.set(collection_id, { is: 'cancelled', block })
+    if (isLater) holdingTransactions.set(collection_id, { is: isCancelled ? 'cancelled' : 'reverted', block })
+    else if (isCancelled && before.block === block) holdingTransactions.set(collection_id, { is: 'cancelled', block })
   }
-  return held
+  return holdingTransactions
 }
 
 /** Returns the block of a transaction for comparison. A transaction without a block becomes final after all others. */

@@ -60,7 +60,7 @@ export async function removeWebhook(db: Db, id: string): Promise<void> {
  * webhook, so that the process knows how many requests are in flight.
  */
 export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<WebhookRow[]> {
-  const due = await db
+  const dueWebhooks = await db
     .selectFrom('webhooks')
     .select('id')
     .where('kind', '=', 'url')
@@ -79,8 +79,8 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
     .orderBy('next_attempt_at')
     .limit(limit)
     .execute()
-  if (due.length === 0) return []
-  const ids = due.map(({ id }) => id)
+  if (dueWebhooks.length === 0) return []
+  const ids = dueWebhooks.map(({ id }) => id)
   return (
     db
       .updateTable('webhooks')

@@ -44,14 +44,14 @@ type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
  * @param block number of the block as a JSON-RPC quantity
  */
 export function contractReader(node: Node, contract: string, block: string): ContractReader {
-  const patient = async <Asked>(asked: readonly Asked[], ask: (some: readonly Asked[]) => Promise<CallResult[]>) => {
+  const patient = async <Asked>(calls: readonly Asked[], ask: (some: readonly Asked[]) => Promise<CallResult[]>) => {
     try {
-      return await ask(asked)
+      return await ask(calls)
     } catch (error) {
       // Results that are too large or too slow in a batch may be readable one by one.
       if (!isOfNode(error)) throw error
       const results: CallResult[] = []
-      for (const question of asked) {
+      for (const question of calls) {
         const [result] = await ask([question]).catch((problem: unknown): CallResult[] => {
           if (!isOfNode(problem)) throw problem
           return [{ kind: 'failed', message: problem.message }]

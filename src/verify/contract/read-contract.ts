@@ -111,7 +111,7 @@ export async function readContract(reader: ContractReader, code: string): Promis
 }
 
 async function readFields(reader: ContractReader, facts: Facts) {
-  const asked = {
+  const calls = {
     name: text('name()'),
     symbol: text('symbol()'),
     contract_uri: text('contractURI()'),
@@ -121,16 +121,16 @@ async function readFields(reader: ContractReader, facts: Facts) {
   }
   const admins: Question<string[]> = { signature: 'getAdmins()', decode: decodeAddresses }
   const total = number('totalSupply()')
-  const names = Object.keys(asked) as (keyof typeof asked)[]
+  const names = Object.keys(calls) as (keyof typeof calls)[]
   const [texts, [admin], [supply, ...supplies], royalty] = await Promise.all([
-    reader.ask(Object.values(asked)),
+    reader.ask(Object.values(calls)),
     reader.ask([admins]),
     reader.ask([total, ...MAX_SUPPLY.map(number)]),
     readRoyalty(reader, facts),
   ])
-  const values = names.map((name, at): [string, string | null] => [name, facts.take(name, asked[name], texts[at])])
+  const values = names.map((name, at): [string, string | null] => [name, facts.take(name, calls[name], texts[at])])
   return {
-    ...(Object.fromEntries(values) as Record<keyof typeof asked, string | null>),
+    ...(Object.fromEntries(values) as Record<keyof typeof calls, string | null>),
     admins: facts.take('admins', admins, admin),
     total_supply: facts.take('total_supply', total, supply)?.toString() ?? null,
     ...royalty,

@@ -57,8 +57,8 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
     reader.ask([number('totalSupply(uint256)'), ...maxima]),
     reader.ask([{ signature: 'metadataState(uint256)', args, decode: wordsOf }]),
   ])
-  const held = heldBy(valueIn(owner))
-  const standard = standardOf(interfaces, held)
+  const holder = heldBy(valueIn(owner))
+  const standard = standardOf(interfaces, holder)
   const not_readable: Record<string, string> = {}
   const take = <Value>(field: string, signature: string, answer: Answer<Value> | undefined): Value | null => {
     const value = valueIn(answer)
@@ -76,14 +76,14 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
   }
   return {
     standard,
-    owner: is721 ? held : null,
+    owner: is721 ? holder : null,
     token_uri: text?.replaceAll('{id}', token.toString(16).padStart(64, '0')) ?? null,
     total_supply: total?.toString() ?? null,
     max_supply: is721 ? null : (limits.find((limit) => limit > 0n)?.toString() ?? null),
     royalty: take('royalty', 'royaltyInfo(uint256,uint256)', royalty),
     contradictions: interfaces.contradictions,
     not_readable,
-    exists: is721 ? held !== null : text !== null,
+    exists: is721 ? holder !== null : text !== null,
     isOfGdn: valueIn(state) !== null,
     interfaces,
   }

@@ -29,19 +29,19 @@ const LAST_START = 100_000_000_000n
  * @throws GdnError `invalid_input` for the first problem, with the field
  */
 export function checkMintParams(
-  given: Record<string, unknown>,
+  fields: Record<string, unknown>,
   file: string,
   counts: boolean,
 ): Omit<MintParams, 'maxTotalMintableByWallet'> & { maxTotalMintableByWallet: bigint | null } {
   const fail = (field: string, message: string, hint?: string) =>
     new GdnError('invalid_input', `${field} ${message}`, { place: { file, field }, hint })
-  for (const key of Object.keys(given)) {
+  for (const key of Object.keys(fields)) {
     if ((MINT_PARAMS as readonly string[]).includes(key)) continue
     const near = nearest(key, MINT_PARAMS)
     throw fail(key, 'is not a member of MintParams', near ? `Did you mean ${near}?` : undefined)
   }
   const uint = (name: Name): bigint => {
-    const value = given[name]
+    const value = fields[name]
     if (value === undefined) throw fail(name, 'is required')
     if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
       throw fail(name, 'is too large for a JSON number', 'Write the number in quotes, as a string of digits.')
@@ -50,7 +50,7 @@ export function checkMintParams(
     if (parsed === null || !isUint256(parsed)) throw fail(name, 'must be a whole number from 0 to 2^256-1')
     return parsed
   }
-  const isFromList = counts && given.maxTotalMintableByWallet === undefined
+  const isFromList = counts && fields.maxTotalMintableByWallet === undefined
   const params = {
     mintPrice: uint('mintPrice'),
     maxTotalMintableByWallet: isFromList ? null : uint('maxTotalMintableByWallet'),
@@ -60,7 +60,7 @@ export function checkMintParams(
     maxTokenSupplyForStage: uint('maxTokenSupplyForStage'),
     feeBps: uint('feeBps'),
   }
-  const { restrictFeeRecipients } = given
+  const { restrictFeeRecipients } = fields
   if (restrictFeeRecipients === undefined) throw fail('restrictFeeRecipients', 'is required')
   if (typeof restrictFeeRecipients !== 'boolean') throw fail('restrictFeeRecipients', 'must be true or false')
   if (params.maxTotalMintableByWallet === 0n) throw fail('maxTotalMintableByWallet', 'must be at least 1')

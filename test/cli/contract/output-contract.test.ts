@@ -38,8 +38,8 @@ const WAITING = [
 
 test.each(WAITING)('gdn %s waits for a chain, and accepts --timeout', async (name) => {
   const verbs = COMMANDS.filter(({ command }) => command === name)
-  const made = await Promise.all(verbs.map((verb) => makeCommand(verb, {} as Deps)))
-  expect(made.map(({ options }) => options.some(({ long }) => long === '--timeout'))).toEqual([true])
+  const commands = await Promise.all(verbs.map((verb) => makeCommand(verb, {} as Deps)))
+  expect(commands.map(({ options }) => options.some(({ long }) => long === '--timeout'))).toEqual([true])
 })
 
 const ANSI = /\u001b/

@@ -365,15 +365,15 @@ describe('a signer that runs out of funds while a plan is applied', () => {
     const { code, stdout, stderr } = await cli(['apply', ...target, '--timeout', '30s', '--json'], options)
     // The last change may be accepted before the backend sees the balance, or its request may be in flight at the end.
     expect([6, 8, 9], stdout + stderr).toContain(code)
-    const made = JSON.parse(stdout)
-    expect(made).toMatchObject({ minted: 1, transferred: 0 })
+    const applyData = JSON.parse(stdout)
+    expect(applyData).toMatchObject({ minted: 1, transferred: 0 })
     const { message, hint } = JSON.parse(stderr).error
     if (code === 9) return
     expect(message).toMatch(/which covers [12] changes? at the current fees$/)
     expect(hint).not.toContain('Nothing was accepted')
     if (code === 8) return
-    expect(made.fee_paid_wei).toMatch(/^[1-9]/)
-    const count = 1 + made.updated
+    expect(applyData.fee_paid_wei).toMatch(/^[1-9]/)
+    const count = 1 + applyData.updated
     expect(hint).toContain(`${count} of 3 changes ${count === 1 ? 'was' : 'were'} made`)
     expect(hint).toMatch(/Fund the signer or .*\nThen run `gdn apply .*` to resume\.$/)
   })

@@ -208,13 +208,13 @@ describe('apply', () => {
     const { mint, edit, applyAs } = await machine(collection, row('a', 'A') + row('b', 'B'))
     expect(await mint()).toMatchObject({ code: 0 })
     await edit(row('a', 'Other') + row('b', 'B', CAROL) + row('c', 'C'))
-    const asked: Parameters<PermitSpending>[0][] = []
+    const requests: Parameters<PermitSpending>[0][] = []
     const permit: PermitSpending = async (spending) => {
-      asked.push(spending)
+      requests.push(spending)
       return 10n ** 18n
     }
     expect(await applyAs(permit)).toMatchObject({ code: 0 })
-    expect(asked).toMatchObject([{ kind: 'nft', count: 3, run: { canLimit: true, maxCost: null } }])
+    expect(requests).toMatchObject([{ kind: 'nft', count: 3, run: { canLimit: true, maxCost: null } }])
     expect(await kindsOf(collection)).toEqual([['mint', 'mint', 'transfer', 'update']])
   })
 
@@ -378,12 +378,12 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const client = await machine(await collectionOf(), row('a', 'A'))
     expect(await client.mint('--max-cost', '0.5')).toMatchObject({ code: 0 })
     await client.edit(row('a', 'A') + row('b', 'B'))
-    const asked = await client.ask(command.split(' '))
-    expect(errorOf(asked).message).toMatch(
+    const promptResult = await client.ask(command.split(' '))
+    expect(errorOf(promptResult).message).toMatch(
       /, for at most 0\.[45]\d* POL( including requests that are already accepted)? \((the remaining limit|the limit of the run), (for these )?an estimated maximum of 0\.\d+ POL at the current fees\)\?$/,
     )
-    expect(Number(priceIn(asked))).toBeGreaterThan(0)
-    expect(Number(priceIn(asked))).toBeLessThan(0.1)
+    expect(Number(priceIn(promptResult))).toBeGreaterThan(0)
+    expect(Number(priceIn(promptResult))).toBeLessThan(0.1)
   })
 
   test('names the limit if the run may cost more', async () => {
@@ -417,8 +417,15 @@ describe('the question of a run, also in the error off a terminal,', () => {
       client.run('batch', 'mint', ...client.target, '--dry-run', '--max-cost', limit.toFixed(9))
     expect(await planned(price / 30)).toMatchObject({ code: 0, stderr: expect.stringMatching(NOTE) })
     expect((await planned(price * 0.99)).stderr).toMatch(FINAL)
-    const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', (price * 0.9).toFixed(9))
-    expect(sent.stderr).toMatch(FINAL)
+    const mintResult = await client.run(
+      'batch',
+      'mint',
+      ...client.target,
+      '--yes',
+      '--max-cost',
+      (price * 0.9).toFixed(9),
+    )
+    expect(mintResult.stderr).toMatch(FINAL)
   })
 
   test('a run that its limit stopped names one with which no row waits, also for requests of different sizes', async () => {
@@ -429,8 +436,8 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const stopped = errorOf(await client.mint('--max-cost', least))
     expect(stopped.code).toBe('max_cost')
     const [, enough = ''] = /--max-cost ([0-9.]+) or more, which is enough/.exec(stopped.hint ?? '') ?? []
-    const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
-    expect(sent).toMatchObject({
+    const mintResult = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
+    expect(mintResult).toMatchObject({
       code: 0,
       stderr: expect.not.stringMatching(/rows wait|rows remain|fit within --max-cost/),
     })
@@ -443,8 +450,8 @@ describe('the question of a run, also in the error off a terminal,', () => {
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
     const [, enough = ''] = /To avoid that, use --max-cost (0\.\d+)\./.exec(await asked(price)) ?? []
-    const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
-    expect(sent).toMatchObject({
+    const mintResult = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
+    expect(mintResult).toMatchObject({
       code: 0,
       stderr: expect.not.stringMatching(/rows wait|rows remain|fit within --max-cost/),
     })

@@ -210,9 +210,7 @@ describe('batch mint --max-cost', () => {
     await mint(['--max-cost', '0.4'])
     expect(max_cost).toBe(String(parseUnits('0.4')))
     // A late request of the command that was stopped must not raise the limit again.
-    const carried = api.calls
-      .map(({ headers: sent }) => sent['gdn-run-max-cost'])
-      .filter((value) => value !== undefined)
+    const carried = api.calls.map(({ headers }) => headers['gdn-run-max-cost']).filter((value) => value !== undefined)
     expect(new Set(carried)).toEqual(new Set([String(parseUnits('0.5')), String(parseUnits('0.4'))]))
     // Set elsewhere: the limit of the run lowers one, and raises none.
     max_cost = String(parseUnits('0.45'))
@@ -338,8 +336,8 @@ describe('batch mint --max-cost', () => {
       cli(['batch', 'mint', path('drop.csv'), ...TARGET, ...paid, '--rpc-url', node, ...more], options)
     const status = async (run: string) =>
       JSON.parse((await cli(['batch', 'status', run, '--costs', ...at, '--json'], options)).stdout)
-    const sent = await mint('--no-wait')
-    expect(sent.code, sent.stderr).toBe(0)
+    const mintResult = await mint('--no-wait')
+    expect(mintResult.code, mintResult.stderr).toBe(0)
     expect(await status('drop')).toMatchObject({ accepted: 2, waiting: null })
     const { stdout } = await mint('-o', 'ndjson')
     const waiting = stdout.split('\n').filter((line) => line.includes('"waiting"'))

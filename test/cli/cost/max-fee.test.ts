@@ -61,10 +61,11 @@ describe('batch mint --max-fee-gwei', () => {
       ...{ accepted: 1, max_fee_wei: '1', waiting: expect.stringMatching(reason) },
     })
     // The limit belongs to the run.
-    const again = await mint('--timeout', '10s', '--json')
-    expect(errorOf(again).message).toMatch(reason)
+    const secondResult = await mint('--timeout', '10s', '--json')
+    expect(errorOf(secondResult).message).toMatch(reason)
     const [, enough = ''] =
-      /Run `gdn batch resume \S+ --max-fee-gwei ([0-9.]+)` to raise the limit/.exec(errorOf(again).hint ?? '') ?? []
+      /Run `gdn batch resume \S+ --max-fee-gwei ([0-9.]+)` to raise the limit/.exec(errorOf(secondResult).hint ?? '') ??
+      []
     const { code, stdout } = await mint('--max-fee-gwei', enough, '--json')
     expect([code, JSON.parse(stdout).deployed]).toEqual([0, 1])
   })

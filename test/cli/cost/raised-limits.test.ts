@@ -129,8 +129,8 @@ const request =
     await stop()
     const run = randomUUID()
     const argv = [...argvOf({ target, nft: ids[0] ?? '', other: BOB }), '--operation', run, '--no-wait']
-    const sent = await client.run([...argv, '--max-cost', '0.5', '--yes'])
-    expect(sent.code, sent.stderr).toBe(0)
+    const mintResult = await client.run([...argv, '--max-cost', '0.5', '--yes'])
+    expect(mintResult.code, mintResult.stderr).toBe(0)
     return { run, raise: (flags, session) => client.run([...argv, ...flags], session) }
   }
 
@@ -248,8 +248,8 @@ describe.each(CASES)('gdn $command $flag, $what', ({ prepare, flags, flag }) => 
   test('raises nothing without --yes off a terminal, nor in a session that may not spend or has less left', async () => {
     const { run, raise } = await prepare()
     const before = await seen(run)
-    const asked = await raise(flags)
-    expect([asked.code, errorOf(asked).code], asked.stderr).toEqual([3, 'not_confirmed'])
+    const promptResult = await raise(flags)
+    expect([promptResult.code, errorOf(promptResult).code], promptResult.stderr).toEqual([3, 'not_confirmed'])
     const refused = await raise([...flags, '--yes'], sessionOf(new Ledger(null)))
     expect([refused.code, errorOf(refused).code], refused.stderr).toEqual([3, 'not_confirmed'])
     const less = await raise([...flags, '--yes'], sessionOf(new Ledger({ amount: 1n, currency: 'POL' })))

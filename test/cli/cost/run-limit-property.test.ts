@@ -153,10 +153,10 @@ async function startLife() {
     const stateDir = path('.local/state/gdn')
     const kept = run === null ? null : await keptMaxCost(stateDir, run)
     const before = run === null ? null : await limitOf(run)
-    const given = coins === null ? null : BigInt(coins) * COIN
+    const givenLimit = coins === null ? null : BigInt(coins) * COIN
     // Only a limit that this command was given raises that of the backend.
     const own = permitted === null ? null : BigInt(permitted) * COIN
-    const expected = own !== null ? lower(before, own) : (given ?? lower(before, kept))
+    const expected = own !== null ? lower(before, own) : (givenLimit ?? lower(before, kept))
     const wrong: string[] = []
     let costing = 0
     const stop = new AbortController()
@@ -184,9 +184,9 @@ async function startLife() {
     expect(wrong, `${what}: ${stderr}`).toEqual([])
     // A run that is finished sends nothing.
     const isSent = kind === 'apply' || proxy.state.changes > 0
-    if (code === 0 && isSent && given !== null && run !== null && own === null) {
-      expect(await limitOf(run), `${what}: ${stderr}`).toBe(given)
-      if (kind === 'batch mint') expect(await keptMaxCost(stateDir, run), what).toBe(given)
+    if (code === 0 && isSent && givenLimit !== null && run !== null && own === null) {
+      expect(await limitOf(run), `${what}: ${stderr}`).toBe(givenLimit)
+      if (kind === 'batch mint') expect(await keptMaxCost(stateDir, run), what).toBe(givenLimit)
     }
     const settled = run === null ? null : await limitOf(run)
     for (const send of late) await send()

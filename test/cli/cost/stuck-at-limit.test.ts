@@ -114,8 +114,8 @@ describe('a command whose signed transaction its limit keeps from higher fees', 
     const all = [...command.split(' '), ...argv(), '-b', 'polygon', '--yes', '--operation', randomUUID()]
     const tooLow = errorOf(await run([...all, '--max-cost', '0.00000001', '--no-wait']))
     const [, limit = ''] = /--max-cost ([0-9.]+) or more/.exec(tooLow.hint ?? '') ?? []
-    const sent = await run([...all, '--max-cost', limit, '--no-wait'])
-    expect(sent.code, sent.stderr).toBe(0)
+    const mintResult = await run([...all, '--max-cost', limit, '--no-wait'])
+    expect(mintResult.code, mintResult.stderr).toBe(0)
     await signed()
     await raiseFees()
     const stuck = await run([...all, '--timeout', '5s'])

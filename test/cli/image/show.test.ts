@@ -128,10 +128,10 @@ describe('gdn batch validate --preview', () => {
   const row = (title: string, image: string) => `"${title}",x,${image},${OWNER}`
 
   async function drop(lines: readonly string[]) {
-    const made = await folder({ 'drop.csv': [HEADER, ...lines, ''].join('\n') })
-    await writeFile(made.path('a.png'), png(QUARTERS))
-    await writeFile(made.path('b.svg'), '<svg/>')
-    return made
+    const workFolder = await folder({ 'drop.csv': [HEADER, ...lines, ''].join('\n') })
+    await writeFile(workFolder.path('a.png'), png(QUARTERS))
+    await writeFile(workFolder.path('b.svg'), '<svg/>')
+    return workFolder
   }
 
   async function preview(lines: readonly string[], columns = 80, more: CliOptions = {}) {

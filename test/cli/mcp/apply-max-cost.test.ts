@@ -32,14 +32,14 @@ test('a plan of apply is done with the max_cost that it was planned with, and no
     const values = { manifest: path('project/drop.csv'), contract, blockchain: 'polygon', max_cost: '0.5' }
     const planned = await session.call('apply', values)
     expect(planned, JSON.stringify(planned)).toMatchObject({ status: 'planned' })
-    const made = await session.call('apply', { dry_run: false, plan_id: planned.plan_id })
-    expect(made).toMatchObject({ status: 'ok', data: { minted: 2 } })
+    const applyResponse = await session.call('apply', { dry_run: false, plan_id: planned.plan_id })
+    expect(applyResponse).toMatchObject({ status: 'ok', data: { minted: 2 } })
     const runs = await withStore(dataDir.path, ({ db }) => db.selectFrom('runs').select('max_cost').execute())
     expect(runs).toEqual([{ max_cost: String(parseUnits('0.5')) }])
     const { max_cost: _, ...same } = values
-    const again = await session.call('apply', same)
-    expect(again).toMatchObject({ status: 'ok', next: expect.stringContaining('nothing to do') })
-    expect(again.plan_id ?? null).toBeNull()
+    const secondResponse = await session.call('apply', same)
+    expect(secondResponse).toMatchObject({ status: 'ok', next: expect.stringContaining('nothing to do') })
+    expect(secondResponse.plan_id ?? null).toBeNull()
   } finally {
     await session.close()
   }

@@ -94,7 +94,7 @@ async function burnSecond({ address, ids: [, id = ''] }: World): Promise<void> {
 const retitle = async ({ address, ids: [id = ''] }: World) =>
   void (await ended(backend, await update(backend, { address }, id, 'Theirs')))
 
-const toOther = (made: World) => moveTo(OTHER, made)
+const toOther = (currentWorld: World) => moveTo(OTHER, currentWorld)
 
 interface Case {
   title: string
@@ -143,30 +143,30 @@ const CASES: Case[] = [
   },
 ]
 
-async function plan({ tool, values }: Case, made: World): Promise<{ id: string; run: () => Promise<Answer> }> {
-  const planned = await session.call(tool, values(made))
+async function plan({ tool, values }: Case, currentWorld: World): Promise<{ id: string; run: () => Promise<Answer> }> {
+  const planned = await session.call(tool, values(currentWorld))
   expect(planned).toMatchObject({ status: 'planned', plan_id: expect.any(String) })
   const id = planned.plan_id ?? ''
   return { id, run: async () => await session.call(tool, { dry_run: false, plan_id: id }) }
 }
 
 test.each(CASES)('a plan refuses $title, sends nothing, and works once it is planned again', async (tested) => {
-  const made = await world()
-  const { run } = await plan(tested, made)
-  await tested.change(made)
+  const currentWorld = await world()
+  const { run } = await plan(tested, currentWorld)
+  await tested.change(currentWorld)
   sent = []
   const refused = await run()
   expect(refused).toMatchObject({
     status: 'error',
     error: {
       code: 'refused',
-      message: `${made.ids[tested.second ? 1 : 0]}: ${tested.error}`,
+      message: `${currentWorld.ids[tested.second ? 1 : 0]}: ${tested.error}`,
       hint: 'Nothing was sent. Call with dry_run true to plan again.',
     },
   })
   expect(sent).toEqual([])
-  const again = await plan(tested, made)
-  expect(await again.run()).toMatchObject({ status: 'ok' })
+  const secondPlan = await plan(tested, currentWorld)
+  expect(await secondPlan.run()).toMatchObject({ status: 'ok' })
   expect(sent).toHaveLength(1)
 })
 
@@ -206,12 +206,12 @@ test.each([
 ])(
   'a plan of %s for one NFT is refused if somebody else has done it, but not once it was started',
   async (tool, change, why) => {
-    const made = await world()
-    const id = made.ids[1] ?? ''
+    const currentWorld = await world()
+    const id = currentWorld.ids[1] ?? ''
     const { plan_id } = await session.call(tool, { nft_gdn_id: [id] })
     const file = join(home, 'state', 'agent-plans', `${plan_id}.json`)
     const before = await readFile(file, 'utf8')
-    await change(made)
+    await change(currentWorld)
     sent = []
     const run = async () => await session.call(tool, { dry_run: false, plan_id })
     expect(await run()).toMatchObject({
@@ -225,39 +225,39 @@ test.each([
 )
 
 test('a plan that was started holds only what it showed, also in another process, until it is planned again', async () => {
-  const made = await world()
+  const currentWorld = await world()
   const [burn] = CASES
   if (burn === undefined) throw new Error('no case')
-  const { id, run } = await plan(burn, made)
+  const { id, run } = await plan(burn, currentWorld)
   const file = join(home, 'state', 'agent-plans', `${id}.json`)
   await writeFile(file, JSON.stringify({ ...JSON.parse(await readFile(file, 'utf8')), state: 'started' }))
-  await moveTo(OTHER, made)
+  await moveTo(OTHER, currentWorld)
   session = await open()
   // Shown again as it is now, then changed once more.
-  expect((await plan(burn, made)).id).toBe(id)
-  await moveTo(THIRD, made)
+  expect((await plan(burn, currentWorld)).id).toBe(id)
+  await moveTo(THIRD, currentWorld)
   sent = []
   expect((await run()).error?.message).toContain(`changed from ${OTHER} to ${THIRD}`)
   expect(sent).toEqual([])
 })
 
 test('a freeze of an NFT that is updated in the last instant is rejected', async () => {
-  const made = await world()
-  const planned = await session.call('nft_freeze', one(made))
-  proxy.record(async () => await retitle(made))
+  const currentWorld = await world()
+  const planned = await session.call('nft_freeze', one(currentWorld))
+  proxy.record(async () => await retitle(currentWorld))
   const refused = await session.call('nft_freeze', { dry_run: false, plan_id: planned.plan_id })
   expect(refused.error?.message).toMatch(/replaces_revisions has 0 for the NFT .*, which has revision 1/)
-  expect(await shown(made.ids[0] ?? '')).toMatchObject({ is_frozen: false })
+  expect(await shown(currentWorld.ids[0] ?? '')).toMatchObject({ is_frozen: false })
 })
 
 /** Tools whose plans other tests change: collection_set in test/e2e/mcp.test.ts, and the others below. */
 const ELSEWHERE = ['collection_set', 'batch_mint', 'batch_resume', 'batch_retry', 'reveal']
 
 test('every tool with a dry run records what its plan showed', async () => {
-  const made = await world()
-  const metadata = { contract: made.address, receiver: OTHER, title: 'New' }
+  const currentWorld = await world()
+  const metadata = { contract: currentWorld.address, receiver: OTHER, title: 'New' }
   const planned: Record<string, object> = {
-    ...Object.fromEntries(CASES.map(({ tool, values }) => [tool, values(made)])),
+    ...Object.fromEntries(CASES.map(({ tool, values }) => [tool, values(currentWorld)])),
     nft_mint: metadata,
     nft_grant: { ...metadata, sender: OWNER },
     collection_create: { name: 'New', wallet: OWNER },

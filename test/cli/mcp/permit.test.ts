@@ -20,27 +20,27 @@ test.each(QUOTED)('a dry run of gdn $command reports what it would send', async 
   const scenario = SCENARIOS[command]
   if (scenario === undefined) throw new Error(`${command} has no scenario`)
   const { argv, options } = await scenario.prepare()
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const quote: QuoteSpending = async ({ kind, blockchain }) => {
-    asked.push([kind, blockchain === null ? null : 'named'])
+    requests.push([kind, blockchain === null ? null : 'named'])
   }
   const result = await cli([...argv.filter((word) => word !== '--yes'), '--dry-run', '--json'], { ...options, quote })
-  expect([result.stderr, result.code, asked.length]).toEqual(['', 0, 1])
+  expect([result.stderr, result.code, requests.length]).toEqual(['', 0, 1])
 })
 
 test.each(SPENDING)('gdn $command sends nothing that is not permitted', async ({ command }) => {
   const scenario = SCENARIOS[command]
   if (scenario === undefined) throw new Error(`${command} has no scenario`)
   const { argv, options } = await scenario.prepare()
-  const asked: string[] = []
+  const requests: string[] = []
   const result = await cli([...argv, '--json'], {
     ...options,
     permit: async ({ kind }) => {
-      asked.push(kind)
+      requests.push(kind)
       throw new GdnError('max_cost', 'not permitted by this test')
     },
   })
-  expect(asked).toEqual([expect.any(String)])
+  expect(requests).toEqual([expect.any(String)])
   expect(errorOf(result)).toMatchObject({ code: 'max_cost' })
 })
 
@@ -48,8 +48,8 @@ test('gdn plan reports what gdn apply would send as part of the same limited run
   const { argv, options } = (await SCENARIOS.apply?.prepare()) ?? { argv: [], options: {} }
   const [, ...rest] = argv.filter((word) => word !== '--yes')
   const quoted: unknown[] = []
-  const quote: QuoteSpending = async (asked, gas) => {
-    quoted.push([asked.kind !== 'wallet' && asked.run, await gas?.()])
+  const quote: QuoteSpending = async (spending, gas) => {
+    quoted.push([spending.kind !== 'wallet' && spending.run, await gas?.()])
   }
   const result = await cli(['plan', ...rest, '--json'], { ...options, quote })
   expect(result.stderr).toBe('')

@@ -10,12 +10,12 @@ const LIMIT = 123n
 
 /** Permits everything up to a limit, and records what it was asked. */
 function permitting(limit: bigint | null = LIMIT) {
-  const asked: (SpendingRun | null)[] = []
+  const requests: (SpendingRun | null)[] = []
   const permit: PermitSpending = async (spending) => {
-    if (spending.kind !== 'wallet') asked.push(spending.run)
+    if (spending.kind !== 'wallet') requests.push(spending.run)
     return limit
   }
-  return { asked, permit }
+  return { asked: requests, permit }
 }
 
 /** The run and the limit in the headers of each request to an endpoint. */

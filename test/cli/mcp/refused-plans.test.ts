@@ -60,8 +60,12 @@ test('no burn or transfer is planned that the rights of the collection do not pe
 test('no change of a collection is planned with a wallet that cannot sign it', async () => {
   await withSession(async (session) => {
     const [wallet] = WALLETS
-    const made = { name: 'Dawn', wallet, blockchain: 'polygon' }
-    const { contract_address: contract } = await done<{ contract_address: string }>(session, 'collection_create', made)
+    const request = { name: 'Dawn', wallet, blockchain: 'polygon' }
+    const { contract_address: contract } = await done<{ contract_address: string }>(
+      session,
+      'collection_create',
+      request,
+    )
     const change = { address: contract, blockchain: 'polygon', royalty: '5%' }
     expect(await session.call('collection_set', { ...change, wallet: '@deleted' })).toMatchObject({
       plan_id: null,

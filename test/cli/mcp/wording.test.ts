@@ -77,8 +77,8 @@ describe('errors and hints of tools', () => {
         )
         return values.flatMap(([, flag = '', value = '']) => {
           const pair = JSON.stringify([value.replace(/[.,]$|'\)\}\\$/, '')])
-          const wanted = `${tool.words.get(flag)}: ${pair}`
-          return shown(tool.command, text)?.includes(wanted) ? [] : [`${tool.name}: ${wanted} in ${text}`]
+          const expected = `${tool.words.get(flag)}: ${pair}`
+          return shown(tool.command, text)?.includes(expected) ? [] : [`${tool.name}: ${expected} in ${text}`]
         })
       }),
     )
@@ -199,8 +199,8 @@ describe('errors and hints of tools', () => {
       'Call batch_mint with the manifest. On a server without reference IDs, add adopt.',
     ],
     ['nft mint', 'Run the same command with --max-cost 2 or more.', 'Make a new plan with max_cost 2 or more.'],
-  ])('of gdn %s: %s', (command, hint, wanted) => {
-    expect(shown(command, hint)).toBe(wanted)
+  ])('of gdn %s: %s', (command, hint, expected) => {
+    expect(shown(command, hint)).toBe(expected)
   })
 
   test.each([

@@ -9,9 +9,9 @@ import { counts, planned } from './events.ts'
 const LOOK = { columns: 80, paint: PLAIN, ascii: false }
 
 /** The state after these events, each at its second. */
-function stateAfter(...told: readonly (readonly [seconds: number, event: BatchEvent])[]): ProgressState {
+function stateAfter(...events: readonly (readonly [seconds: number, event: BatchEvent])[]): ProgressState {
   const state = new ProgressState(0)
-  for (const [seconds, event] of told) state.tell(event, seconds * 1000)
+  for (const [seconds, event] of events) state.tell(event, seconds * 1000)
   return state
 }
 

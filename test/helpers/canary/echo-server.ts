@@ -134,19 +134,19 @@ export async function startEchoServer(): Promise<EchoServer> {
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    const sent = Buffer.concat(chunks).toString('utf8')
+    const requestText = Buffer.concat(chunks).toString('utf8')
     const signature = new URL(request.url ?? '', 'http://server').searchParams.get('signature')
     const plan =
       plans.get(String(request.headers['x-api-key'] ?? '')) ??
       [...plans.values()].find((each) => each.signature !== '' && each.signature === signature)
     const name = /^\/(?:api\/v1|v1\/wallet)\/(\w+)\/?(?:\?|$)/.exec(request.url ?? '')?.[1] ?? ''
-    if (plan === undefined) return storageAnswer(request, sent, response)
+    if (plan === undefined) return storageAnswer(request, requestText, response)
     plan.asked += 1
     const fault = plan.asked > plan.after ? plan.fault : null
     const answer = ANSWERS[name]
-    const good = answer === undefined ? null : answer(parse(sent), plan)
+    const good = answer === undefined ? null : answer(parse(requestText), plan)
     if (fault === null) return say(response, good === null ? 404 : 200, good ?? formA('Not Found', 'not here'))
-    misbehave(fault, { request, response, sent, plan, good })
+    misbehave(fault, { request, response, sent: requestText, plan, good })
   })
   server.on('connection', keep)
 
@@ -267,8 +267,8 @@ const isWhole = (secret: string) => (spelling: Buffer) => {
 }
 
 /** A response of a storage, which is called without an API key. Its rejection contains what it received. */
-function storageAnswer({ rawHeaders, url }: IncomingMessage, sent: string, response: ServerResponse): void {
-  const said = echo(`${url} ${rawHeaders.join(' ')} ${sent.slice(0, 200)}`)
+function storageAnswer({ rawHeaders, url }: IncomingMessage, requestText: string, response: ServerResponse): void {
+  const said = echo(`${url} ${rawHeaders.join(' ')} ${requestText.slice(0, 200)}`)
   response.writeHead(403, { 'content-type': 'application/xml' })
   response.end(`<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>${said}</Message></Error>`)
 }

@@ -7,7 +7,7 @@ import { ROUNDS } from '../../helpers/quicknet-rounds.ts'
 
 const [{ round, signature, randomness }] = ROUNDS
 const hexOf = (bytes: Uint8Array | null | undefined) => Buffer.from(bytes ?? []).toString('hex')
-const asked: string[] = []
+const requests: string[] = []
 
 type Answer = TransportResponse | TransportError
 
@@ -19,12 +19,12 @@ const json = (value: unknown, status = 200): Answer => ({
 
 /** Opens quicknet at URLs that return these answers. */
 function quicknet(answers: Readonly<Record<string, Answer>>, now = Date.UTC(2026, 0)) {
-  asked.length = 0
+  requests.length = 0
   return openBeacon({
     urls: Object.keys(answers),
     transport: {
       request: async ({ url }: TransportRequest) => {
-        asked.push(url)
+        requests.push(url)
         const answer = answers[url.replace(/\/[0-9a-f]{64}\/.*$/, '')] ?? json('', 500)
         if (answer instanceof Error) throw answer
         return answer
@@ -44,7 +44,7 @@ test('reads a round of quicknet from the first URL that has it', async () => {
   const source = quicknet({ 'https://a.example/path': VALID, 'https://b.example': VALID })
   expect(source).toMatchObject({ chain: QUICKNET, isNamed: false })
   expect(hexOf((await source.read(round, signal)).randomness)).toBe(randomness)
-  expect(asked).toEqual([`https://a.example/path/${QUICKNET.hash}/public/${round}`])
+  expect(requests).toEqual([`https://a.example/path/${QUICKNET.hash}/public/${round}`])
 })
 
 const forged = `${signature.slice(0, -1)}b`
@@ -92,7 +92,7 @@ test('asks no URL for a round that is not published yet', async () => {
     code: 'pending',
     message: 'round 42 of drand is not published before 2023-08-23T15:11:30.000Z',
   })
-  expect(asked).toEqual([])
+  expect(requests).toEqual([])
 })
 
 test('asks the relays of drand by default, by https', () => {
@@ -105,7 +105,7 @@ test('tells before a seal whether a relay has a recent round, with one request t
   const answers = { 'https://a.example': json('', 500), 'https://b.example': json('<html>') }
   const problem = 'https://a.example: HTTP 500, https://b.example: did not return a round of quicknet'
   expect(await quicknet(answers, now).unreachable(signal)).toBe(problem)
-  expect(asked.sort()).toEqual(Object.keys(answers).map((url) => `${url}/${QUICKNET.hash}/public/${round}`))
+  expect(requests.sort()).toEqual(Object.keys(answers).map((url) => `${url}/${QUICKNET.hash}/public/${round}`))
   expect(await quicknet({ ...answers, 'https://c.example': VALID }, now).unreachable(signal)).toBeNull()
 })
 

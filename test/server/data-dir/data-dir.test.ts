@@ -263,16 +263,16 @@ describe('a second backend on a data dir', () => {
       return (await answer.json()) as never
     }
     const wallet = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-    const made: { response: { transaction_gdn_id: string } } = await post('createcollection', {
+    const creation: { response: { transaction_gdn_id: string } } = await post('createcollection', {
       wallet_address: wallet,
       name: 'Killed',
       blockchain: 'polygon',
     })
-    const shown: { collections: { contract_address: string }[] } = await post('getcollections', {
-      transaction_gdn_ids: [made.response.transaction_gdn_id],
+    const response: { collections: { contract_address: string }[] } = await post('getcollections', {
+      transaction_gdn_ids: [creation.response.transaction_gdn_id],
     })
     const minted: { nfts: { nft_gdn_ids: string }[] } = await post('createnft', {
-      contract_address: shown.collections[0]?.contract_address,
+      contract_address: response.collections[0]?.contract_address,
       blockchain: 'polygon',
       receiver_wallet_address: wallet,
       metadata: plainMetadata(40),

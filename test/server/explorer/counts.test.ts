@@ -237,12 +237,12 @@ it('a page of a list starts at the same item as a scan of the list', () => {
   const buckets = fc.array(counts).map((all) => all.map((one, bucket) => ({ bucket, ...one })))
   const status = fc.constantFrom('initiated', 'deployed', 'failed', null)
   fc.assert(
-    fc.property(buckets, status, fc.nat(40), fc.integer({ min: 1, max: 20 }), (all, wanted, offset, limit) => {
+    fc.property(buckets, status, fc.nat(40), fc.integer({ min: 1, max: 20 }), (all, wantedStatus, offset, limit) => {
       const list = all.flatMap(({ bucket, files, waiting, deployed, failed }) => {
         const count = { initiated: files + waiting, deployed, failed, all: files + waiting + deployed + failed }
-        return Array.from({ length: count[wanted ?? 'all'] }, (_, index) => ({ bucket, index }))
+        return Array.from({ length: count[wantedStatus ?? 'all'] }, (_, index) => ({ bucket, index }))
       })
-      const { total, places } = placesOf(all, { status: wanted, offset, limit })
+      const { total, places } = placesOf(all, { status: wantedStatus, offset, limit })
       expect(total).toBe(list.length)
       const page = list.slice(offset, offset + limit)
       expect(places.map(({ bucket }) => bucket)).toEqual([...new Set(page.map(({ bucket }) => bucket))])

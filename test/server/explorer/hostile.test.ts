@@ -153,21 +153,21 @@ describe('a file', () => {
   it('of any bytes is inspected without an error by reading only its beginning', async () => {
     await fc.assert(
       fc.asyncProperty(heads, bytes, fc.nat(300), async (head, rest, cutAt) => {
-        let read = 0
+        let readBytes = 0
         const content = Buffer.concat([Buffer.from(head).subarray(0, cutAt), rest])
         const file = {
           type: 'file' as const,
           cid: 'c',
           size: 10_000_000_000,
           async *stream({ end = 0 } = {}) {
-            read = Math.max(read, end)
+            readBytes = Math.max(readBytes, end)
             yield content
           },
         }
         const storage = { open: async () => file } as unknown as FileStorage
         const seen = await createMediaReader(storage).look('c')
         expect(seen.size).toBe(10_000_000_000)
-        expect(read).toBeLessThanOrEqual(128 * 1024)
+        expect(readBytes).toBeLessThanOrEqual(128 * 1024)
       }),
       { numRuns: process.env.GDN_SOAK === '1' ? 20_000 : 300 },
     )

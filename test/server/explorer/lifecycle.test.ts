@@ -73,8 +73,8 @@ describe('an updated NFT', () => {
     expect(await file.json()).toMatchObject({ name: 'Chick' })
     const { items } = await show(backend, `collections/${collection.id}/nfts`)
     expect(items).toMatchObject([{ title: 'Chick', image: picture }, { title: 'Other' }])
-    const shown = await show(backend, `collections/${collection.id}`)
-    expect(shown).toMatchObject({ covers: [picture], is_dynamic: true, enable_burn: false })
+    const shownCollection = await show(backend, `collections/${collection.id}`)
+    expect(shownCollection).toMatchObject({ covers: [picture], is_dynamic: true, enable_burn: false })
     expect((await show(backend, 'overview')).latest.map(({ title }: { title: string }) => title)).toContain('Chick')
   })
 

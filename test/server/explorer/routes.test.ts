@@ -110,8 +110,8 @@ describe('a collection', () => {
         'its address in lower case': collection.address.toLowerCase(),
         'its address in upper case': `0x${collection.address.slice(2).toUpperCase()}`,
       }
-      const shown = await show(backend, `collections/${names[by]}`)
-      expect(shown).toMatchObject({
+      const shownCollection = await show(backend, `collections/${names[by]}`)
+      expect(shownCollection).toMatchObject({
         transaction_gdn_id: collection.id,
         contract_address: collection.address,
         blockchain: 'polygon',
@@ -127,8 +127,8 @@ describe('a collection', () => {
         transaction: { kind: 'collection', state: 'final', explorer_url: null },
       })
       // The gas of its deployment, a mint and a transfer.
-      expect(Number(shown.gas_used)).toBeGreaterThan(3 * 21_000)
-      expect(shown.covers).toMatchObject([{ field: 'image', kind: 'image', width: 640, height: 480 }])
+      expect(Number(shownCollection.gas_used)).toBeGreaterThan(3 * 21_000)
+      expect(shownCollection.covers).toMatchObject([{ field: 'image', kind: 'image', width: 640, height: 480 }])
     },
   )
 
@@ -251,17 +251,17 @@ describe('an NFT', () => {
 describe('a run', () => {
   it('is shown with its counts and failures', async () => {
     expect(await show(backend, 'runs')).toMatchObject({ total: 1, items: [{ run: RUN }] })
-    const shown = await show(backend, `runs/${RUN}`)
-    expect(shown).toMatchObject({
+    const shownRun = await show(backend, `runs/${RUN}`)
+    expect(shownRun).toMatchObject({
       run: RUN,
       collection: { transaction_gdn_id: collection.id },
       counts: { initiated: 0, deployed: 3, failed: 1 },
       failures: [{ count: 1, nft_gdn_ids: [failed] }],
     })
-    expect(shown.failures[0].error).toMatch(/is not stored here/)
+    expect(shownRun.failures[0].error).toMatch(/is not stored here/)
     const { transactions } = await show(backend, `nfts/${ids[0]}`)
-    expect(shown.gas_used).toBe(transactions[0].gas_used)
-    expect(Date.parse(shown.last_accepted_at)).toBeGreaterThanOrEqual(Date.parse(shown.first_accepted_at))
+    expect(shownRun.gas_used).toBe(transactions[0].gas_used)
+    expect(Date.parse(shownRun.last_accepted_at)).toBeGreaterThanOrEqual(Date.parse(shownRun.first_accepted_at))
   })
 
   it('lists its NFTs', async () => {

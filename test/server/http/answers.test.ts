@@ -53,9 +53,15 @@ describe('createcollection', () => {
   })
 
   it('echoes description, image and is_locked when they were given', async () => {
-    const given = { ...body, description: 'd', image: 'https://example.com/a.png', is_locked: true, enable_api: false }
-    const { json } = await backend.post('/api/v1/createcollection', given)
-    expect(json.request).toEqual({ ...given, enable_transfer: false })
+    const request = {
+      ...body,
+      description: 'd',
+      image: 'https://example.com/a.png',
+      is_locked: true,
+      enable_api: false,
+    }
+    const { json } = await backend.post('/api/v1/createcollection', request)
+    expect(json.request).toEqual({ ...request, enable_transfer: false })
   })
 
   it('returns accepted_date in UTC', async () => {
@@ -225,9 +231,9 @@ describe('getnfts', () => {
   it('keeps the order of the IDs, omits unknown ones and echoes the request', async () => {
     const { json: created } = await createNft({ metadata: plainMetadata(3) })
     const [a, b, c] = created.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
-    const asked = [c, 'unknown', a, b]
-    const { json } = await backend.post('/api/v1/getnfts', { nft_gdn_ids: asked })
-    expect(json.requests).toEqual({ nft_gdn_ids: asked })
+    const requestedIds = [c, 'unknown', a, b]
+    const { json } = await backend.post('/api/v1/getnfts', { nft_gdn_ids: requestedIds })
+    expect(json.requests).toEqual({ nft_gdn_ids: requestedIds })
     expect(json.nfts.map((nft: { nft_gdn_id: string }) => nft.nft_gdn_id)).toEqual([c, a, b])
   })
 })

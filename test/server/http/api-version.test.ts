@@ -58,11 +58,11 @@ describe('the version of the API', () => {
     ['the settings file', { file: 'api_version: 1.2\n' }, [400, 400]],
     ['a flag', { options: { apiVersion: '1.2' } }, [400, 400]],
     ['a flag over the settings file', { file: 'api_version: "1.2"\n', options: { apiVersion: '1.1' } }, [422, 422]],
-  ] as const)('of keys that name none is set by %s', async (_what, given, expected) => {
+  ] as const)('of keys that name none is set by %s', async (_what, source, expected) => {
     const place = await freshDataDir()
     onTestFinished(place.remove)
-    if ('file' in given) await writeFile(join(place.path, 'backend.yaml'), given.file, { mode: 0o600 })
-    const other = await startTestBackend(place.path, 'options' in given ? given.options : {})
+    if ('file' in source) await writeFile(join(place.path, 'backend.yaml'), source.file, { mode: 0o600 })
+    const other = await startTestBackend(place.path, 'options' in source ? source.options : {})
     onTestFinished(other.close)
     expect(await statusesOfGetnfts(other)).toEqual(expected)
     const old = await makeKey(place.path, { apiVersion: '1.1' })

@@ -38,9 +38,9 @@ async function fromElsewhere(path: string, init: RequestInit = {}): Promise<Page
   const page = await openElsewhere()
   try {
     return await page.evaluate(
-      async ([url, given]) => {
+      async ([url, init]) => {
         try {
-          const response = await fetch(url, given)
+          const response = await fetch(url, init)
           const text = await response.text()
           const json = text.startsWith('{') ? JSON.parse(text) : text
           return { status: response.status, json, headers: Object.fromEntries(response.headers) }
@@ -68,9 +68,9 @@ const post = (body: unknown, key = backend.apiKey.reveal()): RequestInit => ({
 })
 
 async function answerOf(path: string, init?: RequestInit): Promise<PageResponse> {
-  const asked = await fromElsewhere(path, init)
-  if (typeof asked === 'string') throw new Error(`${path}: ${asked}`)
-  return asked
+  const answer = await fromElsewhere(path, init)
+  if (typeof answer === 'string') throw new Error(`${path}: ${answer}`)
+  return answer
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of responses
@@ -81,11 +81,11 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin, in Chromium',
     const collection = { wallet_address: WALLETS[0], name: 'From a page', blockchain: 'polygon' }
     const created = await jsonOf('/api/v1/createcollection', post(collection))
     const id = created.response.transaction_gdn_id
-    const shown = await jsonOf('/api/v1/getcollections', post({ transaction_gdn_ids: [id] }))
+    const shownCollections = await jsonOf('/api/v1/getcollections', post({ transaction_gdn_ids: [id] }))
     const minted = await jsonOf(
       '/api/v1/createnft',
       post({
-        contract_address: shown.collections[0].contract_address,
+        contract_address: shownCollections.collections[0].contract_address,
         blockchain: 'polygon',
         receiver_wallet_address: WALLETS[1],
         metadata: [{ title: 'By a browser', description: '', file_fields: [] }],

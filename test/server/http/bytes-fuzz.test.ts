@@ -29,8 +29,8 @@ function seeds(): string[] {
     [`${line} HTTP/1.1`, 'Host: localhost', ...headers, '', body].join('\r\n')
   const json = (path: string, body: object, ...headers: string[]) => {
     const text = JSON.stringify(body)
-    const told = [key, 'Content-Type: application/json', `Content-Length: ${text.length}`, ...headers]
-    return request(`POST ${path}`, told, text)
+    const headerLines = [key, 'Content-Type: application/json', `Content-Length: ${text.length}`, ...headers]
+    return request(`POST ${path}`, headerLines, text)
   }
   const form =
     '--b\r\nContent-Disposition: form-data; name="file"; filename="a.png"\r\nContent-Type: image/png\r\n\r\nPNG\r\n--b--\r\n'

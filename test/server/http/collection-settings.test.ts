@@ -47,12 +47,12 @@ afterAll(async () => {
 
 async function created(): Promise<TestCollection> {
   const request = { wallet_address: owner.address, royalty_bps: 100, dynamic: true, ...CREATION }
-  const made = await createTestCollection(backend, request)
+  const collection = await createTestCollection(backend, request)
   await until(
-    () => showCollection(backend, made.id),
+    () => showCollection(backend, collection.id),
     ({ status }) => status === 'deployed',
   )
-  return made
+  return collection
 }
 
 async function settings(id = collection.id) {
@@ -116,11 +116,13 @@ describe('the settings of a collection', () => {
   })
 
   it('are those of its contract in collection show', async () => {
-    const made = await created()
+    const collection = await created()
     const { env } = await tempHome()
     const key = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
     const shown = async () => {
-      const { code, stdout, stderr } = await cli(['collection', 'show', made.id, '--json'], { env: { ...env, ...key } })
+      const { code, stdout, stderr } = await cli(['collection', 'show', collection.id, '--json'], {
+        env: { ...env, ...key },
+      })
       expect(code, stderr).toBe(0)
       return JSON.parse(stdout)
     }
@@ -134,12 +136,12 @@ describe('the settings of a collection', () => {
       { functionName: 'freezeMetadata' },
       { functionName: 'transferOwnership', args: [next.address] },
     ] as const) {
-      expect(await send(owner, made.address, call as OwnersCall), call.functionName).toBe('success')
+      expect(await send(owner, collection.address, call as OwnersCall), call.functionName).toBe('success')
     }
     const after = { enable_api: false, enable_transfer: true, is_frozen: true }
     const offered = { wallet_address: owner.address, pending_wallet_address: next.address }
     expect(await shown()).toMatchObject({ ...after, ...offered })
-    expect(await send(next, made.address, { functionName: 'acceptOwnership' })).toBe('success')
+    expect(await send(next, collection.address, { functionName: 'acceptOwnership' })).toBe('success')
     const accepted = { wallet_address: next.address, pending_wallet_address: null }
     expect(await shown()).toMatchObject({ ...after, ...accepted, is_read_from_chain: true })
   })
@@ -148,16 +150,16 @@ describe('the settings of a collection', () => {
     ['fails', 'failing'],
     ['does not respond', 'hanging'],
   ] as const)('are those of its creation, with the reason, while its chain %s', async (_, state) => {
-    const made = await created()
+    const collection = await created()
     chainIs(state)
     const since = performance.now()
     const problem =
       "polygon can't be read now, so the royalty, description and image are those from the creation request"
-    expect(await settings(made.id)).toMatchObject({
+    expect(await settings(collection.id)).toMatchObject({
       ...{ is_read_from_chain: false, problem, royalty_bps: 100, ...CREATION, enable_api: true },
     })
     const page = await until(
-      () => show(backend, `collections/${made.id}`),
+      () => show(backend, `collections/${collection.id}`),
       ({ settings_problem }) => settings_problem !== null,
     )
     expect(page).toMatchObject({ is_read_from_chain: false, settings_problem: problem, royalty_bps: 100 })
@@ -194,15 +196,15 @@ describe('the settings of a collection', () => {
   })
 
   it('are none of its creation where the owner has set metadata without them', async () => {
-    const made = await created()
+    const collection = await created()
     const none = { is_read_from_chain: true, problem: null, description: null, image: null }
     for (const metadata of ['{"name":"Tide"}', '{"description":{"a":1},"image":7}']) {
-      await setUri(made, await store(backend, metadata))
-      expect(await settings(made.id), metadata).toMatchObject(none)
+      await setUri(collection, await store(backend, metadata))
+      expect(await settings(collection.id), metadata).toMatchObject(none)
     }
     const data = Buffer.from(JSON.stringify({ description: 'In the URI' })).toString('base64')
-    await setUri(made, `data:application/json;base64,${data}`)
-    expect(await settings(made.id)).toMatchObject({ ...none, description: 'In the URI' })
+    await setUri(collection, `data:application/json;base64,${data}`)
+    expect(await settings(collection.id)).toMatchObject({ ...none, description: 'In the URI' })
   })
 
   it('are those of its creation on Solana', async () => {

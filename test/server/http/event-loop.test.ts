@@ -76,9 +76,9 @@ test.each(EXPENSIVE)('%s in one request delay other requests by less than 400 ms
   // The cost of a request repeats each time. A garbage collection doesn't occur three times in a row.
   const delays: number[] = []
   do {
-    const sent = await send(path, bytes)
-    expect(sent.status).toBe(status)
-    delays.push(sent.delay)
+    const response = await send(path, bytes)
+    expect(response.status).toBe(status)
+    delays.push(response.delay)
   } while (Math.min(...delays) >= most && delays.length < 3)
   expect(Math.min(...delays)).toBeLessThan(most)
 })

@@ -131,26 +131,26 @@ describe('a held read', () => {
   })
 
   it('has one of two places for an account, and one of three in total', async () => {
-    const held = [read(), read(), read({ accountId: 'b' })]
+    const heldReads = [read(), read(), read({ accountId: 'b' })]
     await whenHeld()
     expect((await read()).heldMs).toBe(0)
     expect((await read({ accountId: 'b' })).heldMs).toBe(0)
     reads.end()
-    for (const one of await Promise.all(held)) expect(one.heldMs).toBeGreaterThan(0)
+    for (const one of await Promise.all(heldReads)) expect(one.heldMs).toBeGreaterThan(0)
     expect((await read({ accountId: 'c' })).heldMs).toBe(0)
   })
 
   it('frees its place when the client disconnects', async () => {
     const raw = client()
-    const held = [read({ raw }), read()]
+    const heldReads = [read({ raw }), read()]
     await whenHeld()
     expect((await read()).heldMs).toBe(0)
     raw.emit('close')
-    expect((await held[0])?.heldMs).toBeLessThan(9000)
-    held.push(read())
+    expect((await heldReads[0])?.heldMs).toBeLessThan(9000)
+    heldReads.push(read())
     await whenHeld()
     reads.end()
-    for (const one of await Promise.all(held)) expect(one.heldMs).toBeGreaterThan(0)
+    for (const one of await Promise.all(heldReads)) expect(one.heldMs).toBeGreaterThan(0)
     expect(raw.listenerCount('close')).toBe(0)
   })
 
@@ -224,11 +224,11 @@ describe('a backend', () => {
     await ask('getcollections', { transaction_gdn_ids: [collection.id] })
     const release = await holdSigning(dataDir.path, 'mint')
     const ids = await mint(backend, collection, plainMetadata(1))
-    const held = ask('getnfts', { nft_gdn_ids: ids })
+    const heldRead = ask('getnfts', { nft_gdn_ids: ids })
     await whenHeld()
     const since = performance.now()
     const closed = backend.close()
-    const { status, headers, json } = await held
+    const { status, headers, json } = await heldRead
     expect([status, headers.get('connection'), json.nfts[0].status]).toEqual([200, 'close', 'initiated'])
     await closed
     // A request in flight delays a stop by 3 seconds.

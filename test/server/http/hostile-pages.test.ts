@@ -261,12 +261,12 @@ describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () 
   /** The URLs that it requests when it is opened. */
   async function gets(open: (page: Page) => Promise<unknown>): Promise<string[]> {
     const page = await browser.newPage()
-    const asked: string[] = []
-    page.on('response', (answer) => asked.push(answer.url()))
+    const requests: string[] = []
+    page.on('response', (answer) => requests.push(answer.url()))
     await open(page)
     await page.waitForTimeout(300)
     await page.close()
-    return asked.filter((url) => url.includes('ran'))
+    return requests.filter((url) => url.includes('ran'))
   }
 
   it.each([
@@ -294,7 +294,7 @@ describe.skipIf(CHROMIUM === undefined)('a stored file with a script in it', () 
 describe.skipIf(CHROMIUM === undefined)('assumptions of these tests', () => {
   it('the node itself executes every call, for any Host header', async () => {
     const before = await balance()
-    const told = await new Promise<number>((resolve, reject) => {
+    const status = await new Promise<number>((resolve, reject) => {
       const headers = { 'content-type': 'application/json', host: 'evil.example' }
       const sent = request({ ...node, method: 'POST', headers }, (response) => {
         response.resume().on('end', () => resolve(response.statusCode ?? 0))
@@ -302,7 +302,7 @@ describe.skipIf(CHROMIUM === undefined)('assumptions of these tests', () => {
       sent.on('error', reject)
       sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'anvil_setBalance', params: [RICH, '0x1'] }))
     })
-    expect([before, told, await balance()]).toEqual(['0xd3c21bcecceda1000000', 200, '0x1'])
+    expect([before, status, await balance()]).toEqual(['0xd3c21bcecceda1000000', 200, '0x1'])
   })
 
   it('a page from this machine, such as an app in development, may send transactions', async () => {

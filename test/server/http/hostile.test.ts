@@ -459,12 +459,12 @@ describe('hostile requests store nothing', () => {
   it.each(['getnfts', 'createnft', 'getpresignedurl'] as const)(
     'bad input 31: 30 MB for %s returns 413',
     async (name) => {
-      const told = await streamBytes(backend.url, head(name, JSON_TYPE, `content-length: ${30 * MIB}`), {
+      const response = await streamBytes(backend.url, head(name, JSON_TYPE, `content-length: ${30 * MIB}`), {
         piece: ' '.repeat(0x10000),
         most: 30 * MIB,
       })
-      expect(read(told.answer)).toEqual({ status: 413, json: formOf(name) })
-      expect(told.sent).toBeLessThan(30 * MIB)
+      expect(read(response.answer)).toEqual({ status: 413, json: formOf(name) })
+      expect(response.sent).toBeLessThan(30 * MIB)
     },
   )
 

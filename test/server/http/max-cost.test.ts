@@ -172,8 +172,8 @@ it('rejects a run in a second collection, where its limits would not count, and 
 it('reserves a repeated request once', async () => {
   const key = { 'idempotency-key': 'k' }
   const first = await send(limited(ONE, key))
-  const again = await send(limited(ONE, key))
-  expect([again.status, idsOf(again)]).toEqual([200, idsOf(first)])
+  const secondResponse = await send(limited(ONE, key))
+  expect([secondResponse.status, idsOf(secondResponse)]).toEqual([200, idsOf(first)])
   const named = { references: ['row'] }
   const other = await send(limited(`${3n * ONE};set`), named)
   expect(idsOf(await send(limited(`${3n * ONE};set`), named))).toEqual(idsOf(other))

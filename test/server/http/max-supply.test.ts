@@ -115,10 +115,10 @@ describe('a collection with a maximum supply', () => {
     const collection = await limited(2)
     const body = { reference_ids: ['a', 'b'] }
     const first = await request(collection, 2, body)
-    const again = await request(collection, 2, body)
-    expect(again.status).toBe(200)
+    const secondResponse = await request(collection, 2, body)
+    expect(secondResponse.status).toBe(200)
     const ids = ({ json }: Answer) => json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
-    expect(ids(again)).toEqual(ids(first))
+    expect(ids(secondResponse)).toEqual(ids(first))
     expect(await request(collection, 1, { reference_ids: ['c'] })).toMatchObject({ status: 409 })
   })
 

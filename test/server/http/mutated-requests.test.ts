@@ -174,12 +174,12 @@ function bodyOf({ name, genuine, named, mutations, cut }: Given) {
 it('a mutated valid request gets 200, or a 4xx in the error form of its endpoint', async () => {
   const seen = new Map<number, number>()
   await fc.assert(
-    fc.asyncProperty(request, async (given) => {
-      const { path, errorForm, response } = ENDPOINTS[given.name]
-      const { status, json } = await backend.post(given.slash ? `${path}/` : path, bodyOf(given))
+    fc.asyncProperty(request, async (input) => {
+      const { path, errorForm, response } = ENDPOINTS[input.name]
+      const { status, json } = await backend.post(input.slash ? `${path}/` : path, bodyOf(input))
       seen.set(status, (seen.get(status) ?? 0) + 1)
       // No run exists here, and a mutated ID names no NFT.
-      const isOfOne = given.name === 'getruncosts' || given.name === 'getnfthistory'
+      const isOfOne = input.name === 'getruncosts' || input.name === 'getnfthistory'
       const expected = [200, 400, 409, 413, 422, ...(isOfOne ? [404] : [])]
       expect(expected).toContain(status)
       if (status === 200) response.parse(json)

@@ -70,9 +70,9 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
   it('creates a collection, uploads a file and mints an NFT with a key entered in the page', async () => {
     const { page, errors, others, close } = await withKey()
     const collections = await opened(page, '/api/v1/createcollection')
-    const made = await send(collections)
-    expect(made).toContain('transaction_gdn_id')
-    const id = /"transaction_gdn_id": "([^"]+)"/.exec(made)?.[1]
+    const answerText = await send(collections)
+    expect(answerText).toContain('transaction_gdn_id')
+    const id = /"transaction_gdn_id": "([^"]+)"/.exec(answerText)?.[1]
     const shown = await opened(page, '/api/v1/getcollections')
     await shown.locator('textarea').fill(JSON.stringify({ transaction_gdn_ids: [id] }))
     const address = /"contract_address": "([^"]+)"/.exec(await send(shown))?.[1]

@@ -90,8 +90,8 @@ describe('an alias', () => {
   it('prevents a second mint: createnft returns the NFT, or 409 for other content', { tags: ['promise'] }, async () => {
     const [a] = await mint(['a'])
     await alias(['id-a'], [a])
-    const same = await send(['id-a'], { metadata: [metadataOf('a')], reference_kinds: ['id'] })
-    expect(same.json.nfts).toMatchObject([{ nft_gdn_ids: a, created: false }])
+    const sameResponse = await send(['id-a'], { metadata: [metadataOf('a')], reference_kinds: ['id'] })
+    expect(sameResponse.json.nfts).toMatchObject([{ nft_gdn_ids: a, created: false }])
     expect(codeOf(await send(['id-a'], { metadata: [metadataOf('edited')] }))).toEqual(CONFLICT)
     expect(await mint(['a'])).toEqual([a])
   })

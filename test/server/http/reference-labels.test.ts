@@ -84,8 +84,8 @@ describe('a label', () => {
   it('is not part of the operation: the same label, or none, returns what exists', async () => {
     const first = await send(['a'], JANUARY)
     for (const more of [JANUARY, {}]) {
-      const again = await send(['a'], more)
-      expect(again.json.nfts).toEqual([{ ...first.json.nfts[0], created: false }])
+      const secondResponse = await send(['a'], more)
+      expect(secondResponse.json.nfts).toEqual([{ ...first.json.nfts[0], created: false }])
     }
     expect(await labelsOf('a')).toEqual([['a', 'jan/drop.csv', null]])
   })

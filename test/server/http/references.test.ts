@@ -94,10 +94,10 @@ describe('the same reference IDs with the same operations', () => {
     const [a, b, c, d] = idsOf(first)
     expect(idsOf(await send(named('d', 'b')))).toEqual([d, b])
     expect(idsOf(await send(named('c')))).toEqual([c])
-    const again = await send(named('b', 'a', 'd', 'c'))
-    expect(idsOf(again)).toEqual([b, a, d, c])
-    expect(createdOf(again)).toEqual([false, false, false, false])
-    expect(again.json.nfts[0]).toEqual({ ...first.json.nfts[1], created: false })
+    const secondResponse = await send(named('b', 'a', 'd', 'c'))
+    expect(idsOf(secondResponse)).toEqual([b, a, d, c])
+    expect(createdOf(secondResponse)).toEqual([false, false, false, false])
+    expect(secondResponse.json.nfts[0]).toEqual({ ...first.json.nfts[1], created: false })
     expect(await listIds()).toEqual([a, b, c, d])
   })
 
@@ -169,8 +169,8 @@ describe('the same reference IDs with the same operations', () => {
     const onSolana = (receiver: string) =>
       send([{ reference: 'a', receiver }, { reference: 'b' }], {}, { blockchain: 'solana' })
     const first = await onSolana(solanaWallet('receiver'))
-    const again = await onSolana(solanaWallet('receiver'))
-    expect([idsOf(again), createdOf(again)]).toEqual([idsOf(first), [false, false]])
+    const secondResponse = await onSolana(solanaWallet('receiver'))
+    expect([idsOf(secondResponse), createdOf(secondResponse)]).toEqual([idsOf(first), [false, false]])
     expect((await onSolana(solanaWallet('other'))).status).toBe(409)
     expect((await settled(backend, idsOf(first))).map(({ status }) => status)).toEqual(['deployed', 'deployed'])
   })
@@ -348,9 +348,9 @@ describe('an NFT that failed', () => {
       await fail(idsOf(created), change.id)
     })
     expect(await lookUp('a')).toMatchObject([{ status: 'failed', is_free: isFree }])
-    const again = await send(named('a'))
-    expect(createdOf(again)).toEqual([isFree])
-    if (!isFree) expect(idsOf(again)).toEqual(idsOf(created))
+    const secondResponse = await send(named('a'))
+    expect(createdOf(secondResponse)).toEqual([isFree])
+    if (!isFree) expect(idsOf(secondResponse)).toEqual(idsOf(created))
     await withStore(dataDir.path, ({ db }) =>
       db.deleteFrom('transactions').where('hash', '=', `copy-${state}`).execute(),
     )
@@ -454,9 +454,9 @@ describe('a transfer', () => {
     const [first] = together as [Answer]
     await deployed(first)
     await deployed(await transfer(BOB, OWNER, 'second'))
-    const again = await transfer(ALICE, BOB, 'first')
-    expect(again.json.response).toMatchObject({ ...first.json.response, created: false })
-    expect(again.json.requests.reference_id).toBe('first')
+    const secondResponse = await transfer(ALICE, BOB, 'first')
+    expect(secondResponse.json.response).toMatchObject({ ...first.json.response, created: false })
+    expect(secondResponse.json.requests.reference_id).toBe('first')
     const other = await transfer(ALICE, OWNER, 'first')
     expect([other.status, other.json.error.conflicts]).toMatchObject([
       409,
@@ -510,14 +510,16 @@ describe('a collection', () => {
     const together = await Promise.all(Array.from({ length: 8 }, () => create('once')))
     expect(new Set(together.map(({ json }) => json.response.transaction_gdn_id)).size).toBe(1)
     expect(together.filter(({ json }) => json.response.created)).toHaveLength(1)
-    const same = await create('once', { enable_api: true, wallet_address: OWNER.toLowerCase() })
-    expect(same.json.response.created).toBe(false)
+    const sameResponse = await create('once', { enable_api: true, wallet_address: OWNER.toLowerCase() })
+    expect(sameResponse.json.response.created).toBe(false)
     expect((await create('once', { enable_api: false })).status).toBe(409)
     const { references } = await call(backend, 'getreferences', {
       operation: 'createcollection',
       reference_ids: 'once',
     })
-    expect(references).toMatchObject([{ transaction_gdn_id: same.json.response.transaction_gdn_id, is_free: false }])
+    expect(references).toMatchObject([
+      { transaction_gdn_id: sameResponse.json.response.transaction_gdn_id, is_free: false },
+    ])
   })
 
   it('that failed frees its reference ID', async () => {

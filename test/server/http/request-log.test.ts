@@ -57,8 +57,8 @@ describe('x-request-id', () => {
 
   it.each(['', ' ', 'a b', '../x', 'a"b', '{}', '-x', 'é', 'x'.repeat(129), 'a, b'])(
     'the invalid value %j is replaced',
-    async (given) => {
-      const raw = `GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: ${Buffer.from(given).toString('latin1')}\r\nconnection: close\r\n\r\n`
+    async (input) => {
+      const raw = `GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: ${Buffer.from(input).toString('latin1')}\r\nconnection: close\r\n\r\n`
       const answer = await exchangeBytes(backend.url, Buffer.from(raw, 'latin1'))
       expect(/^x-request-id: (\S+)\r$/im.exec(answer)?.[1]).toMatch(UUID)
     },
@@ -112,13 +112,13 @@ it('the request ID is in the rows of the request and in the log lines of its tra
     db.selectFrom('nfts').select('request_id').where('id', 'in', ids).execute(),
   )
   expect(rows).toEqual([{ request_id: id }, { request_id: id }])
-  const told = lines().filter(({ requests }) => requests?.includes(id))
-  expect(told).toMatchObject([
+  const logLines = lines().filter(({ requests }) => requests?.includes(id))
+  expect(logLines).toMatchObject([
     { msg: 'a transaction is signed', kind: 'mint', signer: expect.stringMatching(/^0x/), nonce: expect.any(Number) },
     { msg: 'a transaction is confirmed', kind: 'mint', blockchain: 'polygon', status: 'success' },
   ])
   // Log lines that name only the transaction can be matched by these fields.
-  const [signed, final] = told
+  const [signed, final] = logLines
   expect(signed.hash).toMatch(/^0x[0-9a-f]{64}$/)
   expect([final.hash, final.transaction]).toEqual([signed.hash, signed.transaction])
 })
@@ -142,11 +142,11 @@ it.each(['createcollection', 'createnft', 'transfernft'])(
     }
     const answer = await backend.post(`/api/v1/${endpoint}`, bodies[endpoint])
     expect(answer.status).toBe(200)
-    const told = await until(
+    const logLines = await until(
       async () => lines().filter(({ requests }) => requests?.includes(answer.headers.get('x-request-id'))),
       (found) => found.length === 2,
     )
-    expect(told.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is confirmed'])
+    expect(logLines.map(({ msg }) => msg)).toEqual(['a transaction is signed', 'a transaction is confirmed'])
   },
 )
 

@@ -15,16 +15,17 @@ it('rejects every mutation of a signed URL', () => {
     return url.slice(url.indexOf('?') + 1)
   })
   const counts = { valid: 0, tampered: 0, malformed: 0 }
-  let read = readSignedUrl(secret, '')
+  let signedUrl = readSignedUrl(secret, '')
   const watch = stopwatch((query: string) => {
-    read = readSignedUrl(secret, query)
+    signedUrl = readSignedUrl(secret, query)
   })
   for (let i = 0; i < CASES; i++) {
     const query = mutate(random, queries).toString(random() < 0.5 ? 'utf8' : 'latin1')
     watch.time(query)
-    counts[read.ok ? 'valid' : read.reason]++
-    if (read.ok !== queries.includes(query)) throw new Error(`${JSON.stringify(query)} is ${JSON.stringify(read)}`)
-    if (!read.ok && read.reason === 'malformed' && JSON.stringify(read.issues).length > 5000) {
+    counts[signedUrl.ok ? 'valid' : signedUrl.reason]++
+    if (signedUrl.ok !== queries.includes(query))
+      throw new Error(`${JSON.stringify(query)} is ${JSON.stringify(signedUrl)}`)
+    if (!signedUrl.ok && signedUrl.reason === 'malformed' && JSON.stringify(signedUrl.issues).length > 5000) {
       throw new Error(`the answer to ${JSON.stringify(query)} grows with it`)
     }
   }

@@ -47,8 +47,11 @@ function post(path: string, { body = '', headers = {}, at = backend.url } = {}):
         text += chunk
       })
       response.on('end', () => {
-        const given = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)])
-        resolve({ status: response.statusCode ?? 0, headers: new Headers(given), json: JSON.parse(text) })
+        const headerPairs = Object.entries(response.headers).map(([name, value]): [string, string] => [
+          name,
+          String(value),
+        ])
+        resolve({ status: response.statusCode ?? 0, headers: new Headers(headerPairs), json: JSON.parse(text) })
       })
     })
     request.on('error', reject)

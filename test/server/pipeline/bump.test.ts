@@ -144,21 +144,21 @@ async function bumpOnce(
   const read = () => store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
   // A row that was read before its run got a limit has no run.
   const claimed = async () => ({ ...(await read()), ...(isAssigned ? {} : { run: null, run_collection_id: null }) })
-  const told: { waitsFor?: object | null } = {}
+  const cost: { waitsFor?: object | null } = {}
   if (action !== null && maxCost !== null) {
     await rememberChain(store.db, {
       ...{ blockchain: 'polygon', network: 'remote', chain_id: 137 },
       ...{ genesis_timestamp: 0, factory_address: SIGNER, created_at: 0 },
     })
     const current = { suggested, data: { bytes: 1, fee: 0n, gas: 0n } }
-    told.waitsFor = (await replacementCost(store, await read(), action, { cap: feeCap, current }))?.waitsFor ?? null
+    cost.waitsFor = (await replacementCost(store, await read(), action, { cap: feeCap, current }))?.waitsFor ?? null
   }
   for (clock of [0, STUCK_MS])
     await bumper.bump({ chainId: 137, request, broadcast, publicNetwork }, [await claimed()], new Map())
   const { maxFeePerGas, gas } = parseTransaction((await read()).raw as Hex)
   await store.close()
   await dir.remove()
-  return { offers: maxFeePerGas, gas, warnings, ...told }
+  return { offers: maxFeePerGas, gas, warnings, ...cost }
 }
 
 describe.each([

@@ -27,11 +27,11 @@ function remote(
   onSign: (nonce: number) => Promise<void> = async () => {},
   address: Hex = ADDRESS,
 ): Signer & { asked: number[] } {
-  const asked: number[] = []
+  const requests: number[] = []
   return {
-    ...{ address, remote: true, asked },
+    ...{ address, remote: true, asked: requests },
     async sign({ nonce }: UnsignedTransaction): Promise<EvmSignedBytes> {
-      asked.push(nonce)
+      requests.push(nonce)
       await onSign(nonce)
       return { raw: `0x${nonce}`, hash: `0x${nonce}` }
     },

@@ -109,9 +109,9 @@ describe('an unusable file fails only its NFT, with the reason', () => {
   })
 
   it('and a later request for the same URL fetches it again', async () => {
-    const asked = files.requests.filter((path) => path === '/404.png').length
+    const requestCount = files.requests.filter((path) => path === '/404.png').length
     await settled(backend, await mint(backend, collection, withFile('/404.png')))
-    expect(files.requests.filter((path) => path === '/404.png').length).toBeGreaterThan(asked)
+    expect(files.requests.filter((path) => path === '/404.png').length).toBeGreaterThan(requestCount)
   })
 })
 
@@ -120,7 +120,7 @@ describe('a temporary error is retried, and then the NFT is deployed', () => {
     const [nft] = await settled(backend, await mint(backend, collection, withFile(path)))
     expect(nft).toMatchObject({ status: 'deployed' })
     expect(nft?.error).toBeUndefined()
-    expect(files.requests.filter((asked) => asked === path)).toHaveLength(2)
+    expect(files.requests.filter((requestPath) => requestPath === path)).toHaveLength(2)
   })
 
   it("until then, the NFT is initiated and doesn't delay others", async () => {
@@ -213,7 +213,7 @@ describe('with private addresses denied', () => {
     const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
     try {
       const collection = await createTestCollection(strict)
-      const asked = files.requests.length
+      const requestCount = files.requests.length
       const { port } = new URL(files.url)
       const urls = ['http://127.0.0.1/a.png', 'http://localhost/a.png', 'http://2130706433/a.png', 'http://[::1]/a.png']
       const ids = await mint(strict, collection, [
@@ -227,7 +227,7 @@ describe('with private addresses denied', () => {
       }
       expect(nfts[urls.length]?.error).toMatch(/uses port \d+ instead of 80 or 443\. Use port 80 or 443/)
       expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
-      expect(files.requests).toHaveLength(asked)
+      expect(files.requests).toHaveLength(requestCount)
     } finally {
       await strict.close()
       await own.remove()

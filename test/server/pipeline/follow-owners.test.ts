@@ -64,8 +64,8 @@ async function deployCollection(): Promise<{ id: string; address: Hex }> {
   const id = `c${++collections}`
   const factory = factoryAddress(admin)
   const flags = { enable_api: 1, enable_transfer: 1, is_locked: 0, dynamic: 0, enable_burn: 0 }
-  const made = { factory_address: factory, royalty_bps: 0, royalty_receiver: null, max_supply: null }
-  const facts = { id, name: 'Followed', symbol: 'F', wallet_address: owner, ...flags, ...made }
+  const defaults = { factory_address: factory, royalty_bps: 0, royalty_receiver: null, max_supply: null }
+  const facts = { id, name: 'Followed', symbol: 'F', wallet_address: owner, ...flags, ...defaults }
   const address = collectionAddress(facts)
   await insertCollection(store.db, {
     ...facts,
@@ -216,13 +216,13 @@ describe('followOwners()', () => {
       block_number: Number(head.number),
       block_hash: head.hash,
     })
-    const asked: string[] = []
+    const requests: string[] = []
     const request: PlainAnvil['request'] = (method, params) => {
-      asked.push(method)
+      requests.push(method)
       return anvil.request(method, params)
     }
     expect(await followOwners({ store, network: { blockchain: 'polygon', request } })).toBe(false)
-    expect(asked).toEqual(['eth_getBlockByNumber'])
+    expect(requests).toEqual(['eth_getBlockByNumber'])
   })
 
   it('returns the same result when it reads one block at a time', async () => {

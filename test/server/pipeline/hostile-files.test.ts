@@ -144,7 +144,7 @@ describe('bad input 39, 40: private addresses are denied', () => {
     const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
     try {
       const target = await createTestCollection(strict)
-      const asked = files.requests.length
+      const requestCount = files.requests.length
       const hosts = [
         '[::ffff:7f00:1]',
         '[2002:7f00:1::]',
@@ -170,7 +170,7 @@ describe('bad input 39, 40: private addresses are denied', () => {
       expect(nfts.map((nft) => nft.status)).toEqual([...hosts.map(() => 'failed'), 'deployed'])
       for (const nft of nfts.slice(0, -1))
         expect(nft.error).toMatch(/(private|cloud metadata) address|uses port|ends with a dot/)
-      expect(files.requests).toHaveLength(asked)
+      expect(files.requests).toHaveLength(requestCount)
     } finally {
       await strict.close()
       await own.remove()

@@ -161,11 +161,11 @@ describe('with a gateway', () => {
     expect(nft).not.toHaveProperty('files_not_stored')
     expect(image).toBe(url)
     expect(gateway.asked.length).toBeGreaterThan(40)
-    const asked = gateway.asked.length
+    const requestCount = gateway.asked.length
     expect(await read(backend, url)).toEqual({ status: 200, body: LARGE })
     const { media } = await show(backend, `nfts/${id}`)
     expect(media).toMatchObject([{ field: 'image', content_type: 'image/png', size: LARGE.length }])
-    expect(gateway.asked).toHaveLength(asked)
+    expect(gateway.asked).toHaveLength(requestCount)
   })
 
   test('fetches another file of a directory with a stored one, and fails for a missing one', async () => {

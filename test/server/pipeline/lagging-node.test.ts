@@ -113,9 +113,9 @@ async function look(nodeAt: number, status: EvmReceipt['status'], knows = HEAD):
         status,
       })),
     async request<Result>(_method: string, [, block]: readonly unknown[]) {
-      const asked = block === 'latest' ? nodeAt : Number(block)
-      if (asked > nodeAt) throw new Error('header not found')
-      return stateWith(status === 'success' && asked >= MINED ? 2n : 1n) as Result
+      const requestedBlock = block === 'latest' ? nodeAt : Number(block)
+      if (requestedBlock > nodeAt) throw new Error('header not found')
+      return stateWith(status === 'success' && requestedBlock >= MINED ? 2n : 1n) as Result
     },
   }
   const publicNetwork = {

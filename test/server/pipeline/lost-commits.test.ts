@@ -193,11 +193,11 @@ describe('on embedded chains', () => {
       let backend = await startTestBackend(dataDir.path)
       try {
         const collection = await createTestCollection(backend, { enable_transfer: true })
-        const [held] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
+        const [heldNft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
         const letGo = await holdSigning(dataDir.path, kind)
         const { address: contract_address, blockchain } = collection
         const parties = { contract_address, blockchain, sender_wallet_address: BOB, receiver_wallet_address: CAROL }
-        const token = { nft_gdn_id: held?.nft_gdn_id, token_id: held?.token_id }
+        const token = { nft_gdn_id: heldNft?.nft_gdn_id, token_id: heldNft?.token_id }
         const ids =
           kind === 'mint'
             ? await mint(backend, collection, plainMetadata(2))
@@ -210,8 +210,12 @@ describe('on embedded chains', () => {
           kind === 'transfer' ? (await call(backend, 'transfernft', { ...parties, ...token })).response : null
         const state = async () => {
           const request = { transaction_gdn_ids: [transfer?.transaction_gdn_id] }
-          const [shown] = transfer === null ? [] : (await call(backend, 'gettransactions', request)).transactions
-          return { nfts: ids.length === 0 ? [] : await showNfts(backend, ids), transfer: shown?.status ?? null }
+          const [shownTransaction] =
+            transfer === null ? [] : (await call(backend, 'gettransactions', request)).transactions
+          return {
+            nfts: ids.length === 0 ? [] : await showNfts(backend, ids),
+            transfer: shownTransaction?.status ?? null,
+          }
         }
         const isDone = ({ nfts, transfer: status }: Awaited<ReturnType<typeof state>>) =>
           status !== 'initiated' && nfts.every((nft) => nft.status !== 'initiated')

@@ -55,7 +55,7 @@ const inPool = (count: number) =>
 const untilStatus = (nft: string, status: string, wait: typeof until = mineUntil) =>
   wait(
     () => showNfts(backend, [nft]),
-    ([shown]) => shown?.status === status,
+    ([shownNft]) => shownNft?.status === status,
   )
 const transactionOf = (nft: string) =>
   withStore(place.dataDir, ({ db }) =>
@@ -143,19 +143,19 @@ it.each([
   const [second = ''] = await mint(backend, collection, [metadataOf('second')])
   for (let mined = 0; mined < BLOCKS; mined++) {
     await real.mine()
-    const [shown] = await showNfts(backend, [second])
-    if (shown?.status === 'deployed') break
+    const [shownNft] = await showNfts(backend, [second])
+    if (shownNft?.status === 'deployed') break
   }
   await fund(real, place.operator)
   const end = await mineUntil(
     () => showTransaction(backend, changed),
-    (shown) => shown?.status !== 'initiated',
+    (shownNft) => shownNft?.status !== 'initiated',
   )
   expect(end).toMatchObject({ status: 'failed' })
-  const [shown] = await untilStatus(second, 'deployed')
-  expect(shown).toMatchObject({ token_id: '1', receiver_wallet_address: BOB, revision: 0 })
+  const [deployedNft] = await untilStatus(second, 'deployed')
+  expect(deployedNft).toMatchObject({ token_id: '1', receiver_wallet_address: BOB, revision: 0 })
   const reader = createPublicClient({ transport: http(real.url) })
   const ownerOf = { abi: TOKEN_ABI, functionName: 'ownerOf', args: [1n] } as const
   expect(await reader.readContract({ address: getAddress(collection.address), ...ownerOf })).toBe(BOB)
-  expect(await titleOnChain(backend, collection, shown, reader)).toBe('second')
+  expect(await titleOnChain(backend, collection, deployedNft, reader)).toBe('second')
 })

@@ -196,9 +196,15 @@ class Spending {
     const hashes = [...this.#runs].flatMap(([hash, of]) => (of === run ? [hash] : []))
     const all = await Promise.all(
       hashes.map(async (hash) => {
-        const sent = await real.call<{ nonce: string; input: string } | null>('eth_getTransactionByHash', [hash])
+        const sentTransaction = await real.call<{ nonce: string; input: string } | null>('eth_getTransactionByHash', [
+          hash,
+        ])
         const receipt = await real.call<{ status: string } | null>('eth_getTransactionReceipt', [hash])
-        const what = { nonce: sent?.nonce, input: sent?.input.slice(0, 10), status: receipt?.status }
+        const what = {
+          nonce: sentTransaction?.nonce,
+          input: sentTransaction?.input.slice(0, 10),
+          status: receipt?.status,
+        }
         return { hash, ...what, ...paid.get(hash) }
       }),
     )
@@ -397,7 +403,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       // Enough for two while the first one is cheap, and not for two at their highest fees.
       const cap = (worst * BigInt(160 + Math.floor(30 * random()))) / 100n
       caps.set(run, cap)
-      for (let asked = 0; asked < 2; asked++) {
+      for (let attempt = 0; attempt < 2; attempt++) {
         const before = (await costsOf(run))?.fee_paid ?? '0'
         if ((await ask(run, String(cap), KINDS[0])).status !== 200) break
         await within(async () => (await real.pool()).length > 0)

@@ -87,8 +87,9 @@ describe('minting', () => {
     const collection = await createTestCollection(backend)
     const ids = await mint(backend, collection, plainMetadata(2))
     expect((await settled(backend, ids)).map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
-    const sent = await transactionsOf(collection.id)
-    const blockOf = (wanted: string) => Number(sent.find(({ kind }) => kind === wanted)?.block_number)
+    const transactions = await transactionsOf(collection.id)
+    const blockOf = (expectedKind: string) =>
+      Number(transactions.find(({ kind }) => kind === expectedKind)?.block_number)
     expect(blockOf('mint')).toBeGreaterThan(blockOf('collection'))
   })
 
@@ -96,7 +97,7 @@ describe('minting', () => {
     tags: ['promise'],
   }, async () => {
     const collection = await createTestCollection(backend)
-    const wanted: string[] = []
+    const expected: string[] = []
     const ids: string[] = []
     for (const [count, receiver] of [
       [3, ALICE],
@@ -105,13 +106,13 @@ describe('minting', () => {
       [2, ALICE],
     ] as const) {
       ids.push(...(await mint(backend, collection, plainMetadata(count), { receiver })))
-      wanted.push(...Array<string>(count).fill(receiver))
+      expected.push(...Array<string>(count).fill(receiver))
     }
     const nfts = await settled(backend, ids)
-    expect(nfts.map((nft) => nft.token_id)).toEqual(wanted.map((_, i) => String(i + 1)))
-    expect(nfts.map((nft) => nft.receiver_wallet_address)).toEqual(wanted)
+    expect(nfts.map((nft) => nft.token_id)).toEqual(expected.map((_, i) => String(i + 1)))
+    expect(nfts.map((nft) => nft.receiver_wallet_address)).toEqual(expected)
     const owners = await Promise.all(nfts.map((nft) => read(collection.address, 'ownerOf', String(nft.token_id))))
-    expect(owners).toEqual(wanted)
+    expect(owners).toEqual(expected)
     const uris = await Promise.all(nfts.map((nft) => read(collection.address, 'tokenURI', String(nft.token_id))))
     expect(uris).toEqual(nfts.map((nft) => nft.metadata_url))
   })

@@ -37,13 +37,13 @@ it('paces requests for many files of one host without delaying files of another'
   const starts: number[] = []
   let active = 0
   let most = 0
-  const held = gate()
+  const hold = gate()
   internet.answer = (request, response) => {
     if (String(request.headers.host).startsWith('[')) return void response.end(pngOf('elsewhere'))
     starts.push(performance.now())
     most = Math.max(most, ++active)
     setTimeout(async () => {
-      await held.pass()
+      await hold.pass()
       active--
       response.end(pngOf(String(request.url)))
     }, 40)
@@ -58,7 +58,7 @@ it('paces requests for many files of one host without delaying files of another'
   const [elsewhere] = await settled(backend, other)
   expect(elsewhere?.status).toBe('deployed')
   expect(starts.length).toBeLessThanOrEqual(6)
-  held.open()
+  hold.open()
   const nfts = await settled(backend, drop)
   expect(nfts.filter(({ status }) => status !== 'deployed')).toEqual([])
   const busiest = Math.max(...starts.map((from) => starts.filter((at) => at >= from && at < from + 1000).length))

@@ -282,7 +282,7 @@ describe('remote signers', () => {
     const collection = await deployedCollection({ dynamic: true, enable_burn: true })
     const ids = await mint(backend, collection, plainMetadata(1), { receiver: BOB })
     await settled(backend, ids)
-    const asked = service.asked.length
+    const requestCount = service.asked.length
     let release = () => {}
     const held = new Promise<undefined>((resolve) => {
       release = () => resolve(undefined)
@@ -293,7 +293,7 @@ describe('remote signers', () => {
     expect((await ask(change(collection, ids[0] ?? '') as [string, object])).status).toBe(200)
     await until(
       async () => service.asked.length,
-      (count) => count > asked,
+      (count) => count > requestCount,
     )
     const limit = { 'gdn-run-max-cost': String(10n ** 18n) }
     expect((await ask(['createnft', mintOf(collection.address, 'polygon')], limit)).status).toBe(200)

@@ -45,15 +45,15 @@ afterEach(async () => {
 
 type Given = Pick<TransactionRow, 'id' | 'nonce' | 'kind' | 'state' | 'start_id'> & { watched?: 0 | 1 }
 
-const addTransaction = (given: Given) =>
+const addTransaction = (fields: Given) =>
   insertTransaction(store.db, {
-    ...{ blockchain: 'polygon', signer: ALICE, collection_id: 'c', directory: 'd', hash: `0x${given.id}` },
+    ...{ blockchain: 'polygon', signer: ALICE, collection_id: 'c', directory: 'd', hash: `0x${fields.id}` },
     ...{ token_count: 1, created_at: NOW, next_attempt_at: NOW, gas_used: null, returned: 1 },
-    ...(given.state === 'signed'
+    ...(fields.state === 'signed'
       ? { block_number: null, block_hash: null }
       : { block_number: 90, block_hash: BLOCK_HASH }),
     raw: serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT, gas: 100_000n }),
-    ...given,
+    ...fields,
   })
 
 /** Adds an NFT with a signed mint. */
@@ -223,8 +223,8 @@ it("doesn't fail a mint that reverts only in blocks that are not final", async (
 it('postpones a mint that no node can check, without blocking fee bumps of others', async () => {
   await addMint('m', 1, '1')
   await addTransaction({ id: 'stuck', nonce: 2, kind: 'transfer', state: 'signed', start_id: null })
-  const asked = { requested_action: 'bump', collection_id: null } as const
-  await store.db.updateTable('transactions').set(asked).where('id', '=', 'stuck').execute()
+  const actionFields = { requested_action: 'bump', collection_id: null } as const
+  await store.db.updateTable('transactions').set(actionFields).where('id', '=', 'stuck').execute()
   const behind = () => {
     throw new RpcError(-32000, 'header not found')
   }

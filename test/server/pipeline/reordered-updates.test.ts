@@ -113,7 +113,7 @@ async function judged(chain: Chain) {
   await assignUpdates(store.db, [1], 't')
   await store.db.updateTable('collections').set({ update_count: 5 }).execute()
   const { isEmbedded = false } = chain
-  await lookAtReverts(store, NOW, ({ call: asked }) => answerOf(chain, asked), { isEmbedded })
+  await lookAtReverts(store, NOW, ({ call }) => answerOf(chain, call), { isEmbedded })
   const [update] = await updates()
   return { ...update, count: await updateCount() }
 }

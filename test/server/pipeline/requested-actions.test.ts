@@ -99,11 +99,11 @@ describe('a pending transaction', () => {
     )
     expect([await listed('cancelled'), await listed('mined')]).toEqual([[id], []])
     expect(await statuses(ids)).toEqual(['initiated', 'initiated'])
-    const held = await mint(remote.backend, collection, plainMetadata(1))
+    const heldIds = await mint(remote.backend, collection, plainMetadata(1))
     await mineUntil(async () => (await statuses(ids))[0] === 'failed')
     expect(await shown(id)).toMatchObject({ state: 'cancelled', hash: empty })
-    await mineUntil(async () => (await statuses(held))[0] === 'deployed')
-    expect((await showNfts(remote.backend, held)).map((nft) => nft.token_id)).toEqual(['1'])
+    await mineUntil(async () => (await statuses(heldIds))[0] === 'deployed')
+    expect((await showNfts(remote.backend, heldIds)).map((nft) => nft.token_id)).toEqual(['1'])
   })
 
   it('is still canceled if it is bumped before the backend has signed the cancellation', async () => {

@@ -99,8 +99,8 @@ it('NFTs leased by a dead worker are processed at the next start', async () => {
   const stuck = { title: 't', description: '', file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/a.png' }] }
   const [id = ''] = await mint(backend, collection, stuck)
   await backend.close()
-  const held = { lease_until: Date.now() + 3_600_000, next_attempt_at: 0, attempts: 7 }
-  await withStore(dataDir.path, ({ db }) => db.updateTable('nfts').set(held).where('id', '=', id).execute())
+  const lease = { lease_until: Date.now() + 3_600_000, next_attempt_at: 0, attempts: 7 }
+  await withStore(dataDir.path, ({ db }) => db.updateTable('nfts').set(lease).where('id', '=', id).execute())
   backend = await startTestBackend(dataDir.path)
   const [nft] = await settled(backend, [id])
   // The eighth attempt is the last.

@@ -444,8 +444,8 @@ it('rejects reference IDs from after the backup while tokens are unknown, and re
   await untilUnexplained(place, collection)
   const mixed = await mintWithReferences(place, collection, ['known', 'later'])
   expect([mixed.status, mixed.headers.get('request-accepted')]).toEqual([503, 'no'])
-  const again = await mintWithReferences(place, collection, ['known'])
-  expect(again.json.nfts).toMatchObject(existing(known))
+  const secondResponse = await mintWithReferences(place, collection, ['known'])
+  expect(secondResponse.json.nfts).toMatchObject(existing(known))
   expect(await place.supplyOf(collection)).toBe(2n)
 })
 
@@ -462,8 +462,8 @@ it('keeps the reference ID of an NFT that failed because its token may exist', a
   await untilUnexplained(place, collection)
   await withStore(place.dataDir, (store) => releaseCollection(store, collection.address, { failPending: true }))
   expect(await settled(place.backend, pending)).toMatchObject([{ status: 'failed' }])
-  const again = await mintWithReferences(place, collection, ['pending'])
-  expect(again.json.nfts).toMatchObject(existing(pending))
+  const secondResponse = await mintWithReferences(place, collection, ['pending'])
+  expect(secondResponse.json.nfts).toMatchObject(existing(pending))
   expect(await place.supplyOf(collection)).toBe(2n)
 })
 

@@ -336,8 +336,8 @@ describe('a revert', () => {
         )
       await mineUntil(async () => (await transfer()).status !== 'initiated')
       expect(await transfer()).toMatchObject({ status: 'deployed', error: null })
-      const made = (await transactions()).filter(({ kind }) => kind === 'transfer')
-      expect(made.map(({ state }) => state)).toEqual(['reverted', 'final'])
+      const transfers = (await transactions()).filter(({ kind }) => kind === 'transfer')
+      expect(transfers.map(({ state }) => state)).toEqual(['reverted', 'final'])
       expect((await showNfts(remote.backend, ids))[0]?.receiver_wallet_address).toBe(BOB)
     },
   )

@@ -210,10 +210,10 @@ describe('requests for owner events', () => {
     await start()
     await minted()
     await untilFollowed()
-    const asked = proxy.calls.filter(({ method }) => method === 'eth_getLogs').map(({ params }) => params[0])
-    expect(Math.min(...asked.map(({ fromBlock }) => Number(fromBlock)))).toBeGreaterThan(500)
+    const filters = proxy.calls.filter(({ method }) => method === 'eth_getLogs').map(({ params }) => params[0])
+    expect(Math.min(...filters.map(({ fromBlock }) => Number(fromBlock)))).toBeGreaterThan(500)
     // Only our collections are requested.
-    expect(new Set(asked.flatMap(({ address }) => address)).size).toBe(1)
+    expect(new Set(filters.flatMap(({ address }) => address)).size).toBe(1)
   })
 })
 

@@ -33,11 +33,11 @@ it('retries a Solana pipeline that could not be started, and then creates what w
   const backend = await startTestBackend(dataDir.path)
   try {
     const collection = await createTestCollection(backend, request)
-    const made = await until(
+    const createdCollection = await until(
       () => showCollection(backend, collection.id),
       ({ status }) => status === 'deployed',
     )
-    expect(made.status).toBe('deployed')
+    expect(createdCollection.status).toBe('deployed')
     expect(backend.log.filter((line) => line.includes('the pipeline could not be started'))).toHaveLength(1)
   } finally {
     await backend.close()
@@ -50,11 +50,11 @@ it("a Solana pipeline that can never be started doesn't block other pipelines or
   try {
     const onSolana = await createTestCollection(backend, request)
     const onEvm = await createTestCollection(backend)
-    const made = await until(
+    const collection = await until(
       () => showCollection(backend, onEvm.id),
       ({ status }) => status === 'deployed',
     )
-    expect(made.status).toBe('deployed')
+    expect(collection.status).toBe('deployed')
     expect((await showCollection(backend, onSolana.id)).status).toBe('initiated')
   } finally {
     await backend.close()

@@ -29,11 +29,11 @@ it('is ready before its pipeline starts, and creates what it accepted until then
     const { id } = await createTestCollection(backend)
     expect((await showCollection(backend, id)).status).toBe('initiated')
     open()
-    const made = await until(
+    const collection = await until(
       () => showCollection(backend, id),
       ({ status }) => status === 'deployed',
     )
-    expect(made.status).toBe('deployed')
+    expect(collection.status).toBe('deployed')
   } finally {
     open()
     await backend.close()
@@ -48,11 +48,11 @@ it('retries a pipeline that could not be started', async () => {
   const backend = await startTestBackend(dataDir.path)
   try {
     const { id } = await createTestCollection(backend)
-    const made = await until(
+    const collection = await until(
       () => showCollection(backend, id),
       ({ status }) => status === 'deployed',
     )
-    expect(made.status).toBe('deployed')
+    expect(collection.status).toBe('deployed')
     expect(backend.log.filter((line) => line.includes('the pipeline could not be started'))).toHaveLength(1)
   } finally {
     await backend.close()

@@ -140,15 +140,15 @@ describe('an unreachable network', () => {
       store.db,
       STRANGE.map((id) => ({ ...NFT, id: `n${id}`, collection_id: id, status: 'initiated', step: 'mint' })),
     )
-    let asked = 0
+    let requestCount = 0
     const signing: GetSigningTerms = (blockchain) => {
-      asked += 1
+      requestCount += 1
       return withoutFantom(blockchain)
     }
     const step = createMintStep({ store, driver: driverOf(signing, 'fantom'), now, onSigned: () => {} })
     for (const turns of [1, 2]) {
       await expect(step.turn()).rejects.toThrow('no node of fantom responds')
-      expect(asked).toBe(turns)
+      expect(requestCount).toBe(turns)
     }
     expect(await signedKinds()).toEqual([])
   })
@@ -242,7 +242,7 @@ describe('the collection step', () => {
   it('signs nothing for a collection whose lease it has lost', async () => {
     await addFactory()
     await addCollection('c1', { status: 'initiated' })
-    const taken: Store = {
+    const failingStore: Store = {
       ...store,
       transaction: async (work) => {
         await store.db
@@ -252,8 +252,8 @@ describe('the collection step', () => {
         return store.transaction(work)
       },
     }
-    const driver = { ...driverOf(signingBy(signers)), commit: taken.transaction }
-    await createDeployStep({ store: taken, driver, now, onSigned: () => {} })()
+    const driver = { ...driverOf(signingBy(signers)), commit: failingStore.transaction }
+    await createDeployStep({ store: failingStore, driver, now, onSigned: () => {} })()
     expect((await collections()).map((row) => row.transaction_id)).toEqual([null])
     expect(await store.db.selectFrom('transactions').select('id').where('kind', '=', 'collection').execute()).toEqual(
       [],

@@ -44,9 +44,9 @@ test.each([false, true])('fetches a file of a directory from the gateway once (s
   // The directory is stored by now, but not this file in it.
   await storeFilesAgain(sources, nft('art/1.png'))
   for (const name of ['art/0.png', 'art/1.png']) expect(await findStored(storage, `${root}/${name}`)).not.toBeNull()
-  const asked = source.asked.length
+  const requestCount = source.asked.length
   await storeFilesAgain(sources, nft('art/1.png'))
-  expect(source.asked).toHaveLength(asked)
+  expect(source.asked).toHaveLength(requestCount)
   expect(errors).toEqual([])
   await storeFilesAgain({ ...sources, files: { allowHtml: false, ipfs: null } }, nft('art/2.png'))
   expect(errors).toMatchObject([

@@ -51,12 +51,12 @@ afterEach(async () => {
 })
 
 /** Adds a settled transaction in a block that isn't final yet. */
-const addSettled = (given: Pick<TransactionRow, 'id' | 'nonce' | 'kind' | 'start_id'>) =>
+const addSettled = (fields: Pick<TransactionRow, 'id' | 'nonce' | 'kind' | 'start_id'>) =>
   insertTransaction(store.db, {
     ...{ blockchain: 'polygon', signer: ALICE, collection_id: 'c', token_count: 1, directory: 'd', raw: RAW },
-    ...{ hash: `0x${given.id}`, state: 'final', watched: 1, block_number: 195, block_hash: OLD_BLOCK, gas_used: '1' },
+    ...{ hash: `0x${fields.id}`, state: 'final', watched: 1, block_number: 195, block_hash: OLD_BLOCK, gas_used: '1' },
     ...{ created_at: NOW, next_attempt_at: NOW },
-    ...given,
+    ...fields,
   })
 
 /** Adds an NFT of ALICE with its mint. */

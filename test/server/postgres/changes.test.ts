@@ -43,26 +43,26 @@ it.each([
   ['an update and a burn', update, burn],
   ['two updates', update, update],
 ])('accepts the first of %s of an NFT that two processes receive at once', async (_, one, other) => {
-  const held = gate()
-  const accepted = one({ ...first, onAccepted: held.pass })
-  await held.reached
+  const hold = gate()
+  const accepted = one({ ...first, onAccepted: hold.pass })
+  await hold.reached
   const refused = other(second)
   await endsOrWaits(refused)
-  held.open()
+  hold.open()
   await accepted
   await expect(refused).rejects.toMatchObject({ status: 400, message: expect.stringContaining('is pending') })
 })
 
 it('refuses an update if another process settles one with the revision that it replaces', async () => {
-  const held = gate()
+  const hold = gate()
   const settling = first.transaction(async (db) => {
     await db.updateTable('nfts').set({ revision: 1 }).execute()
-    await held.pass()
+    await hold.pass()
   })
-  await held.reached
+  await hold.reached
   const refused = update(second)
   await endsOrWaits(refused)
-  held.open()
+  hold.open()
   await settling
   await expect(refused).rejects.toMatchObject({ message: expect.stringContaining('the NFT has revision 1') })
 })

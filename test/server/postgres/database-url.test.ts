@@ -52,14 +52,14 @@ describe('a database URL', () => {
     [`postgres://u:${PASSWORD}@db/x?sslrootcert=/nowhere`, /\/nowhere, which does not exist/],
     ['postgres://u:100%@db/x', /not percent-encoded correctly/],
   ])('%s is rejected without the password in the message', (url, message) => {
-    let told = ''
+    let errorText = ''
     try {
       parse(url)
     } catch (error) {
-      told = String(error)
+      errorText = String(error)
     }
-    expect(told).toMatch(message)
-    expect(told).not.toMatch(/p%40ss|p@ss|100%/)
+    expect(errorText).toMatch(message)
+    expect(errorText).not.toMatch(/p%40ss|p@ss|100%/)
   })
 })
 

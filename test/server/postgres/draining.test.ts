@@ -70,16 +70,16 @@ async function fetchingReceipt() {
 
 /** A file server that counts requests and never responds. */
 async function silentServer() {
-  let asked = 0
+  let requestCount = 0
   const server = createServer(() => {
-    asked += 1
+    requestCount += 1
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   undo.push(() => {
     server.closeAllConnections()
     server.close()
   })
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => asked }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked: () => requestCount }
 }
 
 const nfts = () =>
@@ -98,7 +98,7 @@ it('a worker that stops claims no more jobs and releases its leases at once', as
   await mint(api, collection, metadata)
   await until(
     async () => files.asked(),
-    (asked) => asked >= 1,
+    (requestCount) => requestCount >= 1,
   )
   await until(nfts, (rows) => rows.some(({ lease_until }) => lease_until > Date.now()))
   await first.close()
@@ -111,7 +111,7 @@ it('a worker that stops claims no more jobs and releases its leases at once', as
   await work()
   await until(
     async () => files.asked(),
-    (asked) => asked > before,
+    (requestCount) => requestCount > before,
   )
 })
 

@@ -75,8 +75,10 @@ async function send(store: Store, name: string, wei: bigint | null, isSet = fals
 
 it('two processes that accept rows of a run at the same time stay within its limit', async () => {
   const one = mintGasLimit([{ receiver: '0x', count: 1 }]) * EMBEDDED_FEES.maxFeePerGas
-  const sent = Array.from({ length: 40 }, (_, index) => send(stores[index % 2 === 0 ? 0 : 1], `n${index}`, 7n * one))
-  const accepted = (await Promise.all(sent)).filter((isAccepted) => isAccepted)
+  const responses = Array.from({ length: 40 }, (_, index) =>
+    send(stores[index % 2 === 0 ? 0 : 1], `n${index}`, 7n * one),
+  )
+  const accepted = (await Promise.all(responses)).filter((isAccepted) => isAccepted)
   expect(accepted).toHaveLength(7)
   const rows = await stores[0].db.selectFrom('nfts').select('id').execute()
   expect(rows).toHaveLength(7)

@@ -118,7 +118,7 @@ it.each([
   ['of a newer gdn', 'migrated by a newer', [...NAMES, '9999-future'], '9999-future'],
   ['of a gdn with another initial schema', 'created by another', ['0001-initial-89abcdef'], '0001-initial-89abcdef'],
   ['of a gdn with another initial schema and more', 'created by another', ['0001-initial', '0002-costs'], '0002-costs'],
-])('a database %s is rejected with both schemas and left unchanged', async (_, made, names, schema) => {
+])('a database %s is rejected with both schemas and left unchanged', async (_, origin, names, schema) => {
   await (await openPostgres({ url })).close()
   await execute(
     'delete from kysely_migration',
@@ -128,7 +128,7 @@ it.each([
   const refusal = {
     code: 'data_dir',
     message: expect.stringMatching(
-      `^postgres://\\S+ was ${made} version of gdn: it has schema ${schema}, and this version has schema 9990-later$`,
+      `^postgres://\\S+ was ${origin} version of gdn: it has schema ${schema}, and this version has schema 9990-later$`,
     ),
     hint: 'Nothing was changed. Use that version of gdn, or another database.',
   }
@@ -159,11 +159,11 @@ it('an export of another schema is rejected with both schemas, and nothing is im
 })
 
 it('a failed migration is rolled back completely', async () => {
-  const made = await openPostgres({ url, unchecked: true })
+  const uncheckedStore = await openPostgres({ url, unchecked: true })
   // Makes the last migration fail.
-  await sql`create table later (id integer)`.execute(made.db)
+  await sql`create table later (id integer)`.execute(uncheckedStore.db)
   await expect(openPostgres({ url })).rejects.toThrow(/later/)
-  const { rows } = await sql`select tablename from pg_tables where schemaname = 'public'`.execute(made.db)
+  const { rows } = await sql`select tablename from pg_tables where schemaname = 'public'`.execute(uncheckedStore.db)
   expect(rows).toEqual([{ tablename: 'later' }])
-  await made.close()
+  await uncheckedStore.close()
 })

@@ -52,10 +52,10 @@ async function minted() {
   const collection = await createTestCollection(backend, { name: 'Tide “é” 🌊' })
   const ids = await mint(backend, collection, plainMetadata(10, 'Wharf'), { headers: { 'gdn-run': 'run-of-ten' } })
   await settled(backend, ids)
-  const shown = await showNfts(backend, ids)
+  const shownNfts = await showNfts(backend, ids)
   const key = backend.apiKey.reveal()
   await backend.close()
-  return { collection, ids, shown, key }
+  return { collection, ids, shown: shownNfts, key }
 }
 
 it('a data dir moves to PostgreSQL and continues with the same NFTs, keys, chain and next token ID', async () => {
@@ -69,10 +69,10 @@ it('a data dir moves to PostgreSQL and continues with the same NFTs, keys, chain
   const backend = await startTestBackend(other.path, { database: { url } })
   try {
     const headers = { 'x-api-key': key }
-    const asked = await backend.post('/api/v1/getnfts', { nft_gdn_ids: ids }, headers)
+    const response = await backend.post('/api/v1/getnfts', { nft_gdn_ids: ids }, headers)
     const byId = (nfts: readonly { nft_gdn_id: string }[]) =>
       [...nfts].sort((a, b) => (a.nft_gdn_id < b.nft_gdn_id ? -1 : 1))
-    expect(byId(asked.json.nfts)).toEqual(byId(shown))
+    expect(byId(response.json.nfts)).toEqual(byId(shown))
     const [next] = await settled(backend, await mint(backend, collection, plainMetadata(1, 'next')))
     expect(next).toMatchObject({ status: 'deployed', token_id: '11' })
   } finally {
@@ -124,8 +124,10 @@ it('every table of the schema is exported, except derived ones', async () => {
     where schemaname = 'public' and tablename not like 'kysely%'
       and tablename not in ('rate_windows', 'nft_counts', 'nft_terms', 'nft_term_cursor')`.execute(store.db)
   await store.close()
-  const told = (await readFile(file, 'utf8')).split('\n').flatMap((line) => /^{"table":"(\w+)"/.exec(line)?.[1] ?? [])
-  expect(told.sort()).toEqual(rows.map(({ name }) => name).sort())
+  const tableNames = (await readFile(file, 'utf8'))
+    .split('\n')
+    .flatMap((line) => /^{"table":"(\w+)"/.exec(line)?.[1] ?? [])
+  expect(tableNames.sort()).toEqual(rows.map(({ name }) => name).sort())
 })
 
 it.each([
@@ -135,11 +137,11 @@ it.each([
   ['was changed', (text: string) => text.replace('deployed', 'deplored'), /do not match the export/],
   ['is of another version', (text: string) => text.replace('0001-initial', '0001-other'), /another version of gdn/],
   ['is something else', () => '{"a":1}\n', /was not written by/],
-])('a file that %s is rejected with its location and nothing is imported', async (_, spoil, told) => {
+])('a file that %s is rejected with its location and nothing is imported', async (_, spoil, message) => {
   await exportDatabase(here(), file)
   await writeFile(file, spoil(await readFile(file, 'utf8')))
   const error = await importDatabase(there(), file).catch((thrown) => thrown)
-  expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(told), place: { file } })
+  expect(error).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(message), place: { file } })
   const store = await openPostgres({ url })
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([])
   expect(await store.db.selectFrom('nfts').selectAll().execute()).toEqual([])

@@ -119,8 +119,8 @@ describe('processes with roles', () => {
     const [one, other] = [await api(), await api()]
     const { id } = await createTestCollection(one)
     const headers = { 'x-api-key': one.apiKey.reveal() }
-    const shown = await other.post('/api/v1/getcollections', { transaction_gdn_ids: [id] }, headers)
-    expect(shown.json.collections).toHaveLength(1)
+    const response = await other.post('/api/v1/getcollections', { transaction_gdn_ids: [id] }, headers)
+    expect(response.json.collections).toHaveLength(1)
   })
 
   it('a role without PostgreSQL is rejected with a hint', async () => {
@@ -167,12 +167,12 @@ describe('embedded chains', () => {
 
     const height = (await first.post('/rpc/polygon', call)).json.result
     await first.close()
-    const taken = await until(
+    const response = await until(
       () => second.post('/rpc/polygon', call),
       ({ status }) => status === 200,
     )
     // It is the same chain, rebuilt from the database.
-    expect(Number(taken.json.result)).toBeGreaterThanOrEqual(Number(height))
+    expect(Number(response.json.result)).toBeGreaterThanOrEqual(Number(height))
     expect((await post('/api/v1/transfernft', body, headers)).status).toBe(200)
     const owner = () => post('/api/v1/getnfts', { nft_gdn_ids: [body.nft_gdn_id] }, headers)
     const moved = await until(owner, ({ json }) => json.nfts[0].receiver_wallet_address === WALLETS[2])

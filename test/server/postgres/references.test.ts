@@ -72,13 +72,13 @@ async function waitsForLock(count = 1): Promise<void> {
 }
 
 it('a reference ID that two processes accept simultaneously creates once: the second waits for the first', async () => {
-  const held = gate()
-  const holding: Store = { ...first, onAccepted: held.pass }
+  const hold = gate()
+  const holding: Store = { ...first, onAccepted: hold.pass }
   const one = send(holding, ['b', 'a'])
-  await held.reached
+  await hold.reached
   const other = send(second, ['a', 'c', 'b'])
   await waitsForLock()
-  held.open()
+  hold.open()
   const [created, found] = await Promise.all([one, other])
   expect(created.map((nft) => nft.created)).toEqual([true, true])
   expect(found).toEqual([
@@ -90,31 +90,31 @@ it('a reference ID that two processes accept simultaneously creates once: the se
 })
 
 it('if the first process rolls back, the second creates', async () => {
-  const held = gate()
+  const hold = gate()
   const holding: Store = {
     ...first,
     async onAccepted() {
-      await held.pass()
+      await hold.pass()
       throw new Error('disk full')
     },
   }
   const one = expect(send(holding, ['a'])).rejects.toThrow('disk full')
-  await held.reached
+  await hold.reached
   const other = send(second, ['a'])
   await waitsForLock()
-  held.open()
+  hold.open()
   await one
   expect(await other).toEqual([{ id: expect.any(String), created: true }])
   expect(await countNfts()).toBe(1)
 })
 
 it('another operation with a reference ID that the first process is accepting returns 409 and creates nothing', async () => {
-  const held = gate()
-  const one = send({ ...first, onAccepted: held.pass }, ['a'])
-  await held.reached
+  const hold = gate()
+  const one = send({ ...first, onAccepted: hold.pass }, ['a'])
+  await hold.reached
   const other = expect(send(second, ['new', 'a'], 'Dusk')).rejects.toMatchObject({ status: 409 })
   await waitsForLock()
-  held.open()
+  hold.open()
   await one
   await other
   expect(await countNfts()).toBe(1)
@@ -122,12 +122,12 @@ it('another operation with a reference ID that the first process is accepting re
 })
 
 it('a reference ID that the first process is accepting under another label returns 409 and creates nothing', async () => {
-  const held = gate()
-  const one = send({ ...first, onAccepted: held.pass }, ['a'], 'Dawn', { reference_label: 'jan/drop.csv' })
-  await held.reached
+  const hold = gate()
+  const one = send({ ...first, onAccepted: hold.pass }, ['a'], 'Dawn', { reference_label: 'jan/drop.csv' })
+  await hold.reached
   const other = send(second, ['b', 'a'], 'Dawn', { reference_label: 'feb/drop.csv' })
   await waitsForLock()
-  held.open()
+  hold.open()
   await expect(other).rejects.toMatchObject({
     status: 409,
     headers: { 'error-code': 'reference_label_conflict' },
@@ -184,17 +184,17 @@ it('a failed operation is created again once, even if both processes have read t
   await send(first, ['a'])
   const change = { status: 'failed', step: 'done' } as never
   await first.db.updateTable('nfts').set(change).execute()
-  const held = gate()
+  const hold = gate()
   const reading = first.db.transaction().execute(async (db) => {
     await sql`select 1 from operation_references for share`.execute(db)
-    await held.pass()
+    await hold.pass()
   })
-  await held.reached
-  const sent = [send(first, ['a']), send(second, ['a'])]
+  await hold.reached
+  const responses = [send(first, ['a']), send(second, ['a'])]
   await waitsForLock(2)
-  held.open()
+  hold.open()
   await reading
-  const answers = (await Promise.all(sent)).flat()
+  const answers = (await Promise.all(responses)).flat()
   expect(answers.map(({ created }) => created).sort()).toEqual([false, true])
   expect(new Set(answers.map(({ id }) => id)).size).toBe(1)
   expect(await countNfts()).toBe(2)
@@ -204,12 +204,12 @@ it('a failed operation is created again once by simultaneous retries in several 
   const [failed] = await send(first, ['a'])
   const change = { status: 'failed', step: 'done' } as never
   await first.db.updateTable('nfts').set(change).execute()
-  const held = gate()
-  const one = send({ ...first, onAccepted: held.pass }, ['a'])
-  await held.reached
+  const hold = gate()
+  const one = send({ ...first, onAccepted: hold.pass }, ['a'])
+  await hold.reached
   const other = send(second, ['a'])
   await waitsForLock()
-  held.open()
+  hold.open()
   const [[retried], [found]] = await Promise.all([one, other])
   expect(retried).toMatchObject({ created: true })
   expect(retried?.id).not.toBe(failed?.id)

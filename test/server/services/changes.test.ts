@@ -24,11 +24,11 @@ it.each([
   ['an update', 'a burn', update, burn],
   ['an update', 'a freeze', update, freeze],
 ])('refuses %s of an NFT that has %s since its checks', async (_change, _other, change, other) => {
-  const held = gate()
-  const refused = change(store, held.pass)
-  await held.reached
+  const hold = gate()
+  const refused = change(store, hold.pass)
+  await hold.reached
   await other(store)
-  held.open()
+  hold.open()
   await expect(refused).rejects.toMatchObject({
     ...{
       status: 400,
@@ -38,10 +38,10 @@ it.each([
 })
 
 it('refuses an update if the NFT has another revision than it replaces since its checks', async () => {
-  const held = gate()
-  const refused = update(store, held.pass)
-  await held.reached
+  const hold = gate()
+  const refused = update(store, hold.pass)
+  await hold.reached
   await store.db.updateTable('nfts').set({ revision: 1 }).execute()
-  held.open()
+  hold.open()
   await expect(refused).rejects.toMatchObject({ message: expect.stringContaining('the NFT has revision 1') })
 })

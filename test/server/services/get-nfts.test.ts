@@ -41,8 +41,8 @@ it('says that an NFT waits because of the limit of its run, also where the signe
       ...{ newestBlock: async () => null, network: () => network },
     },
   } as never
-  const asked = { accountId: 'a', parsed: { nft_gdn_ids: ['n0'] } } as never
-  const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, asked)
+  const serviceRequest = { accountId: 'a', parsed: { nft_gdn_ids: ['n0'] } } as never
+  const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, serviceRequest)
   expect(nfts[0]?.pending_reason).toMatch(/^waiting for lower fees: the next blocks need up to .+ --max-fee-gwei /)
 })
 
@@ -58,7 +58,7 @@ it('says that no node responds where the fees for the limit of a run would be re
       ...{ newestBlock: async () => null, network: () => network },
     },
   } as never
-  const asked = { accountId: 'a', parsed: { nft_gdn_ids: ['n0'] } } as never
-  const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, asked)
+  const serviceRequest = { accountId: 'a', parsed: { nft_gdn_ids: ['n0'] } } as never
+  const { nfts } = await getNfts({ store: place.store, chains, now: Date.now }, serviceRequest)
   expect(nfts[0]?.pending_reason).toBe("the network polygon can't be used: no node responds")
 })

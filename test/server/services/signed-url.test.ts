@@ -67,8 +67,8 @@ describe('lists the problems of a URL', () => {
     ['that is too long', `${signed()}&${'x'.repeat(4_096)}`, [' custom']],
     ['with 11 unknown parameters', `${signed()}${'&x=1'.repeat(11)}`, Array(10).fill('x unknown')],
   ])('%s', (_what, query, expected) => {
-    const read = readSignedUrl(SECRET, query)
-    const issues = 'issues' in read ? read.issues : []
+    const signedUrl = readSignedUrl(SECRET, query)
+    const issues = 'issues' in signedUrl ? signedUrl.issues : []
     expect(issues.map(({ field, code }) => `${field} ${code}`)).toEqual(expected)
     expect(issues.map(({ path }) => path)).toEqual(issues.map(({ field }) => (field === '' ? [] : [field])))
     expect(issues.filter(({ missing }) => missing)).toHaveLength(query === '' ? 5 : 0)

@@ -23,10 +23,10 @@ async function operatorsOf(operator: string) {
 
 describe('an operator in backend.yaml', () => {
   it('is a remote signer with its address, and files beside the configuration', async () => {
-    const read = await operatorsOf(
+    const readOperators = await operatorsOf(
       `remote_signer: https://signer.example/v1/key-0123456789abcdef, address: '${ADDRESS.toLowerCase()}', token_file: token, client_cert_file: c.pem, client_key_file: k.pem, ca_file: /etc/ca.pem`,
     )
-    const [entry] = read()
+    const [entry] = readOperators()
     expect(entry).toEqual({
       remote_signer: 'https://signer.example/v1/key-0123456789abcdef',
       address: ADDRESS,
@@ -42,8 +42,8 @@ describe('an operator in backend.yaml', () => {
   it.each(['http://127.0.0.1:9000', 'http://localhost:9000', 'http://[::1]:9000'])(
     'may be a remote signer without TLS at %s',
     async (url) => {
-      const read = await operatorsOf(`remote_signer: '${url}', address: '${ADDRESS}'`)
-      expect(read()).toMatchObject([{ remote_signer: url }])
+      const readOperators = await operatorsOf(`remote_signer: '${url}', address: '${ADDRESS}'`)
+      expect(readOperators()).toMatchObject([{ remote_signer: url }])
     },
   )
 
@@ -72,9 +72,9 @@ describe('an operator in backend.yaml', () => {
     ['keystore: a', '', /needs either password_file or password_credential/],
     ["address: '0x12'", 'keystore', /is required/],
   ])('is rejected with its location: %s', async (operator, field, message) => {
-    const read = await operatorsOf(operator)
+    const readOperators = await operatorsOf(operator)
     const at = field === '' ? 'chains.polygon.operators[0]' : `chains.polygon.operators[0].${field}`
-    expect(read).toThrow(
+    expect(readOperators).toThrow(
       expect.objectContaining({
         code: 'invalid_config',
         message: expect.stringMatching(message),

@@ -275,9 +275,9 @@ describe('an interrupted setup', () => {
     node.answer = ({ method }) =>
       method === 'eth_getTransactionReceipt' || method === 'eth_getTransactionByHash' ? { result: null } : undefined
     const two = await begin([first])
-    const told = 'has the factory, but no node returns its transaction, retrying'
-    const isTold = (said: string | undefined) => said?.includes(told) === true
-    expect(await until(async () => two.said.at(-1), isTold)).toContain(told)
+    const message = 'has the factory, but no node returns its transaction, retrying'
+    const isTold = (said: string | undefined) => said?.includes(message) === true
+    expect(await until(async () => two.said.at(-1), isTold)).toContain(message)
     node.answer = () => undefined
     keepMining()
     expect(await two.knows(await two.run, first)).toBe(true)

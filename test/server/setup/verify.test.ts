@@ -209,8 +209,8 @@ describe('Etherscan', () => {
       ...{ contractname: 'GdnFactory.sol:GdnFactory', compilerversion: `v${compilerVersion}` },
       constructorArguments: '1234',
     })
-    const asked = new URL(server.seen[1]?.path ?? '', server.url).searchParams
-    expect(Object.fromEntries(asked)).toEqual({
+    const query = new URL(server.seen[1]?.path ?? '', server.url).searchParams
+    expect(Object.fromEntries(query)).toEqual({
       ...{ chainid: '137', module: 'contract', action: 'checkverifystatus', guid: 'guid-1', apikey: KEY },
     })
   })

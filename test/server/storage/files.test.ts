@@ -204,15 +204,15 @@ describe('reading stored content returns', () => {
     const { cid, blocks: built } = await buildDirectory([{ name: 'large', bytes: content }])
     await blocks.put(built)
     const file = await openFile(cid, ['large'])
-    const asked: string[] = []
+    const requests: string[] = []
     const get = blocks.get.bind(blocks)
     blocks.get = (key) => {
-      asked.push(key)
+      requests.push(key)
       return get(key)
     }
     const range = { start: 256 * KiB + 1, end: 512 * KiB }
     expect((await read(file, range)).equals(content.subarray(range.start, range.end))).toBe(true)
-    expect(asked).toHaveLength(1)
+    expect(requests).toHaveLength(1)
   })
 
   test('the same after a restart', async () => {

@@ -45,8 +45,8 @@ const puts = () => s3.seen.filter((line) => /^PUT \/art\/baf/.test(line))
 
 test('mints an NFT once after a kill between storing its file in the bucket and recording that', async () => {
   backend = await startedChild(dataDir.path)
-  const made = await post('createcollection', { wallet_address: WALLETS[0], name: 'A', blockchain: 'polygon' })
-  const id = made.response.transaction_gdn_id
+  const creation = await post('createcollection', { wallet_address: WALLETS[0], name: 'A', blockchain: 'polygon' })
+  const id = creation.response.transaction_gdn_id
   const { collections } = await post('getcollections', { transaction_gdn_ids: [id] })
   const killed = new Promise<void>((resolve) => {
     s3.answer = ({ method, url }) => {

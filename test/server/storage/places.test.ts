@@ -271,9 +271,9 @@ describe('a bucket', () => {
   test('receives no file twice', async () => {
     const { storage } = await storageOn(bucket(s3.url))
     await storage.add(pieces(noise(100 * KiB)))
-    const asked = s3.seen.length
+    const requestCount = s3.seen.length
     await storage.add(pieces(noise(100 * KiB)))
-    expect(s3.seen).toHaveLength(asked)
+    expect(s3.seen).toHaveLength(requestCount)
   })
 
   test('keeps objects that another machine stored in the meantime', async () => {

@@ -247,8 +247,8 @@ describe('a change of storage', () => {
     const served = await backend.get(`/ipfs/${image}`)
     expect(Buffer.from(await served.arrayBuffer()).equals(PICTURE)).toBe(true)
     // Incomplete uploads are listed for the whole bucket.
-    const asked = s3.seen.filter((line) => !/\buploads\b/.test(line))
-    expect(asked.every((line) => line.includes('/archive/two/'))).toBe(true)
+    const objectRequests = s3.seen.filter((line) => !/\buploads\b/.test(line))
+    expect(objectRequests.every((line) => line.includes('/archive/two/'))).toBe(true)
     expect(s3.seen.filter((line) => line.includes('/art'))).toEqual([])
   })
 })
@@ -307,10 +307,10 @@ describe('an IPFS node', () => {
   test('has a pinning service pin all of it, with its addresses and retries', async () => {
     const service = await startPinningService('token-of-the-service')
     undo.push(() => service.close())
-    let asked = 0
+    let requestCount = 0
     // The first response is lost, the first pin fails, and the others are slow.
     service.hangUp = () => service.pins.length === 1
-    service.next = ({ status }) => (++asked === 1 ? 'failed' : status === 'queued' ? 'pinning' : 'pinned')
+    service.next = ({ status }) => (++requestCount === 1 ? 'failed' : status === 'queued' ? 'pinning' : 'pinned')
     const pinned = `${inNode()}pinning: { endpoint: "${service.url}", token_file: pin-token }\n`
     const backend = await start(pinned, { publishRetryMs: () => 0 })
     const { nft, image } = await mintPicture(backend)

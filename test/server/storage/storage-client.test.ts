@@ -35,9 +35,9 @@ test('aborts an endless response after the timeout', async () => {
 test('aborts requests in flight when it is closed', async () => {
   const client = openStorageClient('the bucket art', 'test')
   const { body } = await client.open({ method: 'GET', url: await dripping() })
-  const read = collect(body).catch((error) => error)
+  const reading = collect(body).catch((error) => error)
   await client.close()
-  expect(await read).toMatchObject({ code: 'unreachable' })
+  expect(await reading).toMatchObject({ code: 'unreachable' })
 })
 
 test('reads a response only up to the maximum size', async () => {

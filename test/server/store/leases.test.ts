@@ -130,13 +130,13 @@ describe('a claim of NFTs', () => {
   it('lets no worker write after it has lost its lease', async () => {
     await addNfts(1)
     const lost = first(await claimNfts(NOW))
-    const held = first(await claimNfts(NOW + LEASE))
+    const claimed = first(await claimNfts(NOW + LEASE))
     const before = await nft('n0')
     expect(await passOn(lost, { image: 'x' })).toBe(false)
     expect(await failClaimedNft(store.db, lost, 'late')).toBe(false)
     expect(await postponeFiles(store.db, lost, { attempts: 9, nextAttemptAt: NOW + 9 })).toBe(false)
     expect(await nft('n0')).toEqual(before)
-    expect(await passOn(held, { image: 'y' })).toBe(true)
+    expect(await passOn(claimed, { image: 'y' })).toBe(true)
     expect(await nft('n0')).toMatchObject({ step: 'mint', files: '{"image":"y"}', lease_until: 0, attempts: 0 })
   })
 
@@ -205,10 +205,10 @@ describe('a claim of signed transactions', () => {
   it("can't be settled by a worker that lost its lease", async () => {
     await addTransaction('t0', 0)
     const lost = first(await claim(NOW))
-    const held = first(await claim(NOW + LEASE))
+    const claimed = first(await claim(NOW + LEASE))
     expect(await endTransaction(store.db, lost, { state: 'reverted' })).toBe(false)
-    expect(await endTransaction(store.db, held, { state: 'final' })).toBe(true)
-    expect(await endTransaction(store.db, held, { state: 'reverted' })).toBe(false)
+    expect(await endTransaction(store.db, claimed, { state: 'final' })).toBe(true)
+    expect(await endTransaction(store.db, claimed, { state: 'reverted' })).toBe(false)
     expect(await claim(NOW + 10 * LEASE)).toEqual([])
   })
 

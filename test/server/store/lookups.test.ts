@@ -19,7 +19,7 @@ let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let path: string
 let watched: Kysely<Schema>
-const asked: { sql: string; parameters: readonly unknown[] }[] = []
+const requests: { sql: string; parameters: readonly unknown[] }[] = []
 
 beforeAll(async () => {
   folder = await freshDataDir()
@@ -27,7 +27,7 @@ beforeAll(async () => {
   store = await openStore(path)
   watched = new Kysely<Schema>({
     dialect: createSqliteDialect(openSqlite(path)),
-    log: ({ query }) => void asked.push({ sql: query.sql, parameters: query.parameters }),
+    log: ({ query }) => void requests.push({ sql: query.sql, parameters: query.parameters }),
   })
 })
 afterAll(async () => {
@@ -38,12 +38,12 @@ afterAll(async () => {
 
 /** Returns SQLite's query plans for the statements of a lookup. */
 async function plansOf(lookup: (db: Db) => Promise<unknown>): Promise<string[]> {
-  asked.length = 0
+  requests.length = 0
   await lookup(watched)
   // A separate connection, since an EXPLAIN that was read keeps its snapshot of the database.
   const explaining = openSqlite(path)
   try {
-    return asked.flatMap((query) =>
+    return requests.flatMap((query) =>
       explaining
         .prepare(`explain query plan ${query.sql}`)
         .all([...query.parameters])

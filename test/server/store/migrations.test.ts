@@ -53,13 +53,13 @@ it('migrates a database of an older gdn and keeps its rows', async () => {
 })
 
 it('rolls back a failed migration and those before it', async () => {
-  const made = openSqlite(path)
+  const database = openSqlite(path)
   // Conflicts with the last migration.
-  made.exec('create table later (id integer)')
+  database.exec('create table later (id integer)')
   await expect(openStore(path)).rejects.toThrow(/later/)
-  const tables = made.prepare("select name from sqlite_master where name in ('accounts', 'later')")
+  const tables = database.prepare("select name from sqlite_master where name in ('accounts', 'later')")
   expect(tables.all([])).toEqual([{ name: 'later' }])
-  made.close()
+  database.close()
   const store = await openStore(path, { unchecked: true })
   expect(await appliedMigrations(store.db)).toEqual([])
   await store.close()
@@ -69,7 +69,7 @@ it.each([
   ['of a newer gdn', 'migrated by a newer', [...NAMES, '9999-future'], '9999-future'],
   ['of a gdn with another initial schema', 'created by another', ['0001-initial-89abcdef'], '0001-initial-89abcdef'],
   ['of a gdn with another initial schema and more', 'created by another', ['0001-initial', '0002-costs'], '0002-costs'],
-])('rejects a database %s, with both schemas, and leaves its files unchanged', async (_, made, names, schema) => {
+])('rejects a database %s, with both schemas, and leaves its files unchanged', async (_, origin, names, schema) => {
   const other = await openStore(path)
   await sql`delete from kysely_migration`.execute(other.db)
   for (const name of names) await sql`insert into kysely_migration values (${name}, '')`.execute(other.db)
@@ -89,7 +89,7 @@ it.each([
   for (const options of [{}, { beside: true }, { unchecked: true }]) {
     await expect(openStore(copy, options)).rejects.toMatchObject({
       code: 'data_dir',
-      message: `${copy} was ${made} version of gdn: it has schema ${schema}, and this version has schema 9990-later`,
+      message: `${copy} was ${origin} version of gdn: it has schema ${schema}, and this version has schema 9990-later`,
       hint: expect.stringMatching(/^Nothing was changed\. Use that version of gdn, or another directory/),
     })
     expect(await digests()).toEqual(before)

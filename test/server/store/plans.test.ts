@@ -287,8 +287,8 @@ describe.runIf(isOnPostgres())('PostgreSQL', () => {
     const scans: object[] = []
     for (const statement of statements) {
       if (isAmong(allowed, statement)) continue
-      const read = await rowsRead(client, await growing(), statement)
-      if (read > MAX_READ) scans.push({ sql: statement.sql, read })
+      const rowCount = await rowsRead(client, await growing(), statement)
+      if (rowCount > MAX_READ) scans.push({ sql: statement.sql, read: rowCount })
     }
     await client.end()
     expect(scans).toEqual([])

@@ -122,7 +122,7 @@ describe('creating and transferring', () => {
   it('assigns token IDs in the order of acceptance, together with mints and other senders', async () => {
     const collection = await createCollection()
     const resume = await holdSigning(dataDir.path, 'mint')
-    const wanted: string[] = []
+    const expected: string[] = []
     const ids: string[] = []
     for (const [count, sender, receiver] of [
       [2, null, BOB],
@@ -137,12 +137,12 @@ describe('creating and transferring', () => {
       ids.push(
         ...(await (sender === null ? mint(backend, collection, metadata, { receiver }) : grant(collection, request))),
       )
-      wanted.push(...Array<string>(count).fill(receiver))
+      expected.push(...Array<string>(count).fill(receiver))
     }
     await resume()
     const nfts = await settled(backend, ids)
     expect(nfts.map((nft) => [nft.token_id, nft.receiver_wallet_address])).toEqual(
-      wanted.map((receiver, i) => [String(i + 1), receiver]),
+      expected.map((receiver, i) => [String(i + 1), receiver]),
     )
     for (const nft of nfts) {
       expect(await rpcOf(backend).ownerOf(collection.address, nft.token_id)).toBe(nft.receiver_wallet_address)
@@ -293,11 +293,11 @@ describe('between acceptance and the transaction', () => {
     )
     for (const [index, nft] of nfts.entries()) {
       const events = await rpcOf(backend).transfersOf(collection.address, nft.token_id)
-      const wanted = [
+      const expected = [
         { from: zeroAddress, to: ALICE },
         { from: ALICE, to: BOB },
       ]
-      expect(events).toEqual(index % 5 < 3 ? wanted : [{ from: zeroAddress, to: BOB }])
+      expect(events).toEqual(index % 5 < 3 ? expected : [{ from: zeroAddress, to: BOB }])
     }
     for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
   })

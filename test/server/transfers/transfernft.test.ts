@@ -488,9 +488,9 @@ describe('Idempotency-Key', () => {
     const headers = { 'idempotency-key': 'a-transfer' }
     const first = await transfer(body, headers)
     await outcome(idOf(first))
-    const again = await transfer(body, headers)
-    expect(again).toMatchObject({ status: 200, json: first.json })
-    expect(again.headers.get('idempotency-replayed')).toBe('true')
+    const secondResponse = await transfer(body, headers)
+    expect(secondResponse).toMatchObject({ status: 200, json: first.json })
+    expect(secondResponse.headers.get('idempotency-replayed')).toBe('true')
     const other = await transfer({ ...body, receiver_wallet_address: owner.address }, headers)
     expect(other).toMatchObject({ status: 422, json: { error: { title: 'Request Validation Error' } } })
   })

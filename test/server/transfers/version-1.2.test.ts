@@ -128,8 +128,8 @@ describe('transfernft in version 1.2', () => {
     const body = { ...(await transferable(await createCollection())), reference_id: 'a-transfer' }
     const first = await transfer(body)
     expect(first.json.response).toMatchObject({ reference_id: 'a-transfer', created: true })
-    const again = await transfer({ ...body, blockchain: 'polygon' })
-    expect(again.json.response).toMatchObject({
+    const secondResponse = await transfer({ ...body, blockchain: 'polygon' })
+    expect(secondResponse.json.response).toMatchObject({
       transaction_gdn_id: first.json.response.transaction_gdn_id,
       created: false,
     })
@@ -201,8 +201,8 @@ describe('createnfttrans in version 1.2', () => {
     const { send } = rpcOf(backend)
     await send(owner, collection.address, { functionName: 'transferOwnership', args: [heir.address] })
     await send(heir, collection.address, { functionName: 'acceptOwnership' })
-    const again = await post(body)
-    expect(again.json.nfts).toMatchObject([{ nft_gdn_ids: first.json.nfts[0].nft_gdn_ids, created: false }])
+    const secondResponse = await post(body)
+    expect(secondResponse.json.nfts).toMatchObject([{ nft_gdn_ids: first.json.nfts[0].nft_gdn_ids, created: false }])
     expect((await transfersOf(collection, await post(bodyFor(collection))))[0]).toEqual({
       from: zeroAddress,
       to: heir.address,

@@ -152,12 +152,12 @@ it('commits between updates and freezes of the collection', async () => {
     ['commitprovenance', { provenance: HASH }],
     ['freezenft', { nft_gdn_ids: [ids[1]] }],
   ] as const
-  const made: string[] = []
+  const transactionIds: string[] = []
   for (const [name, body] of requests) {
-    made.push((await call(backend, name, { contract_address, ...body })).response.transaction_gdn_id)
+    transactionIds.push((await call(backend, name, { contract_address, ...body })).response.transaction_gdn_id)
   }
   await letGo()
-  for (const id of made) expect(await ended(backend, id)).toMatchObject({ status: 'deployed', error: null })
+  for (const id of transactionIds) expect(await ended(backend, id)).toMatchObject({ status: 'deployed', error: null })
   expect(await onChain(collection)).toBe(3n)
 })
 
@@ -184,7 +184,7 @@ it('fails a pending commitment when the owner revokes the right first', async ()
   await letGo()
   expect(await ended(backend, json.response.transaction_gdn_id)).toMatchObject({ status: 'failed' })
   await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableApi', args: [true] })
-  const again = await commit(collection, HASH)
-  expect(again.json.response.transaction_gdn_id).not.toBe(json.response.transaction_gdn_id)
-  expect((await ended(backend, again.json.response.transaction_gdn_id))?.status).toBe('deployed')
+  const secondResponse = await commit(collection, HASH)
+  expect(secondResponse.json.response.transaction_gdn_id).not.toBe(json.response.transaction_gdn_id)
+  expect((await ended(backend, secondResponse.json.response.transaction_gdn_id))?.status).toBe('deployed')
 })

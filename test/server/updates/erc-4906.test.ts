@@ -94,26 +94,26 @@ it('a client of the standards finds the interfaces, the royalty and the metadata
   })
   const client = marketplace()
   const address = getAddress(collection.address)
-  const read = { address, abi: STANDARDS } as const
+  const contractCall = { address, abi: STANDARDS } as const
   const supports = (id: `0x${string}`) =>
-    client.readContract({ ...read, functionName: 'supportsInterface', args: [id] })
+    client.readContract({ ...contractCall, functionName: 'supportsInterface', args: [id] })
   // ERC-165, ERC-721, its metadata, ERC-2981, ERC-4906, and none.
   const interfaces = ['0x01ffc9a7', '0x80ac58cd', '0x5b5e139f', '0x2a55205a', '0x49064906', '0xffffffff'] as const
   expect(await Promise.all(interfaces.map(supports))).toEqual([true, true, true, true, true, false])
   const tokenId = BigInt(nfts[0]?.token_id ?? '')
-  const royalty = await client.readContract({ ...read, functionName: 'royaltyInfo', args: [tokenId, 10_000n] })
+  const royalty = await client.readContract({ ...contractCall, functionName: 'royaltyInfo', args: [tokenId, 10_000n] })
   expect(royalty).toEqual([getAddress(ALICE), 750n])
 
-  const before = await client.readContract({ ...read, functionName: 'contractURI' })
+  const before = await client.readContract({ ...contractCall, functionName: 'contractURI' })
   const uri = 'data:application/json,{"name":"Another"}'
   await rpcOf(backend).send(owner, collection.address, { functionName: 'setContractURI', args: [uri] })
-  const changed = await client.getContractEvents({ ...read, eventName: 'ContractURIUpdated', fromBlock: 0n })
+  const changed = await client.getContractEvents({ ...contractCall, eventName: 'ContractURIUpdated', fromBlock: 0n })
   expect(changed).toHaveLength(1)
-  expect(await client.readContract({ ...read, functionName: 'contractURI' })).toBe(uri)
+  expect(await client.readContract({ ...contractCall, functionName: 'contractURI' })).toBe(uri)
   expect(before).not.toBe(uri)
 
   const body = { contract_address: address, nft_gdn_id: nfts[0]?.nft_gdn_id, holder_wallet_address: WALLETS[1] }
   await ended(backend, (await call(backend, 'burnnft', body)).response.transaction_gdn_id)
-  const burns = { ...read, eventName: 'Transfer', args: { to: zeroAddress }, fromBlock: 0n } as const
+  const burns = { ...contractCall, eventName: 'Transfer', args: { to: zeroAddress }, fromBlock: 0n } as const
   expect((await client.getContractEvents(burns)).map(({ args }) => args.tokenId)).toEqual([tokenId])
 })

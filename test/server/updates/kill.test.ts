@@ -66,8 +66,8 @@ const CHAINS = {
 }
 
 async function createCollection(blockchain: keyof typeof CHAINS): Promise<string> {
-  const made = await post('createcollection', { name: 'T', dynamic: true, ...CHAINS[blockchain].collection })
-  const transaction_gdn_ids = [made.response.transaction_gdn_id]
+  const creation = await post('createcollection', { name: 'T', dynamic: true, ...CHAINS[blockchain].collection })
+  const transaction_gdn_ids = [creation.response.transaction_gdn_id]
   const show = async () => (await post('getcollections', { transaction_gdn_ids })).collections[0]
   return (await until(show, ({ status }) => status === 'deployed')).contract_address
 }
@@ -103,10 +103,10 @@ it.each(Object.keys(OF_COMMITMENTS) as (keyof typeof OF_COMMITMENTS)[])(
       { provenance, first_token_id: '1', transaction_gdn_id: id, transaction_hash: done.transaction_hash },
     ])
     expect((await post('commitprovenance', { contract_address, provenance })).response.transaction_gdn_id).toBe(id)
-    const made = await withStore(dataDir.path, ({ db }) =>
+    const transactions = await withStore(dataDir.path, ({ db }) =>
       db.selectFrom('transactions').select('state').where('kind', '=', 'provenance').execute(),
     )
-    expect(made).toEqual([{ state: 'final' }])
+    expect(transactions).toEqual([{ state: 'final' }])
   },
 )
 

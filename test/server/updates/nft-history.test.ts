@@ -60,11 +60,11 @@ it('returns the life of an NFT in the order of the chain, also what was made out
   const { address: contract_address, blockchain } = collection
   const updated = await update(backend, collection, id, 'Dusk')
   await ended(backend, updated)
-  const given = await rpcOf(backend).send(holder, contract_address, {
+  const status = await rpcOf(backend).send(holder, contract_address, {
     functionName: 'transferFrom',
     args: [holder.address, getAddress(BOB), BigInt(nfts[0]?.token_id ?? '')],
   })
-  expect(given).toBe('success')
+  expect(status).toBe('success')
   const transfer = {
     ...{ contract_address, blockchain, nft_gdn_id: id, token_id: nfts[0]?.token_id },
     ...{ sender_wallet_address: BOB, receiver_wallet_address: CAROL },

@@ -72,8 +72,8 @@ it('has what the chain has after updates, freezes, burns, transfers and reorgs i
   }
   for (let step = 0; step < STEPS; step++) {
     const nft = anyOf(ids)
-    const [shown] = await showNfts(backend, [nft])
-    const owner = shown?.receiver_wallet_address ?? ''
+    const [shownNft] = await showNfts(backend, [nft])
+    const owner = shownNft?.receiver_wallet_address ?? ''
     const chance = random()
     const title = `step ${step}`
     if (chance < 0.5) await post('update', nft, { nft_gdn_id: nft, metadata: [metadataOf(title)] }, title)
@@ -81,11 +81,11 @@ it('has what the chain has after updates, freezes, burns, transfers and reorgs i
     else if (chance < 0.58) await post('burn', nft, { nft_gdn_id: nft, holder_wallet_address: owner })
     else if (chance < 0.7) {
       const parties = { sender_wallet_address: owner, receiver_wallet_address: anyOf(WALLETS).address }
-      const token = { token_id: shown?.token_id, blockchain: 'polygon', nft_gdn_id: nft }
+      const token = { token_id: shownNft?.token_id, blockchain: 'polygon', nft_gdn_id: nft }
       await post('transfer', nft, { ...token, ...parties })
     } else if (chance < 0.74) {
       const holder = WALLETS.find(({ address }) => address === owner)
-      const token = BigInt(shown?.token_id ?? 0)
+      const token = BigInt(shownNft?.token_id ?? 0)
       const to = anyOf(WALLETS).address
       if (holder !== undefined) {
         const isBurn = random() < 0.3
@@ -107,7 +107,9 @@ it('has what the chain has after updates, freezes, burns, transfers and reorgs i
   }
 
   const outcomes = async () => Promise.all(sent.map(({ id }) => showTransaction(backend, id)))
-  const ended = await until(outcomes, (shown) => shown.every((one) => one !== undefined && one.status !== 'initiated'))
+  const ended = await until(outcomes, (statuses) =>
+    statuses.every((one) => one !== undefined && one.status !== 'initiated'),
+  )
   // Until everything is final, and the owners are followed.
   const head = await reader.getBlockNumber({ cacheTime: 0 })
   await until(
@@ -131,9 +133,9 @@ it('has what the chain has after updates, freezes, burns, transfers and reorgs i
       expect(end.error).toMatch(/was burned/)
     }
     const updates = mine.filter(({ kind, end }) => kind === 'update' && end?.status === 'deployed')
-    const shown = (nft.request_metadata as { title: string }).title
-    expect(shown).toBe(updates.at(-1)?.title ?? `first ${ids.indexOf(nft.nft_gdn_id)}`)
-    if (owner !== null) expect(await titleOnChain(backend, collection, nft, reader)).toBe(shown)
+    const title = (nft.request_metadata as { title: string }).title
+    expect(title).toBe(updates.at(-1)?.title ?? `first ${ids.indexOf(nft.nft_gdn_id)}`)
+    if (owner !== null) expect(await titleOnChain(backend, collection, nft, reader)).toBe(title)
   }
   report({ ...counts, failed: ended.filter((one) => one?.status === 'failed').length })
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])

@@ -53,7 +53,7 @@ async function dynamicCollection() {
   const [nft = ''] = await mint(backend, collection, [metadataOf('a')])
   await minedUntil(
     () => showNfts(backend, [nft]),
-    ([shown]) => shown?.status === 'deployed',
+    ([shownNft]) => shownNft?.status === 'deployed',
   )
   return { collection, nft }
 }
@@ -241,7 +241,7 @@ it('updates the token that an NFT has after a reorg gave it another one, and sho
   )
   await real.mine(CONFIRMATIONS + 1)
   const letGo = await holdSettling(dataDir, 'update')
-  const made = await update(backend, collection, first, 'A')
+  const updateId = await update(backend, collection, first, 'A')
   await inPool()
   await real.mine(CONFIRMATIONS)
   // As after a reorg in which the mints of both NFTs changed places.
@@ -253,11 +253,11 @@ it('updates the token that an NFT has after a reorg gave it another one, and sho
     await setToken(second, minted[0]?.token_id)
   })
   await letGo()
-  await minedUntil(() => isDeployed(made), Boolean)
-  const shown = await until(
+  await minedUntil(() => isDeployed(updateId), Boolean)
+  const shownNfts = await until(
     () => showNfts(backend, ids),
     (nfts) => nfts.map(({ revision }) => revision).join() === '2,1',
   )
-  expect(await titleOnChain(backend, collection, shown[0], reader())).toBe('A')
-  expect(shown[1]?.metadata_url).not.toBe(minted[1]?.metadata_url)
+  expect(await titleOnChain(backend, collection, shownNfts[0], reader())).toBe('A')
+  expect(shownNfts[1]?.metadata_url).not.toBe(minted[1]?.metadata_url)
 })

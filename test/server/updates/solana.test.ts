@@ -133,12 +133,12 @@ describe('a freeze on Solana', () => {
     const { collection, ids, nfts } = await onSolana(['a', 'b', 'c'])
     const body = { contract_address: collection.address, nft_gdn_ids: ids.slice(0, 2) }
     expect(await change('freezenft', body)).toMatchObject({ status: 'deployed' })
-    const shown = await showNfts(backend, ids)
-    expect(shown.map(({ is_frozen }) => is_frozen)).toEqual([true, true, false])
+    const shownNfts = await showNfts(backend, ids)
+    expect(shownNfts.map(({ is_frozen }) => is_frozen)).toEqual([true, true, false])
     expect((await mintOf(nfts[0]?.token_id))?.metadata?.updateAuthority).toEqual(none)
     expect((await mintOf(nfts[2]?.token_id))?.metadata?.updateAuthority).not.toEqual(none)
-    const again = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('b')] }
-    expectRefused(await post('updatednft', again), /the metadata of the NFT .* is frozen/)
+    const secondRequest = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('b')] }
+    expectRefused(await post('updatednft', secondRequest), /the metadata of the NFT .* is frozen/)
     // A second freeze has no effect.
     expect(await change('freezenft', body)).toMatchObject({ status: 'deployed', error: null })
   })

@@ -29,8 +29,8 @@ vi.mock(import('../../../src/server/chain/evm/collection-reads.ts'), async (orig
   const reads = await original()
   return {
     ...reads,
-    async readLifecycle(...given) {
-      const lifecycle = await reads.readLifecycle(...given)
+    async readLifecycle(...args) {
+      const lifecycle = await reads.readLifecycle(...args)
       return lifecycle && { ...lifecycle, updateCount: chain.updateCount ?? lifecycle.updateCount }
     },
   }
@@ -374,8 +374,8 @@ it('makes an update with a reference ID once, and returns it for a repetition', 
   }
   const first = await call(backend, 'updatednft', body)
   await ended(backend, first.response.transaction_gdn_id)
-  const again = await call(backend, 'updatednft', body)
-  expect(again.response).toMatchObject({ ...first.response, created: false })
+  const secondResponse = await call(backend, 'updatednft', body)
+  expect(secondResponse.response).toMatchObject({ ...first.response, created: false })
   const conflict = await post('updatednft', { ...body, metadata: [metadataOf('c')] })
   expect(conflict.status).toBe(409)
   const { references } = await call(backend, 'getreferences', {
@@ -397,22 +397,25 @@ it('shows what a collection was created with, and whether its owner has frozen i
     royalty_bps: 500,
     royalty_receiver: CAROL,
   }
-  expect(await until(show, (shown) => shown?.status === 'deployed')).toMatchObject({ ...created, is_frozen: false })
+  expect(await until(show, (shownNft) => shownNft?.status === 'deployed')).toMatchObject({
+    ...created,
+    is_frozen: false,
+  })
   await rpcOf(backend).send(owner, address, { functionName: 'freezeMetadata' })
-  expect(await until(show, (shown) => shown?.is_frozen === true)).toMatchObject(created)
+  expect(await until(show, (shownNft) => shownNft?.is_frozen === true)).toMatchObject(created)
 })
 
 it('stores the royalty of a collection, and rejects one above 100 %', async () => {
   const body = { wallet_address: OWNER, name: 'Royal', blockchain: 'polygon' }
   const above = await post('createcollection', { ...body, royalty_bps: 10_001 })
   expect(above.json.error.message).toBe('royalty_bps must be at most 10000, which is 100 %')
-  const made = await call(backend, 'createcollection', { ...body, royalty_bps: 500 })
-  expect(made.request).toMatchObject({ royalty_bps: 500 })
+  const creation = await call(backend, 'createcollection', { ...body, royalty_bps: 500 })
+  expect(creation.request).toMatchObject({ royalty_bps: 500 })
   const stored = await withStore(dataDir.path, ({ db }) =>
     db
       .selectFrom('collections')
       .select(['royalty_bps', 'royalty_receiver'])
-      .where('id', '=', made.response.transaction_gdn_id)
+      .where('id', '=', creation.response.transaction_gdn_id)
       .executeTakeFirst(),
   )
   expect(stored).toEqual({ royalty_bps: 500, royalty_receiver: OWNER })

@@ -168,10 +168,10 @@ describe('a receiver', () => {
       ({ status, waiting }) => status === 'disabled' && waiting === 0,
     )
     await atRest(1)
-    const asked = receiver.received.length
+    const requestCount = receiver.received.length
     await createTestCollection(backend)
     await afterNextLook()
-    expect(receiver.received).toHaveLength(asked)
+    expect(receiver.received).toHaveLength(requestCount)
     await expect(inStore((store) => testWebhook(store, id))).rejects.toThrow(/disabled/)
     gone = false
     const { replayed } = await inStore((store) => replayDeliveries(store, id, {}, Date.now()))
@@ -311,8 +311,8 @@ it('writes neither the secret nor the URL to the log or the metrics', async () =
     async () => receiver.received.length,
     (count) => count >= 2,
   )
-  const told = backend.log.join('') + (await (await backend.get('/metrics')).text())
-  expect(told).toContain('an event delivery will be retried')
-  expect(told).not.toContain(secret)
-  expect(told).not.toContain('sesame-open')
+  const output = backend.log.join('') + (await (await backend.get('/metrics')).text())
+  expect(output).toContain('an event delivery will be retried')
+  expect(output).not.toContain(secret)
+  expect(output).not.toContain('sesame-open')
 })

@@ -108,12 +108,12 @@ describe('an event', () => {
       expect(id).toMatch(/^evt_[0-9a-f-]{36}$/)
       expect(Math.abs(Date.parse(created_at) - Date.now())).toBeLessThan(60_000)
     }
-    const made = events.find(({ type }) => type === 'collection.deployed')?.data
+    const eventData = events.find(({ type }) => type === 'collection.deployed')?.data
     const { transaction_gdn_ids: transaction_gdn_id, ...collectionRecord } = await showCollection(
       backend,
       collection.id,
     )
-    expect(made).toEqual({ transaction_gdn_id, ...collectionRecord })
+    expect(eventData).toEqual({ transaction_gdn_id, ...collectionRecord })
     const minted = events.filter(({ type }) => type === 'nft.deployed').map(({ data }) => data)
     expect(minted.find(({ nft_gdn_id }) => nft_gdn_id === second?.nft_gdn_id)).toEqual({
       ...second,
@@ -170,16 +170,16 @@ describe('an event', () => {
       ['freezenft', { nft_gdn_ids: ids }],
       ['burnnft', { nft_gdn_id: ids[0], holder_wallet_address: WALLETS[1] }],
     ] as const
-    const made: string[] = []
+    const transactionIds: string[] = []
     for (const [name, body] of requests) {
-      made.push((await call(backend, name, { contract_address, ...body })).response.transaction_gdn_id)
+      transactionIds.push((await call(backend, name, { contract_address, ...body })).response.transaction_gdn_id)
       // A change is accepted once the one before has its outcome.
       await until(
         async () => hook.events(),
-        (events) => events.length === made.length,
+        (events) => events.length === transactionIds.length,
       )
     }
-    const { transactions } = await call(backend, 'gettransactions', { transaction_gdn_ids: made })
+    const { transactions } = await call(backend, 'gettransactions', { transaction_gdn_ids: transactionIds })
     const [failed, updated, frozen, burned] = transactions.map(({ transaction_gdn_id, status, transaction_hash }) => ({
       ...{ ...place, transaction_gdn_id, status, transaction_hash },
     }))
@@ -296,8 +296,8 @@ describe('on Solana', () => {
       (all) => all.length >= 3,
     )
     expect(events.map(({ type }) => type)).toEqual(expect.arrayContaining(['collection.deployed', 'nft.deployed']))
-    const told = events.filter(({ type }) => type === 'nft.deployed').map(({ data }) => data)
-    expect(told).toEqual(expect.arrayContaining(records.map((record) => ({ ...record, blockchain: 'solana' }))))
+    const deployed = events.filter(({ type }) => type === 'nft.deployed').map(({ data }) => data)
+    expect(deployed).toEqual(expect.arrayContaining(records.map((record) => ({ ...record, blockchain: 'solana' }))))
     await hook.remove()
   })
 })

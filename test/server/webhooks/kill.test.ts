@@ -28,16 +28,16 @@ it('delivers one event per NFT at least once although the backend is killed at a
   const { random } = seededRandom('killed while it tells')
   // Responses are slow, so that requests are always in flight when the backend is killed.
   // From this one on, none gets a response until the backend is killed, so that it is sent again.
-  let held = Number.POSITIVE_INFINITY
+  let heldIndex = Number.POSITIVE_INFINITY
   const receiver = await startReceiver((response, _received, index) => {
-    if (index < held - 1) setTimeout(() => response.end(), random() * 100)
+    if (index < heldIndex - 1) setTimeout(() => response.end(), random() * 100)
   })
   let backend = await startedChild(dataDir.path)
   const { secret } = await makeWebhook(dataDir.path, receiver.url)
-  const made = await post(backend, 'createcollection', {
+  const creation = await post(backend, 'createcollection', {
     ...{ wallet_address: WALLETS[0], name: 'T', blockchain: 'polygon' },
   })
-  const id = made.response.transaction_gdn_id
+  const id = creation.response.transaction_gdn_id
   const { collections } = await post(backend, 'getcollections', { transaction_gdn_ids: [id] })
   const order = { contract_address: collections[0].contract_address, blockchain: 'polygon' }
   const ids: string[] = []
@@ -47,14 +47,14 @@ it('delivers one event per NFT at least once although the backend is killed at a
     ids.push(...answer.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids))
     // Half of the kills happen during deliveries, the others at any moment before.
     if (kill % 2 === 0) {
-      held = receiver.received.length + 1 + Math.floor((random() * NFTS_A_LIFE) / 2)
+      heldIndex = receiver.received.length + 1 + Math.floor((random() * NFTS_A_LIFE) / 2)
       await until(
         async () => receiver.received.length,
-        (count) => count >= held,
+        (count) => count >= heldIndex,
       )
     } else await sleep(random() * 900)
     await backend.kill('SIGKILL')
-    held = Number.POSITIVE_INFINITY
+    heldIndex = Number.POSITIVE_INFINITY
     backend = await startedChild(dataDir.path)
   }
   const told = () => receiver.events().filter(({ type }) => type === 'nft.deployed')

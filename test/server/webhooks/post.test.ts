@@ -132,20 +132,20 @@ describe('private addresses and other forbidden URLs', () => {
     ['ftp://example.com/x', /neither http nor https/],
     ['http://example.com/x', /only to https/],
   ])('are rejected without --allow-private-files: %s', async (url, error) => {
-    const asked: string[] = []
+    const requests: string[] = []
     const lookup = async (host: string) => {
-      asked.push(host)
+      requests.push(host)
       return [{ address: '93.184.215.14', family: 4 }]
     }
     const outcome = await poster({ allowPrivate: false, lookup }).post(message(url))
     expect(outcome).toMatchObject({ status: null, error: expect.stringMatching(error) })
-    expect(asked).toEqual([])
+    expect(requests).toEqual([])
   })
 
   it('are rejected behind a host name, even among public addresses', async () => {
-    let asked = 0
+    let requestCount = 0
     const lookup = async () => {
-      asked += 1
+      requestCount += 1
       return [
         { address: '93.184.215.14', family: 4 },
         { address: '10.1.2.3', family: 4 },
@@ -153,7 +153,7 @@ describe('private addresses and other forbidden URLs', () => {
     }
     const outcome = await poster({ allowPrivate: false, lookup }).post(message('https://hooks.example.com/x'))
     expect(outcome).toMatchObject({ status: null, error: expect.stringContaining('private address (10.1.2.3)') })
-    expect(asked).toBe(1)
+    expect(requestCount).toBe(1)
   })
 
   it("can't be reached by a second DNS lookup, as the socket uses the result of the first", async () => {

@@ -49,7 +49,7 @@ it.each([
   ['active', 5 * 60_000, 'failing'],
   ['disabled', null, 'disabled'],
   ['disabled', 9 * 60_000, 'disabled'],
-] as const)('a webhook that is %s and failing for %s ms is shown as %s', (status, failingFor, shown) => {
+] as const)('a webhook that is %s and failing for %s ms is shown as %s', (status, failingFor, shownStatus) => {
   const now = 1_700_000_000_000
-  expect(webhookStatus({ status, failing_since: failingFor === null ? null : now - failingFor }, now)).toBe(shown)
+  expect(webhookStatus({ status, failing_since: failingFor === null ? null : now - failingFor }, now)).toBe(shownStatus)
 })

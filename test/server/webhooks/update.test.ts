@@ -45,13 +45,13 @@ async function deliverDuringUpdate(events: number, ofOld: PostOutcome): Promise<
     for (let i = 0; i < events; i++) await tellWebhook(db, 'w', 'nft.deployed', { nft_gdn_id: String(i) })
   })
   const delivered: Record<string, number> = { [OLD]: 0, [NEW]: 0 }
-  const asked = gate()
+  const hold = gate()
   const changed = gate()
   const step = createWebhookStep({
     store,
     poster: {
       async post({ url }) {
-        asked.open()
+        hold.open()
         await changed.opened
         const outcome = url === OLD ? ofOld : DELIVERED
         if (outcome.error === null) delivered[url] = (delivered[url] ?? 0) + 1
@@ -63,7 +63,7 @@ async function deliverDuringUpdate(events: number, ofOld: PostOutcome): Promise<
   })
   try {
     await step.turn()
-    await asked.opened
+    await hold.opened
     await updateWebhook(store, 'w', { url: NEW, events: undefined }, Date.now())
     changed.open()
     await vi.waitFor(

@@ -228,11 +228,11 @@ function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssu
 
 function addedText(added: readonly string[], out: string, former: string | null): string {
   const more = added.length > LISTED_FILES ? `, and ${added.length - LISTED_FILES} more` : ''
-  const now =
+  const folderText =
     former === null
       ? 'gdn did not change the folder.'
       : `The former folder ${former} now contains ${added.length === 1 ? 'it' : 'them'}.`
-  return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, LISTED_FILES).join(', ')}${more}. ${now}`
+  return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, LISTED_FILES).join(', ')}${more}. ${folderText}`
 }
 
 const changedImagesText = (images: number, manifest: string): string =>

@@ -101,8 +101,8 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
   printArtWarnings(io, warnings)
   for (const note of notesOf(build, omitted)) io.note(safe(note))
   const below = relative(cwd, path)
-  const shown = shellWord(safe(below.startsWith('..') ? path : below))
-  io.note(`Check the manifest: gdn batch validate ${shown} -b <blockchain> --receiver <address>`)
+  const shownPath = shellWord(safe(below.startsWith('..') ? path : below))
+  io.note(`Check the manifest: gdn batch validate ${shownPath} -b <blockchain> --receiver <address>`)
 }
 
 /**

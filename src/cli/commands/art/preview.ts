@@ -94,10 +94,10 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   if (deviations.length > 5) io.note(`… and ${deviations.length - 5} more. Run \`gdn art check\` to list all of them.`)
   if (where !== null) io.note(`Wrote ${safe(where.path)}`)
   if (flags.open === true && where !== null) await openSheet(deps, where.path)
-  const again = `${shellWord(safe(path))} --count ${count}${flags.seed === undefined ? '' : ` --seed ${shellWord(safe(flags.seed))}`}`
+  const args = `${shellWord(safe(path))} --count ${count}${flags.seed === undefined ? '' : ` --seed ${shellWord(safe(flags.seed))}`}`
   const fit = flags.fit === undefined ? '' : ` --fit ${flags.fit}`
-  if (where === null) io.note(`To see all images and numbers in the browser: gdn art preview ${again}${fit} --open`)
-  io.note(`Generate the edition: gdn art generate ${again}${fit} --out drop`)
+  if (where === null) io.note(`To see all images and numbers in the browser: gdn art preview ${args}${fit} --open`)
+  io.note(`Generate the edition: gdn art generate ${args}${fit} --out drop`)
 }
 
 /** @param warnings warnings to yield as records after the NFTs, for formats that print nothing else */

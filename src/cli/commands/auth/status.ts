@@ -59,12 +59,12 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   const keys = await findKeys(deps, flags)
   const rows = []
   let exitCode: number = EXIT.ok
-  for (const { key: read, url, ...row } of keys) {
+  for (const { key: readKey, url, ...row } of keys) {
     let works: boolean | null = null
     let problem: string | null = null
     let key: string | null = null
     try {
-      const secret = await read()
+      const secret = await readKey()
       key = maskedKey(secret)
       if (flags.check) {
         await check(deps, flags, url, secret)

@@ -125,11 +125,11 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const name = manifest === '-' ? 'stdin' : basename(manifest)
   const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)
-  const given = manifestOptions(deps, flags, settings)
+  const manifestFlags = manifestOptions(deps, flags, settings)
   const mapped = new MappedColumns(io, settings)
   const blockchain =
-    given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
-  const options = withEnsNames(deps, settings, flags, given)
+    manifestFlags.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
+  const options = withEnsNames(deps, settings, flags, manifestFlags)
   const reading = readManifest(manifestSource(deps, manifest), {
     ...options,
     blockchain: blockchain ?? null,
@@ -155,7 +155,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   let onTheWeb = 0
   let issueCount = 0
   let invalidRows = 0
-  let sent = 0
+  let sentRows = 0
   let minted = 0
   /** Errors of the current row, which arrive one at a time. */
   let current: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
@@ -176,7 +176,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
           if (hasImageOnTheWeb(item.row)) onTheWeb++
           receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
           const outcome = outcomes === null ? null : await outcomes.of(item.row)
-          if (outcome !== null && outcome.status !== 'pending') sent++
+          if (outcome !== null && outcome.status !== 'pending') sentRows++
           if (outcome?.status === 'deployed') minted++
           await sheet.writeCard(rowCard(item.row, how, outcome, rarities?.(rows - 1)))
           continue
@@ -200,7 +200,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     const { target } = reading
     const counts = { receivers: receivers.size, duplicates: duplicates.count }
     const figures = { rows, invalidRows, issues, issueCount, ...counts, onTheWeb }
-    const begun = run === null ? null : { name: run.name, sent, minted }
+    const begun = run === null ? null : { name: run.name, sent: sentRows, minted }
     await sheet.finish(
       previewTop({ name, target, ...figures, remoteImages: how.remoteImages, now: deps.now(), run: begun }),
       PAGE_END,

@@ -123,10 +123,13 @@ interface Ranked {
 }
 
 async function ofManifest(deps: Deps, settings: Settings, manifest: string, flags: RarityFlags): Promise<Ranked> {
-  const given = manifestOptions(deps, flags, settings)
+  const manifestFlags = manifestOptions(deps, flags, settings)
   const blockchain =
-    given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
-  const options = withEnsNames(deps, settings, flags, given)
+    manifestFlags.blockchain ??
+    settings.blockchain?.value ??
+    (await knownCollection(deps, settings))?.blockchain ??
+    null
+  const options = withEnsNames(deps, settings, flags, manifestFlags)
   const onMapped = new MappedColumns(deps.io, settings).add
   const rarity = new Rarity()
   const names: DataRecord[] = []

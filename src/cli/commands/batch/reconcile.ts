@@ -40,8 +40,8 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
     .action(async (name: string | undefined, flags: ReconcileFlags) => await run(deps, name, flags))
 }
 
-export async function reconcile(deps: Deps, given: string | undefined, flags: ReconcileFlags): Promise<void> {
-  const name = await whichRun(deps, given, flags)
+export async function reconcile(deps: Deps, typed: string | undefined, flags: ReconcileFlags): Promise<void> {
+  const name = await whichRun(deps, typed, flags)
   await resumeRun(deps, name, flags, {
     reconcileOnly: true,
     settle: flags.row === undefined ? undefined : onceEach(flags.row),

@@ -82,9 +82,9 @@ export function command(deps: Deps, run = report): GdnCommand {
     .action(async (name: string | undefined, flags: ReportFlags) => await run(deps, name, flags))
 }
 
-export async function report(deps: Deps, given: string | undefined, flags: ReportFlags): Promise<void> {
+export async function report(deps: Deps, typed: string | undefined, flags: ReportFlags): Promise<void> {
   const { io } = deps
-  const name = await whichRun(deps, given, flags)
+  const name = await whichRun(deps, typed, flags)
   let run = await findRun(deps, name, flags)
   const output = createOutput(io, flags, VIEW, { manifest: run.manifestPath })
   const status = await runStatus(run)
@@ -138,8 +138,8 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     const { counts, failures } = tally
     const manifest = run.manifestPath === null ? null : basename(run.manifestPath)
     const { burned, abandoned } = tally
-    const shown = { ...counts, deployed: counts.deployed - burned, burned, abandoned }
-    const top = { status, counts: shown, failures, name: run.runName ?? manifest ?? run.name, ...links }
+    const shownCounts = { ...counts, deployed: counts.deployed - burned, burned, abandoned }
+    const top = { status, counts: shownCounts, failures, name: run.runName ?? manifest ?? run.name, ...links }
     const { owners, changed } = tally
     const times = await runTimes(run)
     await sheet.finish(

@@ -94,8 +94,8 @@ export function command(deps: Deps, run = results): GdnCommand {
     .action(async (name: string | undefined, flags: ResultsFlags) => await run(deps, name, flags))
 }
 
-export async function results(deps: Deps, given: string | undefined, flags: ResultsFlags): Promise<void> {
-  const name = await whichRun(deps, given, flags)
+export async function results(deps: Deps, typed: string | undefined, flags: ResultsFlags): Promise<void> {
+  const name = await whichRun(deps, typed, flags)
   const { io } = deps
   const run = await findRun(deps, name, flags)
   const drawn = keptDraw(run.reading)?.rows
@@ -108,10 +108,10 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
   const edits = await editsSince(deps, run)
   const outside = isListedForPrograms(output.mode) && flags.status === undefined ? (edits?.rows ?? []) : []
-  const print = async (wanted: AsyncIterable<ResultRecord>) =>
+  const print = async (records: AsyncIterable<ResultRecord>) =>
     inCsv === null
-      ? await output.many(recordsOf(wanted, { fields: view.fields, rows: outside }))
-      : await printResultsCsv(io, wanted, inCsv)
+      ? await output.many(recordsOf(records, { fields: view.fields, rows: outside }))
+      : await printResultsCsv(io, records, inCsv)
   let matchCount = 0
   const state = dropStateOf(run)
   const rows = counted(inStatus(runRows(run, drawn), flags.status, state), () => matchCount++)
@@ -134,8 +134,8 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   }
   if (state !== null && output.mode === 'table') {
     const { counts } = await runStatus(run)
-    const again = await flagsOfServer(deps, run, flags)
-    for (const note of await notesOfDrop(deps, { ...run, counts }, again, true)) io.note(note)
+    const serverFlags = await flagsOfServer(deps, run, flags)
+    for (const note of await notesOfDrop(deps, { ...run, counts }, serverFlags, true)) io.note(note)
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)
@@ -191,7 +191,7 @@ async function printVerified(
   run: Run,
   rows: AsyncIterable<RunRow>,
   flags: ResultsFlags,
-  print: (wanted: AsyncIterable<ResultRecord>) => Promise<void>,
+  print: (records: AsyncIterable<ResultRecord>) => Promise<void>,
 ): Promise<void> {
   const settingsOrError = await settingsIfFound(deps, run, flags)
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError
@@ -216,8 +216,8 @@ async function* inStatus(
 ) {
   for await (const row of rows) {
     const { burned, status } = row.result
-    const shown = burned ? 'burned' : isAbandoned(status, state) ? 'abandoned' : status
-    if (statuses === undefined || statuses.includes(shown)) yield row
+    const shownStatus = burned ? 'burned' : isAbandoned(status, state) ? 'abandoned' : status
+    if (statuses === undefined || statuses.includes(shownStatus)) yield row
   }
 }
 

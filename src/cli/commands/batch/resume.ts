@@ -25,7 +25,7 @@ export function command(deps: Deps, run = resume): GdnCommand {
     .action(async (name: string | undefined, flags: ResumeFlags) => await run(deps, name, flags))
 }
 
-export async function resume(deps: Deps, given: string | undefined, flags: ResumeFlags): Promise<void> {
-  const name = await whichRun(deps, given, flags)
+export async function resume(deps: Deps, typed: string | undefined, flags: ResumeFlags): Promise<void> {
+  const name = await whichRun(deps, typed, flags)
   await resumeRun(deps, name, flags, flags.retryFailed ? { retryFailed: true } : {})
 }

@@ -26,7 +26,7 @@ export function command(deps: Deps, run = retry): GdnCommand {
     .action(async (name: string | undefined, flags: RetryFlags) => await run(deps, name, flags))
 }
 
-export async function retry(deps: Deps, given: string | undefined, flags: RetryFlags): Promise<void> {
-  const name = await whichRun(deps, given, flags)
+export async function retry(deps: Deps, typed: string | undefined, flags: RetryFlags): Promise<void> {
+  const name = await whichRun(deps, typed, flags)
   await resumeRun(deps, name, flags, flags.absent ? { retryAbsent: true } : { retryFailed: true })
 }

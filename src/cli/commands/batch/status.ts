@@ -35,8 +35,8 @@ export function command(deps: Deps, run = status): GdnCommand {
     .action(async (name: string | undefined, flags: StatusFlags) => await run(deps, name, flags))
 }
 
-export async function status(deps: Deps, given: string | undefined, flags: StatusFlags): Promise<void> {
-  const name = await whichRun(deps, given, flags)
+export async function status(deps: Deps, typed: string | undefined, flags: StatusFlags): Promise<void> {
+  const name = await whichRun(deps, typed, flags)
   const view = runView(deps.io, deps.now(), flags.stateDir)
   const { stateDir } = await deps.settings(flags)
   const server = await whichServer(deps, flags)
@@ -68,11 +68,11 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     await output.one(snapshot.data)
     if (snapshot.problem !== null) deps.io.warn(safe(snapshot.problem))
     if (snapshot.data.running === true) return
-    const again = await hinted(snapshot.run)
-    const notes = await notesOfDrop(deps, snapshot.run, again, true)
+    const serverFlags = await hinted(snapshot.run)
+    const notes = await notesOfDrop(deps, snapshot.run, serverFlags, true)
     const isOpen = notes.length === 0 && snapshot.data.state === 'unfinished'
-    if (isOpen) notes.push(`To resume the run: ${resumeText(snapshot.resume, flags, again)}`)
-    if (isOpen && isUnrevealed(snapshot.run)) notes.push(updateText(snapshot.run.name, again))
+    if (isOpen) notes.push(`To resume the run: ${resumeText(snapshot.resume, flags, serverFlags)}`)
+    if (isOpen && isUnrevealed(snapshot.run)) notes.push(updateText(snapshot.run.name, serverFlags))
     for (const note of notes) deps.io.note(note)
     return
   }
@@ -87,8 +87,8 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
  * Adds the server flags. `gdn batch resume` finds the server of the run, so this function adds only the specified flags
  * to it.
  */
-const resumeText = (command: string, given: StatusFlags, hinted: StatusFlags): string =>
-  `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? given : hinted)}`
+const resumeText = (command: string, specified: StatusFlags, hinted: StatusFlags): string =>
+  `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? specified : hinted)}`
 
 interface Seen {
   data: DataRecord

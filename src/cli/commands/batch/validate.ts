@@ -109,14 +109,17 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   checkShuffleFlags(flags)
   refuseContract(flags.contract, null)
   const settings = await deps.settings(flags)
-  const given = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
+  const manifestFlags = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
   const source = manifestSource(deps, manifest)
   const mapped = new MappedColumns(deps.io, settings)
   const urls = flags.checkFiles === true ? new FileUrls() : null
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
   const blockchain =
-    given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
-  const options = withEnsNames(deps, settings, flags, given)
+    manifestFlags.blockchain ??
+    settings.blockchain?.value ??
+    (await knownCollection(deps, settings))?.blockchain ??
+    null
+  const options = withEnsNames(deps, settings, flags, manifestFlags)
   const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest, {
     forMarketplace: flags.for !== undefined,
   })
@@ -196,14 +199,14 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   })
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
-  const again = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
+  const args = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
   const elsewhere = server.rows !== null && server.rows > sentRows(earlierRun) ? server.rows : 0
   const next =
     elsewhere > 0
-      ? `The server already has ${elsewhere === rows ? 'all of them' : `${elsewhere} of them`}, minted on another machine or with another state directory. To show the differences: gdn plan ${again}`
+      ? `The server already has ${elsewhere === rows ? 'all of them' : `${elsewhere} of them`}, minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
       : earlierRun === null || !isMinted(earlierRun)
-        ? `To preview the mint: gdn batch mint ${again}${unrevealedAgain(flags)} --dry-run`
-        : `The run ${safe(earlierRun.name)} has minted this manifest. To show the differences: gdn plan ${again}`
+        ? `To preview the mint: gdn batch mint ${args}${unrevealedAgain(flags)} --dry-run`
+        : `The run ${safe(earlierRun.name)} has minted this manifest. To show the differences: gdn plan ${args}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }

@@ -25,11 +25,11 @@ const STATUS_VIEW: View = {
 
 /** Runs `gdn chain setup` for a Solana cluster. The setup neither deploys nor spends anything. */
 export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flags: SetupFlags): Promise<void> {
-  for (const [flag, given] of [
+  for (const [flag, value] of [
     ['--admin-keystore', flags.adminKeystore],
     ['--factory', flags.factory],
   ]) {
-    if (given === undefined) continue
+    if (value === undefined) continue
     throw new GdnError('usage', `is for EVM networks only: ${blockchain} has no factory`, {
       place: { flag: String(flag) },
       hint: 'Omit the flag. Only the signer in the configuration is needed.',

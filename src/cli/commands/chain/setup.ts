@@ -81,9 +81,9 @@ export async function setup(deps: Deps, name: string, flags: SetupFlags): Promis
   // Report invalid settings before the password prompt.
   await chainSettings(place, blockchain)
   if (file !== undefined) checkKeystoreFile(file)
-  const given = file === undefined ? null : await openAdmin(deps, file, flags)
+  const keystoreAdmin = file === undefined ? null : await openAdmin(deps, file, flags)
   await withChain(place, blockchain, async ({ store, network, operators: signers, ...more }) => {
-    const admin = given ?? more.admin ?? refuseWithoutAdmin()
+    const admin = keystoreAdmin ?? more.admin ?? refuseWithoutAdmin()
     const operators = signers.map(({ address }) => address)
     warnIfRetired(io, blockchain)
     const plan = await planSetup({ store, network, admin: admin.address, operators, known: knownFactory })

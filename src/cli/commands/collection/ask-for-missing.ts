@@ -22,14 +22,14 @@ interface CollectionFields {
 export async function askForMissing(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   { yes = false }: { yes?: boolean },
-  given: CollectionFields,
+  fields: CollectionFields,
 ): Promise<CollectionFields> {
-  if (!mayAsk(io)) return given
-  const name = given.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
-  const blockchain = given.blockchain ?? (await askBlockchain(io))
+  if (!mayAsk(io)) return fields
+  const name = fields.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
+  const blockchain = fields.blockchain ?? (await askBlockchain(io))
   const knownBlockchain = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined
   const wallet_address =
-    given.wallet_address ??
+    fields.wallet_address ??
     (await askAddress(io, {
       message: 'Wallet that owns the collection',
       flag: '--wallet',
@@ -41,8 +41,8 @@ export async function askForMissing(
   const wantsMore = knownBlockchain !== undefined && !isEvm(knownBlockchain)
   const ask = async (value: unknown, message: string, flag: string) =>
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
-  const description = await ask(given.description, 'Description', '--description')
-  const image = await ask(given.image, 'URL of the image', '--image')
+  const description = await ask(fields.description, 'Description', '--description')
+  const image = await ask(fields.image, 'URL of the image', '--image')
   // If the output is captured, or with --yes, the API's defaults apply.
   const mayAskMore = !yes && io.stdoutTty && knownBlockchain !== undefined && isEvm(knownBlockchain)
   const whether = async (value: unknown, message: string, flag: string) =>
@@ -50,14 +50,14 @@ export async function askForMissing(
   // `dynamic` and `enable_burn` are included only if they are true, because the hosted service doesn't support these
   // fields.
   const dynamic =
-    (await whether(given.dynamic, `Let the API update the metadata of NFTs? ${PERMANENT}`, '--dynamic')) || undefined
+    (await whether(fields.dynamic, `Let the API update the metadata of NFTs? ${PERMANENT}`, '--dynamic')) || undefined
   const enable_burn =
-    (await whether(given.enable_burn, `Let the API burn NFTs? ${PERMANENT}`, '--enable-burn')) || undefined
+    (await whether(fields.enable_burn, `Let the API burn NFTs? ${PERMANENT}`, '--enable-burn')) || undefined
   const enable_transfer =
-    given.is_locked === true
-      ? given.enable_transfer
-      : await whether(given.enable_transfer, `Let the API transfer NFTs? ${CHANGEABLE}`, '--enable-transfer')
-  return { ...given, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
+    fields.is_locked === true
+      ? fields.enable_transfer
+      : await whether(fields.enable_transfer, `Let the API transfer NFTs? ${CHANGEABLE}`, '--enable-transfer')
+  return { ...fields, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
 }
 
 /**
@@ -65,10 +65,10 @@ export async function askForMissing(
  *
  * @throws GdnError `usage`
  */
-function refuseWrongAddress(given: unknown, blockchain: Blockchain | undefined): void {
-  if (typeof given !== 'string' || blockchain === undefined || isEnsName(given)) return
-  const problem = addressProblem(given, blockchain)
-  if (problem !== null) throw wrongAddress(given, problem, '--wallet')
+function refuseWrongAddress(address: unknown, blockchain: Blockchain | undefined): void {
+  if (typeof address !== 'string' || blockchain === undefined || isEnsName(address)) return
+  const problem = addressProblem(address, blockchain)
+  if (problem !== null) throw wrongAddress(address, problem, '--wallet')
 }
 
 const PERMANENT = "This can't be changed later."

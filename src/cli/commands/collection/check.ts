@@ -67,10 +67,10 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
       const { checkMarkdown } = await import('./archive/check-markdown.ts')
       await io.data(checkMarkdown(target.contract, tokens, list))
     } else {
-      const shown = output.mode === 'table' ? list.slice(0, SHOWN_PROBLEMS) : list
-      await output.many(shown as unknown as DataRecord[])
-      if (shown.length < list.length)
-        io.warn(`${list.length - shown.length} more problems are not shown. Add --json to list all of them.`)
+      const shownProblems = output.mode === 'table' ? list.slice(0, SHOWN_PROBLEMS) : list
+      await output.many(shownProblems as unknown as DataRecord[])
+      if (shownProblems.length < list.length)
+        io.warn(`${list.length - shownProblems.length} more problems are not shown. Add --json to list all of them.`)
     }
     const changed = changedTokens(list)
     const isLost = ({ kind, token_id }: Finding) =>

@@ -130,7 +130,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
           deps.addresses,
         )
   refuseWrongFlags(flags, fromFile)
-  const given = {
+  const optionalFields = {
     ...(await askForMissing(deps, flags, {
       name: flags.name ?? fromFile.name,
       blockchain: flags.blockchain ?? fromFile.blockchain ?? settings.blockchain?.value,
@@ -147,7 +147,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     royalty_receiver: flags.royaltyReceiver,
     max_supply: flags.maxSupply,
   }
-  const defined = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+  const defined = Object.fromEntries(Object.entries(optionalFields).filter(([, value]) => value !== undefined))
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const fields: Record<string, unknown> = { ...fromFile, ...defined }
   const { wallet_address, royalty_receiver, blockchain: network } = fields

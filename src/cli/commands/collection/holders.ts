@@ -102,9 +102,9 @@ export async function holders(deps: Deps, typed: string | undefined, flags: Hold
   const { stateDir } = settings
   const isAsked = server !== null && wanted === null
   const connect = isAsked ? async () => (await deps.connect(settings)).client : null
-  await withHolders(deps, { contract, blockchain, server, flags, wanted, stateDir, connect }, async (read) => {
-    const view = read.standard === 'erc20' ? withoutTokens(VIEW) : VIEW
-    await printHolders(deps.io, { ...read, flags, excluded, output: createOutput(deps.io, flags, view) })
+  await withHolders(deps, { contract, blockchain, server, flags, wanted, stateDir, connect }, async (holdersRead) => {
+    const view = holdersRead.standard === 'erc20' ? withoutTokens(VIEW) : VIEW
+    await printHolders(deps.io, { ...holdersRead, flags, excluded, output: createOutput(deps.io, flags, view) })
   })
 }
 

@@ -38,8 +38,8 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const ids = collections.map(({ transaction_gdn_id }) => transaction_gdn_id)
   const records = await awaitResponse(deps.io, server.origin, ask(deps, connection, ids))
   // The table has no column for a setting that the owner can change.
-  const shown = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
-  const byId = new Map<unknown, DataRecord>(shown.map((record) => [record.transaction_gdn_id, record]))
+  const shownRecords = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
+  const byId = new Map<unknown, DataRecord>(shownRecords.map((record) => [record.transaction_gdn_id, record]))
   await output.many(
     collections.map(({ created_at: _at, ...collection }) => ({
       ...collection,

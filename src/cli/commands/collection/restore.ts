@@ -51,10 +51,10 @@ export function command(deps: Deps, run = restore): GdnCommand {
     .action(async (file: string, flags: RestoreFlags) => await run(deps, file, flags))
 }
 
-export async function restore(deps: Deps, given: string, flags: RestoreFlags): Promise<void> {
+export async function restore(deps: Deps, archivePath: string, flags: RestoreFlags): Promise<void> {
   const { io, cwd, signals } = deps
   const output = createOutput(io, flags, VIEW)
-  const path = resolve(cwd, given)
+  const path = resolve(cwd, archivePath)
   const place = await administeredPlace(deps, flags)
   const [
     { openArchive, openDamaged },
@@ -71,7 +71,8 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
   ])
   const damage = damageNotes(io)
   const archive = await withProgress(io, 'Checking the archive', async ({ update }) => {
-    const onBlock = (read: number, all: number) => update(`Checking the archive: ${Math.floor((read / all) * 100)} %`)
+    const onBlock = (bytesRead: number, totalBytes: number) =>
+      update(`Checking the archive: ${Math.floor((bytesRead / totalBytes) * 100)} %`)
     const options = { signal: signals.signal, onBlock }
     if (flags.intact === true) return await openDamaged(path, { ...options, onDamage: damage.note })
     const opened = await openArchive(path, options)

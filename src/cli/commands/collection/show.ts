@@ -52,9 +52,9 @@ export function command(deps: Deps, run = show): GdnCommand {
     })
 }
 
-export async function show(deps: Deps, given: readonly string[], flags: ShowFlags): Promise<void> {
+export async function show(deps: Deps, typedNames: readonly string[], flags: ShowFlags): Promise<void> {
   const settings = await deps.settings(flags)
-  const names = given.length > 0 || settings.contract === null ? given : [settings.contract.value]
+  const names = typedNames.length > 0 || settings.contract === null ? typedNames : [settings.contract.value]
   if (names.length === 0) {
     throw new GdnError('usage', 'no collection is specified', { hint: 'Run `gdn collection show <id-or-address>`.' })
   }
@@ -130,10 +130,10 @@ async function showCollections(
       await rememberCollection(deps, connection, { ...old, contract_address }).catch(() => undefined)
     }
   }
-  const shown = await withSettings(deps, connection, records)
-  const [only] = shown
+  const shownRecords = await withSettings(deps, connection, records)
+  const [only] = shownRecords
   if (names.length === 1 && only !== undefined) await output.one(only)
-  else if (names.length > 1) await output.many(shown)
+  else if (names.length > 1) await output.many(shownRecords)
   const missing = ids.filter((id) => !records.some(({ transaction_gdn_ids }) => transaction_gdn_ids === id))
   if (missing.length > 0) {
     throw new GdnError(

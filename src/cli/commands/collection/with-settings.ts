@@ -54,10 +54,10 @@ export async function withSettings(
     if (!(error instanceof GdnError) || signals.signal.aborted) throw error
   }
   const problems = new Map<string, string[]>()
-  const shown = records.map((record) => {
-    const now = settings.get(record.transaction_gdn_ids)
-    const { problem, is_read_from_chain, ...current } = now ?? NOT_RETURNED
-    const { minted, accepted, supply_left } = now ?? {}
+  const shownRecords = records.map((record) => {
+    const currentSettings = settings.get(record.transaction_gdn_ids)
+    const { problem, is_read_from_chain, ...current } = currentSettings ?? NOT_RETURNED
+    const { minted, accepted, supply_left } = currentSettings ?? {}
     const name = record.contract_address || record.transaction_gdn_ids
     if (problem !== null) problems.set(problem, [...(problems.get(problem) ?? []), name])
     const data = {
@@ -69,7 +69,7 @@ export async function withSettings(
   for (const [problem, [first = '', ...otherNames]] of problems) {
     io.note(`${otherNames.length === 0 ? safe(first) : count(otherNames.length + 1, 'collection')}: ${safe(problem)}.`)
   }
-  return shown
+  return shownRecords
 }
 
 const NOT_RETURNED = {

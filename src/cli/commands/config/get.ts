@@ -32,11 +32,13 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
       hint: 'Run `gdn auth status` to list the saved keys and where they are stored.',
     })
   }
-  const wanted = nearestSetting(name, SETTINGS_SHOWN)
+  const settingName = nearestSetting(name, SETTINGS_SHOWN)
   const settings = await deps.settings(flags)
-  const effective = settingsInEffect(settings).find((setting) => setting.name === wanted)
+  const effective = settingsInEffect(settings).find((setting) => setting.name === settingName)
   if (effective === undefined || effective.value === null) {
-    throw new GdnError('not_found_locally', `${wanted} is not set`, { hint: waySet(wanted, settings.profile) })
+    throw new GdnError('not_found_locally', `${settingName} is not set`, {
+      hint: waySet(settingName, settings.profile),
+    })
   }
   if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(effective.value))}\n`)
   else await output.one({ ...effective })

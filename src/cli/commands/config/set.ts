@@ -48,13 +48,13 @@ export function command(deps: Deps, run = set): GdnCommand {
     .action(async (name: string, value: string, flags: SetFlags) => await run(deps, name, value, flags))
 }
 
-export async function set(deps: Deps, name: string, given: string, flags: SetFlags): Promise<void> {
+export async function set(deps: Deps, name: string, typedValue: string, flags: SetFlags): Promise<void> {
   const { io, env } = deps
   const output = createOutput(io, flags, VIEW)
-  if (name === 'api_key') return await setKey(deps, given, flags, output)
+  if (name === 'api_key') return await setKey(deps, typedValue, flags, output)
   const config = await readUserConfig(env)
   if (name === 'profile') {
-    const value = given
+    const value = typedValue
     refuseUnknownProfile(config, checkProfileName(value), { field: 'profile' })
     const override = await profileOverride({ ...deps, profile: value, baseUrl: config.profiles?.[value]?.base_url })
     await writeUserConfig(env, { ...config, profile: value })
@@ -69,8 +69,8 @@ export async function set(deps: Deps, name: string, given: string, flags: SetFla
       place: { field: 'base_url' },
     })
   }
-  const isEns = setting === 'wallet' && isEnsName(given)
-  const value = isEns ? await normalized(given) : given
+  const isEns = setting === 'wallet' && isEnsName(typedValue)
+  const value = isEns ? await normalized(typedValue) : typedValue
   if (setting === 'ens_rpc_url') knowKeysIn(value)
   // Report an unknown name now rather than when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })

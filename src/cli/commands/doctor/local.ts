@@ -14,10 +14,10 @@ const RESTART_FIX = 'Run `gdn local stop && gdn local start` to restart it.'
 /**
  * Checks the backend of `gdn local start`. It isn't a problem if the backend is stopped.
  *
- * @param asked the server whose readiness was already checked. If this is the local backend, its problems aren't
+ * @param server the server whose readiness was already checked. If this is the local backend, its problems aren't
  * repeated.
  */
-export async function checkLocalBackend({ env, signals }: Deps, asked: Server | null): Promise<Finding[]> {
+export async function checkLocalBackend({ env, signals }: Deps, server: Server | null): Promise<Finding[]> {
   const check = 'local backend'
   const dataDir = localDataDirectory(env)
   const backend = await runningBackend(dataDir)
@@ -26,7 +26,7 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
   }
   try {
     await localApiKey(dataDir)
-    const isAsked = asked?.loopback === true && new URL(asked.baseUrl).port === new URL(backend.url).port
+    const isAsked = server?.loopback === true && new URL(server.baseUrl).port === new URL(backend.url).port
     const serves =
       backend.version === VERSION
         ? ok(check, `serves on ${backend.url}`)

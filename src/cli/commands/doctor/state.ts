@@ -108,12 +108,12 @@ function sameNames(runs: readonly Run[]): Finding[] {
   }
   const [name, named] = first
   const all = [...named.values()]
-  const shown = all
+  const shownRuns = all
     .slice(0, MAX_NAMED)
     .map((run) => `${run.name} (${run.manifestPath ?? 'standard input'}, ${run.url})`)
   const more = all.length > MAX_NAMED ? ', …' : ''
   const fix = `Specify a run by its ID, such as ${all[0]?.id}, or by the path of its manifest. ${unique}`
-  return [warn(CHECK, `${all.length} runs have a manifest named ${name}: ${shown.join(', ')}${more}`, fix)]
+  return [warn(CHECK, `${all.length} runs have a manifest named ${name}: ${shownRuns.join(', ')}${more}`, fix)]
 }
 
 async function checkCommands(stateDir: string): Promise<Finding[]> {

@@ -29,8 +29,8 @@ function findingsOf(copies: readonly WalletExport[]): Finding[] {
   const plain = copies.filter(isPlain)
   const latest = (plain.length > 0 ? plain : copies).at(-1)
   const byPlace = new Map(plain.map((walletExport) => [walletExport.to, walletExport]))
-  const shown = [...byPlace.values()].filter((walletExport) => walletExport === latest || isThere(walletExport))
-  return (shown.length > 0 ? shown : latest === undefined ? [] : [latest]).map(findingOf)
+  const shownCopies = [...byPlace.values()].filter((walletExport) => walletExport === latest || isThere(walletExport))
+  return (shownCopies.length > 0 ? shownCopies : latest === undefined ? [] : [latest]).map(findingOf)
 }
 
 const isPlain = ({ format }: WalletExport): boolean => format !== 'keystore'

@@ -35,9 +35,9 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
   const server = await (await deps.settings({ baseUrl })).server()
   // Read a key from a file or a pipe before the first prompt, because the setup can't be completed without a key.
-  const read = flags.keyFile !== undefined || !mayAsk(io) ? await findKey(deps, flags, server) : null
+  const knownKey = flags.keyFile !== undefined || !mayAsk(io) ? await findKey(deps, flags, server) : null
   await confirmReplacing(deps, flags, profile, baseUrl)
-  const { key, from } = await triedKey(deps, flags, server, read)
+  const { key, from } = await triedKey(deps, flags, server, knownKey)
   const defaults = await askDefaults(deps, flags)
 
   const override = await profileOverride({ ...deps, profile, baseUrl })
@@ -93,20 +93,20 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
 }
 
 /** Returns a given or saved key after checking it. If the server rejects a typed key, prompts again. */
-async function triedKey(deps: Deps, flags: InitFlags, server: Server, read: GivenKey | null): Promise<GivenKey> {
+async function triedKey(deps: Deps, flags: InitFlags, server: Server, knownKey: GivenKey | null): Promise<GivenKey> {
   const { io } = deps
   for (let attempt = 1; ; attempt++) {
-    const given = read ?? (await findKey(deps, flags, server))
-    if (flags.check === false) return given
+    const givenKey = knownKey ?? (await findKey(deps, flags, server))
+    if (flags.check === false) return givenKey
     const progress = await io.progress(`Checking the key at ${server.origin}`)
     try {
       const settings = await deps.settings({ baseUrl: server.baseUrl })
-      const { client } = await deps.connect({ ...settings, apiKey: async () => given.key })
+      const { client } = await deps.connect({ ...settings, apiKey: async () => givenKey.key })
       await tryKey(client, deps.signals.signal)
-      return given
+      return givenKey
     } catch (error) {
       progress.stop()
-      const isTyped = given.from === 'given' && flags.keyFile === undefined && mayAsk(io)
+      const isTyped = givenKey.from === 'given' && flags.keyFile === undefined && mayAsk(io)
       const isRefused = error instanceof GdnError && (error.code === 'unauthorized' || error.code === 'forbidden')
       if (!isTyped || !isRefused || attempt === KEY_TRIES) throw withoutHint(error)
       io.warn(safe(error.message))

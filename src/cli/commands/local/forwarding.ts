@@ -40,9 +40,9 @@ const isIn = (type: string, events: readonly string[]) => events.includes('*') |
  * @param listened the event types that are shown
  * @throws GdnError `usage` if another event type is specified
  */
-export function targetsOf(given: readonly ForwardTarget[], listened: readonly string[]): ForwardTarget[] {
+export function targetsOf(targets: readonly ForwardTarget[], listened: readonly string[]): ForwardTarget[] {
   const byUrl = new Map<string, Set<string>>()
-  for (const { url, events } of given) {
+  for (const { url, events } of targets) {
     const unheard = events.find((type) => type !== '*' && !isIn(type, listened))
     if (unheard !== undefined) {
       throw flagError('--forward-to', `${unheard} is not in --event`, 'Add the event type to --event, or omit --event.')

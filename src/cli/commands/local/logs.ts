@@ -37,10 +37,10 @@ export async function logs(deps: Deps, flags: LogsFlags): Promise<void> {
       hint: 'Run `gdn local start` to start the backend.',
     })
   }
-  const wanted = flags.lines ?? 100
+  const lineCount = flags.lines ?? 100
   const text = await readFrom(path, Math.max(0, size - MAX_CHUNK), size)
   const lines = text.split('\n').filter((line) => line !== '')
-  await show(deps, wanted === 0 ? [] : lines.slice(-wanted))
+  await show(deps, lineCount === 0 ? [] : lines.slice(-lineCount))
   if (flags.follow) await follow(deps, path, size)
 }
 

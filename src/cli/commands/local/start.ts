@@ -96,7 +96,7 @@ async function warnOfProblems({ io, signals }: Deps, url: string): Promise<void>
 function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartFlags): void {
   const { port } = flags
   const isOtherPort = port !== undefined && port !== 0 && new URL(url).port !== String(port)
-  const wanted: Record<string, string | boolean | undefined> = {
+  const flagValues: Record<string, string | boolean | undefined> = {
     '--rate-limits': flags.rateLimits,
     '--api-version': flags.apiVersion,
     '--allow-private-files': flags.allowPrivateFiles,
@@ -105,15 +105,13 @@ function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartF
     '--require-stored-files': flags.requireStoredFiles,
   }
   const differs = (flag: string) =>
-    wanted[flag] !== undefined && options[flag] !== undefined && wanted[flag] !== options[flag]
-  const flag = isOtherPort ? '--port' : Object.keys(wanted).find(differs)
+    flagValues[flag] !== undefined && options[flag] !== undefined && flagValues[flag] !== options[flag]
+  const flag = isOtherPort ? '--port' : Object.keys(flagValues).find(differs)
   if (flag === undefined) return
-  const again = [...(port === undefined ? [] : ['--port', String(port)]), ...backendArgs(flags)]
-    .map(shellWord)
-    .join(' ')
+  const args = [...(port === undefined ? [] : ['--port', String(port)]), ...backendArgs(flags)].map(shellWord).join(' ')
   throw new GdnError('usage', `the local backend is already running on ${safe(url)}`, {
     place: { flag },
-    hint: `Run \`gdn local stop\` first, then \`gdn local start ${again}\`.`,
+    hint: `Run \`gdn local stop\` first, then \`gdn local start ${args}\`.`,
   })
 }
 

@@ -59,8 +59,8 @@ async function stopBackend(deps: Deps, dataDir: string, backend: RunningBackend)
 async function hasEnded(deps: Deps, dataDir: string, { pid }: RunningBackend, withinMs: number): Promise<boolean> {
   const until = performance.now() + withinMs
   for (;;) {
-    const now = await runningBackend(dataDir)
-    if ((now === null || now.pid !== pid) && !isProcess(pid)) return true
+    const backend = await runningBackend(dataDir)
+    if ((backend === null || backend.pid !== pid) && !isProcess(pid)) return true
     if (performance.now() > until) return false
     await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
   }

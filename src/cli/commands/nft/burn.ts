@@ -34,10 +34,10 @@ export function command(deps: Deps, run = burn): GdnCommand {
     .action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags))
 }
 
-export async function burn(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
+export async function burn(deps: Deps, typedIds: readonly string[], flags: ChangeFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, withPaid(CHANGE_VIEW))
-  const ids = [...new Set(given)]
+  const ids = [...new Set(typedIds)]
   // Each NFT is a separate operation.
   const single = flagOfOneRequest(flags)
   if (single !== null && ids.length > 1)

@@ -45,20 +45,20 @@ interface NftCreation {
 }
 
 /** Creates NFTs, waits until they are deployed, and prints them. For a grant, also waits until they are transferred. */
-export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void> {
-  const { endpoint, request, localFiles, flags, settings } = wanted
+export async function createNfts(deps: Deps, creation: NftCreation): Promise<void> {
+  const { endpoint, request, localFiles, flags, settings } = creation
   const verb = endpoint === 'createnfttrans' ? 'Grant' : 'Mint'
   const asGiven = replaceUrls(request, new Map(localFiles.map((file) => [file.placeholder, file.path])))
   if (flags.dryRun) {
     deps.checkPlan?.({ request: { ...asGiven } })
     const { blockchain } = request
-    await refuseInDryRun(deps, wanted)
+    await refuseInDryRun(deps, creation)
     await quoteOperation(deps, settings, flags, { endpoint, blockchain, content: request })
     return await printDryRun(deps.io, settings, endpoint, asGiven)
   }
   const connection = await deps.connect(settings)
   const { client } = connection
-  const n = request.metadata.length
+  const nftCount = request.metadata.length
   const hashes = await hashLocalFiles(localFiles)
   const { blockchain, contract_address: contract, metadata } = request
   const refuseHidden = () =>
@@ -77,17 +77,17 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
       async request(limit) {
         deps.checkPlan?.({ request: { ...asGiven } })
         await refuseHidden()
-        const action = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
+        const action = `${verb} ${count(nftCount, 'NFT')} for ${request.receiver_wallet_address}`
         const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
         await confirmSpending(deps, flags.yes, blockchain, connection, action, priced)
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
     },
-    (accepted) => finish(deps, connection, wanted, accepted),
+    (accepted) => finish(deps, connection, creation, accepted),
   ).catch((error: unknown) => {
     if (error instanceof GdnError && saysBeyondSupply(error.message)) {
       throw error.with({
-        hint: `Mint ${n === 1 ? 'it' : 'them'} in another collection, because the maximum supply can't be raised.`,
+        hint: `Mint ${nftCount === 1 ? 'it' : 'them'} in another collection, because the maximum supply can't be raised.`,
       })
     }
     if (endpoint !== 'createnfttrans' || !(error instanceof GdnError)) throw error
@@ -126,16 +126,18 @@ async function finish(
 ) {
   const { io } = deps
   const { server } = connection
-  const sent = JSON.parse(operation.request.body) as NftRequest
+  const sentRequest = JSON.parse(operation.request.body) as NftRequest
   const accepted = operation.accepted.nfts.map(({ nft_gdn_id, accepted_date }, i) => ({
     nft_gdn_id,
     token_id: null,
     status: 'initiated',
     contract_address: request.contract_address,
     blockchain: request.blockchain,
-    ...(sent.sender_wallet_address === undefined ? {} : { sender_wallet_address: sent.sender_wallet_address }),
+    ...(sentRequest.sender_wallet_address === undefined
+      ? {}
+      : { sender_wallet_address: sentRequest.sender_wallet_address }),
     receiver_wallet_address: request.receiver_wallet_address,
-    request_metadata: sent.metadata[i] ?? null,
+    request_metadata: sentRequest.metadata[i] ?? null,
     metadata_url: null,
     accepted_date,
   }))
@@ -149,7 +151,7 @@ async function finish(
   }
   const ids = accepted.map((nft) => nft.nft_gdn_id)
   const timeout = flags.timeout ?? DEFAULT_WAIT_MS
-  const until = { isDone: isMinted(endpoint, sent), isAccepted: true }
+  const until = { isDone: isMinted(endpoint, sentRequest), isAccepted: true }
   const { records, pending, problem } = await showWaitForNfts(deps, connection, ids, timeout, until)
   const paid = problem === null ? await paidByMints(deps, connection, ids) : null
   const recordById = new Map(records.map((record) => [record.nft_gdn_id, record]))

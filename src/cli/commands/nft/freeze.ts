@@ -48,12 +48,12 @@ const VIEW: View = {
   cells: (record) => (record.is_frozen === true ? { ...record, status: 'frozen' } : record),
 }
 
-export async function freeze(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {
+export async function freeze(deps: Deps, typedIds: readonly string[], flags: ChangeFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, withPaid(VIEW))
   const single = flagOfOneRequest(flags)
   const connection = await deps.connect(await deps.settings(flags))
-  const nfts = await findNftsOnChain(deps, connection, [...new Set(given)])
+  const nfts = await findNftsOnChain(deps, connection, [...new Set(typedIds)])
   const [first, ...otherNfts] = nfts
   if (first === undefined) return
   const { contract_address, blockchain } = first
@@ -100,11 +100,11 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
           if (!isChecked) deps.checkPlan?.(intent)
           isChecked = true
           if (!isConfirmed) {
-            const asked = unfrozen.slice(from)
-            await confirm(deps, connection, asked, limit)
+            const unconfirmed = unfrozen.slice(from)
+            await confirm(deps, connection, unconfirmed, limit)
             // The request doesn't contain the metadata, which may have changed while the prompt was open.
-            const now = intentOf(await findNftsOnChain(deps, connection, idsOf(asked)))
-            refuseChanged(intentOf(asked), now, { isBegun: false, hint: CHANGED_HINT })
+            const currentIntent = intentOf(await findNftsOnChain(deps, connection, idsOf(unconfirmed)))
+            refuseChanged(intentOf(unconfirmed), currentIntent, { isBegun: false, hint: CHANGED_HINT })
           }
           isConfirmed = true
           return { contract_address, nft_gdn_ids, replaces_revisions: revisionsOf(together) }

@@ -51,10 +51,10 @@ export async function printSheet(
   const columns = new ManifestColumns(null)
   const rows = records.map((record) => ({ record: { ...record, blockchain } as DataRecord, row: rowOf(record) }))
   for (const { row } of rows) columns.learn(row)
-  const shown = columnsLike(columns, header, naming)
+  const shownColumns = columnsLike(columns, header, naming)
   await printResultsCsv(deps.io, each(rows), {
-    columns: shown,
-    chosen: ownAnd(shown, FIELDS),
+    columns: shownColumns,
+    chosen: ownAnd(shownColumns, FIELDS),
     csv: createCsv(deps.io, { forSpreadsheet: true }, header?.separator),
     shown: withBurned,
   })

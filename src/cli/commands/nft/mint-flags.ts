@@ -76,10 +76,10 @@ export function addMetadataFlags(command: GdnCommand): GdnCommand {
 
 /** Parses `tag=value`, or a typed trait such as `Power(number)=5` or `Power(number,max=100)=5`. */
 const attribute: Parse<AttributeFlag> = (raw, flag) => {
-  const [, tag = '', inside = '', given = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
+  const [, tag = '', inside = '', typedValue = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
   const [type, max, ...more] = inside.split(',').map((part) => part.trim().toLowerCase())
   // Parentheses with other content are part of the tag, as in `Size (cm)`.
-  const { key, value: text } = isTraitType(type) ? { key: tag, value: given } : keyValue(raw, flag)
+  const { key, value: text } = isTraitType(type) ? { key: tag, value: typedValue } : keyValue(raw, flag)
   const pair = { key: key.trim(), value: text }
   if (pair.key === '') throw flagError(flag, `must be tag=value, not ${quoted(raw)}`)
   const misplaced = tagProblem(pair.key)
@@ -93,7 +93,7 @@ const attribute: Parse<AttributeFlag> = (raw, flag) => {
     throw flagError(flag, `must have the form ${tag}(${type},max=100)=5, not ${quoted(raw)}`)
   }
   if (maximum !== undefined && 'problem' in maximum) throw flagError(flag, `max of "${tag}" ${maximum.problem}`)
-  const value = parseTraitValue(type, maximum?.text, given)
+  const value = parseTraitValue(type, maximum?.text, typedValue)
   if ('problem' in value) throw flagError(flag, `the value of "${tag}" ${value.problem}`)
   return { key: pair.key, value: value.text, trait: { display_type: type, max_value: maximum?.text } }
 }

@@ -71,9 +71,17 @@ function manifestOf(file: string): MintInput {
   })
 }
 
-async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 'mint' | 'grant'): Promise<NftRequest> {
+async function fromFlags(
+  deps: Deps,
+  givenFlags: NftFlags,
+  settings: Settings,
+  verb: 'mint' | 'grant',
+): Promise<NftRequest> {
   const { io } = deps
-  const flags = given.title === undefined && mayAsk(io) ? { ...given, ...(await askMetadata(deps, given)) } : given
+  const flags =
+    givenFlags.title === undefined && mayAsk(io)
+      ? { ...givenFlags, ...(await askMetadata(deps, givenFlags)) }
+      : givenFlags
   if (flags.title === undefined) {
     throw new GdnError('usage', 'is required without --file', {
       place: { flag: '--title' },
@@ -132,8 +140,8 @@ async function resolved(
 
 /** Prompts for title, description and image. */
 async function askMetadata({ io, cwd }: Deps, flags: NftFlags) {
-  const optional = async (given: string | undefined, question: TextQuestion) => {
-    const answer = given ?? (await askText(io, question)).trim()
+  const optional = async (value: string | undefined, question: TextQuestion) => {
+    const answer = value ?? (await askText(io, question)).trim()
     return answer === '' ? undefined : answer
   }
   const title = await askLine(io, { message: 'Title', flag: '--title' })

@@ -74,15 +74,15 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   const output = createOutput(deps.io, flags, view)
   if (ids.length === 0) throw noNft('gdn nft show <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
-  const asked = [...new Set(ids)]
+  const requestedIds = [...new Set(ids)]
   const look = async () => {
-    const reading = readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
+    const reading = readNfts({ client: connection.client, signal: deps.signals.signal }, requestedIds)
     const records = [...(await awaitResponse(deps.io, connection.server.origin, reading)).values()]
     return { records, shown: await withBlockchain(deps, records, connection) }
   }
   const refuseMissing = async (records: readonly NftRecord[]) => {
     const knownIds = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
-    const missing = asked.filter((id) => !knownIds.has(id))
+    const missing = requestedIds.filter((id) => !knownIds.has(id))
     if (missing.length > 0) {
       const { unknownNfts } = await import('../../../operations/unknown-nfts.ts')
       throw unknownNfts(missing, { takesTokens: true })
@@ -96,10 +96,10 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   }
   const snapshot = flags.watch ? await watchNfts(deps, flags, lookAtAll, { view, output }) : await look()
   if (snapshot === null) return
-  const { records, shown } = snapshot
-  const [first] = shown
+  const { records, shown: shownRecords } = snapshot
+  const [first] = shownRecords
   const [nft] = records
-  if (ids.length > 1) await output.many(shown)
+  if (ids.length > 1) await output.many(shownRecords)
   else if (first !== undefined && nft !== undefined) {
     page = explorerPage(connection, nft)
     if (output.mode === 'table' && flags.fields === undefined) await draw(deps, connection, nft, flags)
@@ -146,11 +146,11 @@ async function watchNfts(
     view,
     records: ({ shown }) => shown,
     isFinal: ({ records }) => records.every((nft) => isFinal(nft.status) && nft.pending_change === undefined),
-    async text({ shown }) {
-      const [first] = shown
-      if (shown.length === 1 && first !== undefined) return renderOne(io, pick(first), view, fields)
+    async text({ shown: shownRecords }) {
+      const [first] = shownRecords
+      if (shownRecords.length === 1 && first !== undefined) return renderOne(io, pick(first), view, fields)
       const table = { columns: fields ?? view.columns, id: view.id, dropsId: false }
-      const records = shown.map((record) => (fields ? pick(record) : (view.cells?.(record) ?? record)))
+      const records = shownRecords.map((record) => (fields ? pick(record) : (view.cells?.(record) ?? record)))
       return (await renderTable(io, records, table)).text
     },
   })

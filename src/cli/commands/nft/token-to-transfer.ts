@@ -17,22 +17,22 @@ import type { TransferGiven } from './transfer-request.ts'
 export async function findTransferredToken(
   deps: Deps,
   connection: Connection,
-  given: TransferGiven,
+  transfer: TransferGiven,
 ): Promise<TransferGiven> {
-  const { fields, nftGdnId } = given
+  const { fields, nftGdnId } = transfer
   const named = await tokenNamed(nftGdnId)
   const contract = named?.contractAddress ?? fields.contract_address
   const tokenId = named?.tokenId ?? (/^\d{1,78}$/.test(nftGdnId) ? nftGdnId : null)
-  if (typeof contract !== 'string' || tokenId === null) return given
+  if (typeof contract !== 'string' || tokenId === null) return transfer
   if (named !== null && !sameAddress(String(fields.contract_address ?? contract), contract))
     throw flagError('--contract', `differs from the contract of ${nftGdnId}`)
   if (BigInt(tokenId) !== numberOf(fields.token_id ?? tokenId))
     throw flagError('--token-id', `differs from the token ID of ${nftGdnId}`)
   const reading = { client: connection.client, signal: deps.signals.signal }
-  if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return given
+  if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return transfer
 
   const foundId = await idOfToken(deps, connection, { ...fields, contract_address: contract }, BigInt(tokenId))
-  return { ...given, nftGdnId: foundId, fields: { ...fields, contract_address: contract, nft_gdn_id: foundId } }
+  return { ...transfer, nftGdnId: foundId, fields: { ...fields, contract_address: contract, nft_gdn_id: foundId } }
 }
 
 async function idOfToken(

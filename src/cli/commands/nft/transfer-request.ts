@@ -113,20 +113,20 @@ export async function resolveTransfer(
   deps: Deps,
   connection: Pick<Connection, 'client' | 'server' | 'settings'>,
   flags: TransferFlags,
-  given: TransferGiven,
+  transfer: TransferGiven,
 ): Promise<TransferGiven> {
-  const { receiver_wallet_address, sender_wallet_address } = given.fields
+  const { receiver_wallet_address, sender_wallet_address } = transfer.fields
   const named = { receiver_wallet_address, sender_wallet_address }
-  if (!Object.values(named).some(isEnsName)) return given
+  if (!Object.values(named).some(isEnsName)) return transfer
   const { settings } = connection
-  const blockchain = given.fields.blockchain ?? (await blockchainOfTransfer(deps, connection, given)) ?? undefined
+  const blockchain = transfer.fields.blockchain ?? (await blockchainOfTransfer(deps, connection, transfer)) ?? undefined
   const addresses = await resolveEnsFields(deps, { settings, flags, blockchain }, named, (field) => {
     const flag = field === 'receiver_wallet_address' ? ('receiver' as const) : ('sender' as const)
-    return given.file === null || flags[flag] !== undefined ? { flag: `--${flag}` } : { file: given.file, field }
+    return transfer.file === null || flags[flag] !== undefined ? { flag: `--${flag}` } : { file: transfer.file, field }
   })
   const resolved = Object.entries(addresses).filter(([, value]) => value !== undefined)
   const receiver = String(addresses.receiver_wallet_address)
-  return { ...given, receiver, fields: { ...given.fields, ...Object.fromEntries(resolved) } }
+  return { ...transfer, receiver, fields: { ...transfer.fields, ...Object.fromEntries(resolved) } }
 }
 
 /** Returns why a receiver is invalid, or null. The API transfers NFTs only on EVM blockchains. */
@@ -142,15 +142,15 @@ function receiverProblem(receiver: string): string | null {
 export async function completeTransfer(
   deps: Deps,
   { client, server, settings }: { client: Pick<ApiClient, 'call'>; server: Server; settings: Settings },
-  given: TransferGiven,
+  transfer: TransferGiven,
 ): Promise<Record<string, unknown>> {
-  const { nftGdnId, receiver, fields } = given
+  const { nftGdnId, receiver, fields } = transfer
   const needed = ['contract_address', 'token_id', 'sender_wallet_address', ...(isV12(settings) ? [] : ['blockchain'])]
   if (needed.every((name) => name in fields)) return fields
   const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
   if (nft === undefined) throw unknownNfts([nftGdnId], { takesTokens: true })
   refuseUndeployed(nft, server)
-  refuseOtherToken(nft, given)
+  refuseOtherToken(nft, transfer)
   const owner = nft.receiver_wallet_address
   if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
     throw new GdnError('refused', `${receiver} already owns ${nftGdnId}: nothing was sent`)

@@ -95,25 +95,30 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     throw twoNfts()
   }
   const settings = await deps.settings(flags)
-  const read = await readTransfer(deps, id, flags)
+  const unresolved = await readTransfer(deps, id, flags)
   const connection = await deps.connect(settings)
-  const given = await resolveTransfer(deps, connection, flags, await findTransferredToken(deps, connection, read))
-  let sent: Partial<TransferRequest> = {}
+  const resolved = await resolveTransfer(
+    deps,
+    connection,
+    flags,
+    await findTransferredToken(deps, connection, unresolved),
+  )
+  let sentRequest: Partial<TransferRequest> = {}
   const complete = async () => {
     const schema = isV12(settings) ? transferRequest12 : transfernft.request
-    const request = checkRequest(schema, await completeTransfer(deps, connection, given), given.file)
-    sent = request
+    const request = checkRequest(schema, await completeTransfer(deps, connection, resolved), resolved.file)
+    sentRequest = request
     return request
   }
   const { server } = connection
-  const content = { nft_gdn_id: given.nftGdnId, receiver_wallet_address: given.receiver }
-  const findBlockchain = () => blockchainOfTransfer(deps, connection, given)
+  const content = { nft_gdn_id: resolved.nftGdnId, receiver_wallet_address: resolved.receiver }
+  const findBlockchain = () => blockchainOfTransfer(deps, connection, resolved)
   if (flags.dryRun) {
     const quoted = { endpoint: 'transfernft', blockchain: null, findBlockchain, content } as const
     await quoteOperation(deps, settings, flags, quoted)
     const request = await complete()
     await refuseUntransferable(deps, connection, request)
-    deps.checkPlan?.({ [given.nftGdnId]: request })
+    deps.checkPlan?.({ [resolved.nftGdnId]: request })
     return await printDryRun(deps.io, settings, 'transfernft', request)
   }
 
@@ -132,7 +137,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       async request(limit) {
         const request = await complete()
         await refuseUntransferable(deps, connection, request)
-        deps.checkPlan?.({ [given.nftGdnId]: request })
+        deps.checkPlan?.({ [resolved.nftGdnId]: request })
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
         const priced = { limit, worst: () => worstOfRequest('transfernft', request) }
         await confirmSpending(deps, flags.yes, blockchain, connection, questionOf(request), priced)
@@ -147,8 +152,8 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       message.includes('enable_transfer')
         ? undefined
         : (versionHint(settings, message) ??
-          `Run \`gdn nft show ${safe(given.nftGdnId)}${serverFlag(server)}\` to see its owner.`),
-      howToEnableTransfer(connection, message, sent),
+          `Run \`gdn nft show ${safe(resolved.nftGdnId)}${serverFlag(server)}\` to see its owner.`),
+      howToEnableTransfer(connection, message, sentRequest),
     ]
     const hint = hints.filter((line) => line !== undefined).join('\n')
     throw new GdnError('refused', message, { hint, details, cause: error })
@@ -190,9 +195,9 @@ async function finish(
 ) {
   const { io } = deps
   const { transaction_gdn_id, accepted_date } = operation.accepted
-  const sent = JSON.parse(operation.request.body) as TransferRequest
-  const accepted = { ...sent, status: 'initiated', transaction_gdn_id, accepted_date }
-  const show = `gdn nft show ${safe(sent.nft_gdn_id)}${serverFlag(connection.server)}`
+  const sentRequest = JSON.parse(operation.request.body) as TransferRequest
+  const accepted = { ...sentRequest, status: 'initiated', transaction_gdn_id, accepted_date }
+  const show = `gdn nft show ${safe(sentRequest.nft_gdn_id)}${serverFlag(connection.server)}`
   if (flags.wait === false) {
     await output.one(accepted)
     io.note(`Accepted. To show the owner of the NFT: ${show}`)
@@ -202,9 +207,9 @@ async function finish(
     deps,
     connection,
     {
-      nftGdnId: sent.nft_gdn_id,
-      sender: sent.sender_wallet_address,
-      receiver: sent.receiver_wallet_address,
+      nftGdnId: sentRequest.nft_gdn_id,
+      sender: sentRequest.sender_wallet_address,
+      receiver: sentRequest.receiver_wallet_address,
       transactionId: transaction_gdn_id,
     },
     flags.timeout ?? DEFAULT_WAIT_MS,

@@ -74,13 +74,13 @@ export function command(deps: Deps, run = update): GdnCommand {
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : withPaid(CHANGE_VIEW))
-  const given = await readChanges(deps, flags)
+  const changesOf = await readChanges(deps, flags)
   const connection = await deps.connect(await deps.settings(flags))
   const [nft] = await findNftsOnChain(deps, connection, [id])
   if (nft === undefined) return
   refuseFinal(nft)
   const before = (nft.request_metadata ?? {}) as NftMetadata
-  const { metadata, localFiles } = given(before)
+  const { metadata, localFiles } = changesOf(before)
   const proof = proofIn(before)
   if (proof !== undefined) {
     for (const [key, value] of Object.entries(proof)) metadata[key] ??= value
@@ -94,9 +94,9 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const request = checkRequest(updatednft.request, { ...fixed, metadata: [metadata] }, file)
   const paths = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
-  const shown = replaceUrls(request, paths).metadata[0] as NftMetadata
-  const intent = { [id]: { ...shortRecord(nft), before, after: shown, revision: nft.revision } }
-  if (flags.file !== undefined) warnOfLostTypes(deps, before, shown)
+  const shownMetadata = replaceUrls(request, paths).metadata[0] as NftMetadata
+  const intent = { [id]: { ...shortRecord(nft), before, after: shownMetadata, revision: nft.revision } }
+  if (flags.file !== undefined) warnOfLostTypes(deps, before, shownMetadata)
   const { blockchain, contract_address: contract } = nft
   const published = { blockchain, contract, metadata: request.metadata, localFiles, what: 'update' } as const
   const refuseHidden = () => refuseHiddenNfts(deps, connection, flags, published)
@@ -104,7 +104,9 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     deps.checkPlan?.(intent)
     await refuseHidden()
     await quoteOperation(deps, connection.settings, flags, { endpoint: 'updatednft', blockchain, content: request })
-    return await output.many(metadataChanges(withDates(before), withDates(shown)).map((change) => ({ ...change })))
+    return await output.many(
+      metadataChanges(withDates(before), withDates(shownMetadata)).map((change) => ({ ...change })),
+    )
   }
   if (localFiles.length === 0 && metadataChanges(before, request.metadata[0] as NftMetadata).length === 0) {
     await output.one({ ...shortRecord(nft), status: 'deployed' })
@@ -148,10 +150,10 @@ function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata):
 
 /** Returns metadata with readable dates, for display of the differences. */
 function withDates(metadata: NftMetadata): NftMetadata {
-  const shown = structuredClone(metadata)
-  for (const attribute of shown.attribute ?? [])
+  const shownMetadata = structuredClone(metadata)
+  for (const attribute of shownMetadata.attribute ?? [])
     if (attribute.display_type === 'date') attribute.value = shownValue(readAttribute(attribute))
-  return shown
+  return shownMetadata
 }
 
 function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft): void {
@@ -164,15 +166,15 @@ function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft
 }
 
 /** Refuses a new attribute whose tag differs from an existing tag only in case or spaces. */
-function refuseMisspelled(given: NonNullable<UpdateFlags['attr']>, earlier: readonly { tag: string }[]): void {
+function refuseMisspelled(attributes: NonNullable<UpdateFlags['attr']>, earlier: readonly { tag: string }[]): void {
   const plain = (tag: string) => tag.replace(/\s/g, '').toLowerCase()
-  for (const { key } of given) {
+  for (const { key } of attributes) {
     if (earlier.some(({ tag }) => tag === key)) continue
-    const meant = earlier.find(({ tag }) => plain(tag) === plain(key))
-    if (meant === undefined) continue
+    const similar = earlier.find(({ tag }) => plain(tag) === plain(key))
+    if (similar === undefined) continue
     throw flagError(
       '--attr',
-      safe(`the NFT has no attribute ${quoted(key)}: did you mean ${quoted(meant.tag)}?`),
+      safe(`the NFT has no attribute ${quoted(key)}: did you mean ${quoted(similar.tag)}?`),
       'To add another attribute with a similar name, replace the metadata with --file.',
     )
   }
@@ -181,14 +183,14 @@ function refuseMisspelled(given: NonNullable<UpdateFlags['attr']>, earlier: read
 /** Warns about a new attribute whose tag may be a misspelling of an existing tag. */
 function warnOfMisspelled(
   { io }: Pick<Deps, 'io'>,
-  given: NonNullable<UpdateFlags['attr']>,
+  attributes: NonNullable<UpdateFlags['attr']>,
   earlier: readonly { tag: string }[],
 ): void {
-  for (const { key } of given) {
+  for (const { key } of attributes) {
     if (earlier.some(({ tag }) => tag === key)) continue
-    const meant = earlier.find(({ tag }) => mayBeMisspelled(key.toLowerCase(), tag.toLowerCase()))
-    if (meant === undefined) continue
-    io.warn(safe(`warning: --attr adds the new attribute ${quoted(key)}. Did you mean ${quoted(meant.tag)}?`))
+    const similar = earlier.find(({ tag }) => mayBeMisspelled(key.toLowerCase(), tag.toLowerCase()))
+    if (similar === undefined) continue
+    io.warn(safe(`warning: --attr adds the new attribute ${quoted(key)}. Did you mean ${quoted(similar.tag)}?`))
   }
 }
 
@@ -214,9 +216,9 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   }
   warnOfQuotes(deps.io, '--title', title)
   const images = image === undefined ? [] : [{ key: 'image', value: image }]
-  const read = await readMedia([...images, ...media], deps.cwd)
-  printMediaWarnings(deps, read)
-  const { fields, localFiles } = read
+  const readFiles = await readMedia([...images, ...media], deps.cwd)
+  printMediaWarnings(deps, readFiles)
+  const { fields, localFiles } = readFiles
   const replaced = <Item>(before: readonly Item[], after: readonly Item[], nameOf: (item: Item) => string) => [
     ...before.map((earlier) => after.find((item) => nameOf(item) === nameOf(earlier)) ?? earlier),
     ...after.filter((item) => !before.some((earlier) => nameOf(earlier) === nameOf(item))),

@@ -89,7 +89,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   const response = await responseFor(owner)
   // Without this record, the error couldn't tell a former owner from an NFT that the server didn't create.
   const nftRecord = record ?? (response.isgdnnft ? null : await ifReadable(deps, readNft({ client, signal }, nftGdnId)))
-  const shown = response.nft ?? nftRecord
+  const shownNft = response.nft ?? nftRecord
   const current = nftRecord?.receiver_wallet_address
   // The server confirms an NFT only if the request names the right owner.
   const ofCurrent =
@@ -98,10 +98,10 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   const data = {
     nft_gdn_id: nftGdnId,
     isgdnnft,
-    token_id: shown?.token_id ?? null,
-    status: shown?.status ?? null,
-    contract_address: shown?.contract_address ?? null,
-    receiver_wallet_address: shown?.receiver_wallet_address ?? owner,
+    token_id: shownNft?.token_id ?? null,
+    status: shownNft?.status ?? null,
+    contract_address: shownNft?.contract_address ?? null,
+    receiver_wallet_address: shownNft?.receiver_wallet_address ?? owner,
     blockchain,
   }
   if (!response.isgdnnft) {

@@ -46,13 +46,13 @@ export async function wait(deps: Deps, ids: readonly string[], flags: WaitComman
   const output = createOutput(deps.io, flags, NFT_VIEW)
   if (ids.length === 0) throw noNft('gdn nft wait <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
-  const asked = [...new Set(ids)]
-  const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
-  refuseUnknown(asked.filter((id) => !nfts.has(id)))
-  const { records, problem } = await showWaitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_WAIT_MS)
-  const shown = await withBlockchain(deps, records, connection)
-  const [first] = shown
-  if (ids.length > 1) await output.many(shown)
+  const requestedIds = [...new Set(ids)]
+  const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, requestedIds)
+  refuseUnknown(requestedIds.filter((id) => !nfts.has(id)))
+  const { records, problem } = await showWaitForNfts(deps, connection, requestedIds, flags.timeout ?? DEFAULT_WAIT_MS)
+  const shownRecords = await withBlockchain(deps, records, connection)
+  const [first] = shownRecords
+  if (ids.length > 1) await output.many(shownRecords)
   else if (first !== undefined) await output.one(first)
   if (problem !== null) throw problem
 }

@@ -92,8 +92,8 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
     const cost = await replacementOf(deps, place, on, action)
     const { waitsFor } = cost
     if (waitsFor !== null) deps.io.note(`The backend can't sign the replacement yet: ${waitsFor}.`)
-    const asked = question(transaction, cost)
-    if (asked !== null && !flags.yes) await deps.io.confirm(asked, '--yes', { message: declined })
+    const prompt = question(transaction, cost)
+    if (prompt !== null && !flags.yes) await deps.io.confirm(prompt, '--yes', { message: declined })
     const replaced = await onPlace(deps, place, (store) => requestAction(store, name, action, deps.now()))
     await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
     const when = waitsFor === null ? 'at the next check' : 'when fees fall, or the limit is raised'
@@ -144,9 +144,10 @@ export async function replacementOf(
 
 function atMostOf({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: string): string {
   const isLess = atCurrentFees !== null && (after === null || atCurrentFees < after)
-  const now = isLess ? `${inCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
-  if (after === null) return `, for at most the max_fee_gwei of the backend${now === null ? '' : ` (${now})`}`
-  return `, for at most ${inCoins(after, 'up')} ${coin} (${now === null ? limitedBy : `${limitedBy}; ${now}`})`
+  const currentCost = isLess ? `${inCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
+  if (after === null)
+    return `, for at most the max_fee_gwei of the backend${currentCost === null ? '' : ` (${currentCost})`}`
+  return `, for at most ${inCoins(after, 'up')} ${coin} (${currentCost === null ? limitedBy : `${limitedBy}; ${currentCost}`})`
 }
 
 function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null {

@@ -55,14 +55,14 @@ export function command(deps: Deps, run = add): GdnCommand {
 export async function add(
   deps: Deps,
   typed: string | undefined,
-  given: string | undefined,
+  typedAddress: string | undefined,
   flags: AddFlags,
 ): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
   const { from } = flags
   if (from === undefined) {
-    const contact = namedOf(typed, given)
+    const contact = namedOf(typed, typedAddress)
     await save(deps, flags, (sql, folder) => enter(sql, folder, contact, deps.now()), [contact.name])
     if (isAskedFor(flags)) await output.one({ ...contact })
     return io.note(`@${contact.name} is ${contact.address}.`)
@@ -108,13 +108,13 @@ const MAX_SHOWN = 10
 export const shownMembers = (members: readonly string[]): string =>
   members.slice(0, MAX_SHOWN).join(', ') + (members.length > MAX_SHOWN ? ` and ${members.length - MAX_SHOWN} more` : '')
 
-function namedOf(typed: string | undefined, given: string | undefined): Named {
+function namedOf(typed: string | undefined, address: string | undefined): Named {
   if (typed === undefined) throw requiredFlag('<name>', 'Add a name and an address, or --from <file>.')
   const name = readName(typed, { flag: '<name>' })
-  if (given === undefined) throw requiredFlag('<address>', `Add the address of @${name}.`)
-  const problem = anyAddressProblem(given)
-  if (problem !== null) throw wrongAddress(given, problem, '<address>')
-  return { name, address: checksumAddress(given) }
+  if (address === undefined) throw requiredFlag('<address>', `Add the address of @${name}.`)
+  const problem = anyAddressProblem(address)
+  if (problem !== null) throw wrongAddress(address, problem, '<address>')
+  return { name, address: checksumAddress(address) }
 }
 
 /** Saves names in one transaction. @param names the names whose unfinished keystores are removed or completed first */
@@ -141,9 +141,9 @@ async function save<Result>(
  */
 function enter(sql: Sql, folder: string, { name, address }: Named, now: number): boolean {
   refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : null)
-  const taken = enterAddress(sql, { name, address, created_at: now })
-  if (taken === null || taken === address) return taken === null
-  throw nameTaken(name, taken).with({
+  const earlierAddress = enterAddress(sql, { name, address, created_at: now })
+  if (earlierAddress === null || earlierAddress === address) return earlierAddress === null
+  throw nameTaken(name, earlierAddress).with({
     hint: `To change the address, run \`gdn wallet rm @${name}\`, and then this command again.`,
   })
 }

@@ -85,12 +85,12 @@ export async function exportWallet(deps: Deps, nameOrPath: string, flags: Export
 }
 
 /** Records the export of a wallet in the wallet folder, for `gdn doctor`. */
-function keepRecord({ env, io, now }: Deps, file: string, made: Pick<WalletExport, 'format' | 'to'>): void {
+function keepRecord({ env, io, now }: Deps, file: string, newExport: Pick<WalletExport, 'format' | 'to'>): void {
   const folder = walletsDirectory(env)
   if (dirname(file) !== folder) return
   try {
     const name = basename(file, KEYSTORE_ENDING)
-    recordExport(folder, { name, ...made, at: new Date(now()).toISOString() })
+    recordExport(folder, { name, ...newExport, at: new Date(now()).toISOString() })
   } catch (error) {
     io.warn(safe(`The export can't be recorded for \`gdn doctor\`: ${messageOf(error)}`))
   }

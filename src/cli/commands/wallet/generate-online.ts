@@ -41,7 +41,10 @@ export async function withServer(deps: Deps, flags: GenerateFlags): Promise<Wall
   }
 }
 
-async function makeAll(deps: Deps, { source, otherFolders, reservations, folder, password, made }: MakingOnline) {
+async function makeAll(
+  deps: Deps,
+  { source, otherFolders, reservations, folder, password, made: newWallets }: MakingOnline,
+) {
   const { io, signals } = deps
   const count = reservations.length
   const progress = await io.progress(count === 1 ? STEPS.deriving : `Wallet 1 of ${count}`)
@@ -71,7 +74,7 @@ async function makeAll(deps: Deps, { source, otherFolders, reservations, folder,
           if (!signals.signal.aborted) progress.update(count === 1 ? STEPS[next] : `Wallet ${i + 1} of ${count}`)
         },
       })
-      made.push(wallet)
+      newWallets.push(wallet)
     }
   } finally {
     progress.stop()

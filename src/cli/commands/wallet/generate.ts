@@ -52,30 +52,31 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   const generator = flags.offline ? withoutServer(deps, flags) : await withServer(deps, flags)
   const password = await newPassword(io, flags)
 
-  const made: NewWallet[] = []
+  const newWallets: NewWallet[] = []
   let failure: unknown
   try {
     const reservations = await reserveAll(folder, names)
     try {
-      await generator({ reservations, folder, password, made })
+      await generator({ reservations, folder, password, made: newWallets })
     } finally {
       await releaseAll(reservations)
     }
   } catch (error) {
     failure = error
   }
-  for (const [i, { name }] of made.entries()) {
+  for (const [i, { name }] of newWallets.entries()) {
     if (name !== names[i]) io.warn(`The name @${names[i]} was taken in the meantime. The wallet is named @${name}.`)
   }
   // Print the generated wallets even if a later one failed.
-  const records = made.map((wallet) => asRecord(wallet, flags))
+  const records = newWallets.map((wallet) => asRecord(wallet, flags))
   const [first] = records
   if (flags.count !== undefined && (records.length > 0 || failure === undefined)) await output.many(records)
   else if (first !== undefined) await output.one(first)
   if (failure !== undefined) throw failure
   io.note('Keep both the file and its password. Nobody can restore the key without them.')
-  const [{ name } = { name: '' }] = made
-  if (made.length === 1) io.note(`Use @${name} instead of its address in any command, such as --receiver @${name}.`)
+  const [{ name } = { name: '' }] = newWallets
+  if (newWallets.length === 1)
+    io.note(`Use @${name} instead of its address in any command, such as --receiver @${name}.`)
 }
 
 const asRecord = (wallet: NewWallet, flags: GenerateFlags): DataRecord => ({
@@ -111,13 +112,13 @@ function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags):
     throw flagError(flag, "can't be used with --offline, which sends nothing to a server", `Omit ${flag} or --offline.`)
   }
   const kind = keyKind(flags.blockchain)
-  return async ({ reservations, password, made }) => {
+  return async ({ reservations, password, made: newWallets }) => {
     const progress = await io.progress('Generating the wallet')
     try {
       for (const [i, reservation] of reservations.entries()) {
         signal.throwIfAborted()
         if (reservations.length > 1) progress.update(`Wallet ${i + 1} of ${reservations.length}`)
-        made.push(await storeKey({ key: newKey(kind), reservation, password, signal }))
+        newWallets.push(await storeKey({ key: newKey(kind), reservation, password, signal }))
       }
     } finally {
       progress.stop()

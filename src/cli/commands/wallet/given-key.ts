@@ -44,18 +44,18 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
   checkFlags(io, file, flags)
   const name = file ?? 'stdin'
   const text = file === null ? await fromStdin(io, flags) : await fromFile(file, deps.cwd)
-  const given = isKeystore(text)
+  const keyAndPassword = isKeystore(text)
     ? await opened(deps, text, name, flags)
     : { key: await read(text, name, flags), password: null }
   const { blockchain } = flags
-  if (blockchain !== undefined && keyKind(blockchain) !== kindOf(given.key)) {
+  if (blockchain !== undefined && keyKind(blockchain) !== kindOf(keyAndPassword.key)) {
     const kinds = { evm: 'an EVM key', solana: 'a Solana key' }
-    throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[kindOf(given.key)]}`, {
+    throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[kindOf(keyAndPassword.key)]}`, {
       place: { flag: '--blockchain' },
       hint: 'Omit the flag, which is only for mnemonics.',
     })
   }
-  if (flags.path === undefined || isMnemonic(text)) return given
+  if (flags.path === undefined || isMnemonic(text)) return keyAndPassword
   throw flagError('--path', `requires a mnemonic, but ${name} contains a private key`)
 }
 
@@ -95,15 +95,15 @@ async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
   })
 }
 
-async function fromFile(given: string, cwd: string): Promise<string> {
-  if (looksLikeKey(given)) {
-    new Secret(given)
+async function fromFile(typedPath: string, cwd: string): Promise<string> {
+  if (looksLikeKey(typedPath)) {
+    new Secret(typedPath)
     throw new GdnError('usage', 'is a key or mnemonic, which every user of this machine can read in arguments', {
       place: { flag: '<file>' },
       hint: 'Move the assets to another wallet. Then run `gdn wallet import`, which prompts for a key.',
     })
   }
-  const file = resolve(cwd, given)
+  const file = resolve(cwd, typedPath)
   try {
     const text = await readText(file, MAX_KEYSTORE_BYTES, 'invalid_input')
     // A keystore may be readable by other users, because it is encrypted. `cast` creates keystores with mode 0644.

@@ -65,11 +65,11 @@ export function command(deps: Deps, run = group): GdnCommand {
 export async function group(
   deps: Deps,
   typed: string | undefined,
-  given: readonly string[],
+  typedMembers: readonly string[],
   flags: GroupFlags,
 ): Promise<void> {
   const { io } = deps
-  const isChange = given.length > 0 || flags.add !== undefined || flags.remove !== undefined
+  const isChange = typedMembers.length > 0 || flags.add !== undefined || flags.remove !== undefined
   const book = await deps.addresses()
   if (typed === undefined) {
     if (isChange) throw requiredFlag('<group>', 'Add the name of the group.')
@@ -82,7 +82,7 @@ export async function group(
     return await output.many(members.map((member) => memberRecord(book, member)))
   }
   const name = readName(typed, place, 'group')
-  const change = given.length > 0 ? replaceAll(book, given, flags) : changeSome(book, name, flags)
+  const change = typedMembers.length > 0 ? replaceAll(book, typedMembers, flags) : changeSome(book, name, flags)
   const { before, members } = await save(deps, { name, change, stateDir: flags.stateDir })
   if (isAskedFor(flags)) await output.many(members.map((member) => memberRecord(book, member)))
   const [added, removed] = [without(members, before), without(before, members)]
@@ -113,12 +113,12 @@ const without = (members: readonly string[], excluded: readonly string[]): strin
 /** Returns the members of a group after a change. Throws a GdnError if the change isn't possible. */
 type Change = (before: readonly string[]) => string[]
 
-function replaceAll(book: AddressBook, given: readonly string[], { add, remove }: GroupFlags): Change {
+function replaceAll(book: AddressBook, typedMembers: readonly string[], { add, remove }: GroupFlags): Change {
   const flag = add === undefined ? '--remove' : '--add'
   if (add !== undefined || remove !== undefined) {
     throw flagError(flag, "can't be used with <member>, which replaces all members", 'Use one of them.')
   }
-  const members = checkedMembers(book, given, [])
+  const members = checkedMembers(book, typedMembers, [])
   return () => members
 }
 
@@ -148,19 +148,22 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
  */
 function checkedMembers(
   book: AddressBook,
-  given: readonly string[],
+  typedMembers: readonly string[],
   existing: readonly string[],
   place = MEMBER,
 ): string[] {
   const members = new Map(existing.map((member) => [memberRecord(book, member).address ?? member, member]))
   const added: string[] = []
-  for (const typed of given) {
+  for (const typed of typedMembers) {
     const address = isName(typed) ? addressOf(book, typed, place) : checkedAddress(book, typed, place)
     const member = isName(typed) ? typed : address
-    const same = members.get(address)
-    if (same !== undefined) {
+    const memberWithAddress = members.get(address)
+    if (memberWithAddress !== undefined) {
       const repeated = existing.includes(member) ? 'is already a member' : 'is repeated'
-      const message = same === member ? `${member} ${repeated}` : `${member} has the same address as ${same}`
+      const message =
+        memberWithAddress === member
+          ? `${member} ${repeated}`
+          : `${member} has the same address as ${memberWithAddress}`
       throw new GdnError('usage', message, { place, hint: 'Remove one of them.' })
     }
     members.set(address, member)

@@ -27,8 +27,8 @@ export interface NewPasswordFlags {
 /** Returns the password for a new keystore. A prompt asks for it twice. */
 export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPasswordFlags): Promise<Secret> {
   const problemOf: Problem = (password) => newPasswordProblem(password, { weak: weakPassword === true })
-  const given = await givenPassword(io, passwordFile, problemOf)
-  if (given !== null) return given
+  const givenSecret = await givenPassword(io, passwordFile, problemOf)
+  if (givenSecret !== null) return givenSecret
   const first = await ask(io, 'Password for the keystore', (typed) => {
     const problem = problemOf(typed)
     return problem === null || `it ${problem}`
@@ -38,9 +38,9 @@ export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPas
 }
 
 export async function knownPassword(io: Io, file: string | undefined): Promise<Secret> {
-  const given = await givenPassword(io, file, passwordProblem)
+  const givenSecret = await givenPassword(io, file, passwordProblem)
   return (
-    given ??
+    givenSecret ??
     new Secret(await ask(io, 'Password of the keystore', (typed) => typed !== '' || 'the password is required'))
   )
 }

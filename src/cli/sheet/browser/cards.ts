@@ -21,11 +21,11 @@ export const isAt = (card: string, id: string): boolean => card.includes(` id="$
  * @param kind a class of cards; null for all
  */
 export function cardTest(kind: string | null, text: string): ((card: string) => boolean) | null {
-  const wanted = text.trim().toLowerCase()
-  if (kind === null && wanted === '') return null
+  const searchText = text.trim().toLowerCase()
+  if (kind === null && searchText === '') return null
   const ofKind = kind === null ? null : new RegExp(`^<article class="[^"]*\\b${kind}\\b`)
-  const line = /^line (\d+)$/.exec(wanted)
-  const words = wanted.split(/\s+/).filter((word) => word !== '')
+  const line = /^line (\d+)$/.exec(searchText)
+  const words = searchText.split(/\s+/).filter((word) => word !== '')
   const hasWords = (content: string) => words.every((word) => content.includes(word))
   return (card) => {
     if (ofKind !== null && !ofKind.test(card)) return false

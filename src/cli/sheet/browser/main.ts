@@ -49,13 +49,13 @@ function show(all = false): void {
   const count = matches?.length ?? total
   page = Math.min(page, pages() - 1)
   const [from, to] = all ? [0, count] : [page * CARDS_PER_PAGE, Math.min(count, (page + 1) * CARDS_PER_PAGE)]
-  const shown: string[] = []
+  const sections: string[] = []
   for (let at = from; at < to; at += CARDS_PER_SECTION) {
     const end = Math.min(to, at + CARDS_PER_SECTION)
     const cards = Array.from({ length: end - at }, (_, i) => cardOf(matches?.[at + i] ?? at + i))
-    shown.push(`<section>${cards.join('')}</section>`)
+    sections.push(`<section>${cards.join('')}</section>`)
   }
-  rows.innerHTML = shown.join('')
+  rows.innerHTML = sections.join('')
   describe(from, to)
 }
 
@@ -79,8 +79,8 @@ function pageOf({ value }: HTMLButtonElement): number {
   return value === 'next' ? Math.min(pages() - 1, page + 1) : pages() - 1
 }
 
-function turnTo(wanted: number): void {
-  page = Math.min(Math.max(0, wanted), pages() - 1)
+function turnTo(pageNumber: number): void {
+  page = Math.min(Math.max(0, pageNumber), pages() - 1)
   show()
   status.focus({ preventScroll: true })
   finder.scrollIntoView()

@@ -12,10 +12,10 @@ export function remembered<Value>(
   let last: { at: number; value: Promise<Value> } | null = null
   return () => {
     if (last === null || now() < last.at || now() - last.at >= freshMs) {
-      const asked = { at: now(), value: ask() }
-      last = asked
-      asked.value.catch(() => {
-        if (last === asked) last = null
+      const entry = { at: now(), value: ask() }
+      last = entry
+      entry.value.catch(() => {
+        if (last === entry) last = null
       })
     }
     return last.value

@@ -65,9 +65,9 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
 function logChanges(blockchain: unknown, log: Log): (hindrance: Hindrance | null) => void {
   let state: string | null = null
   return (hindrance) => {
-    const now = hindrance === null ? null : maskAmounts(hindrance.reason)
-    if (now === state) return
-    state = now
+    const newState = hindrance === null ? null : maskAmounts(hindrance.reason)
+    if (newState === state) return
+    state = newState
     if (hindrance === null) log.warn({ blockchain }, 'the network is available again')
     else {
       const message = hindrance.silent ? 'the network is unavailable, and its work is delayed' : 'waiting'

@@ -22,12 +22,12 @@ export function fitText(text: string, maxBytes: number): string {
 }
 
 function takeWhileFitting(parts: readonly string[], maxBytes: number): string {
-  let taken = ''
+  let fitting = ''
   let bytes = 0
   for (const part of parts) {
     bytes += Buffer.byteLength(part)
     if (bytes > maxBytes) break
-    taken += part
+    fitting += part
   }
-  return taken.trimEnd()
+  return fitting.trimEnd()
 }

@@ -148,10 +148,10 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
     if (!chains.remote.has(blockchain)) return recovered
     for (const transfer of transfers) {
       const { id, request_id } = transfer
-      const made = await findMadeTransfer(store, await network(), id)
-      if (made === null) continue
+      const madeTransfer = await findMadeTransfer(store, await network(), id)
+      if (madeTransfer === null) continue
       recovered.add(id)
-      const adopted = await adoptTransfer(store, await network(), transfer, made, now())
+      const adopted = await adoptTransfer(store, await network(), transfer, madeTransfer, now())
       if (adopted === null) continue
       const facts = { blockchain, transfer: id, transaction: adopted.id, hash: adopted.hash }
       log.warn(facts, 'a transfer that was missing from the database was found on chain and adopted')

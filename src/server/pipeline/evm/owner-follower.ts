@@ -35,9 +35,9 @@ export function startOwnerFollower({ store, chains, blockchain, log }: FollowerO
     async () => {
       if (!chains.serves(blockchain)) return null
       const network = await chains.network(blockchain)
-      const asked = waiting.length
+      const waitingCount = waiting.length
       if (await followOwners({ store, network })) return 0
-      for (const tell of waiting.splice(0, asked)) tell()
+      for (const tell of waiting.splice(0, waitingCount)) tell()
       return null
     },
     log,

@@ -110,10 +110,10 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     if (first === undefined) return false
     const { kind } = first
     if (kind === 'provenance') {
-      const made = await findMade(network, collection, first.metadata as Hex, block)
-      if (made === 'wait') return false
-      if (made !== null) await store.transaction((db) => deployCommitment(db, first.seq, made))
-      if (made !== null) return true
+      const madeUpdate = await findMade(network, collection, first.metadata as Hex, block)
+      if (madeUpdate === 'wait') return false
+      if (madeUpdate !== null) await store.transaction((db) => deployCommitment(db, first.seq, madeUpdate))
+      if (madeUpdate !== null) return true
     }
     const refusal = updateRefusal(onChain, kind)
     if (refusal !== null) {

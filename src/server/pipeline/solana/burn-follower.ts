@@ -32,8 +32,8 @@ export function startBurnFollower({ store, blockchain, solana, log }: BurnFollow
     for (const collectionId of await deployedCollectionsOf(store.db, blockchain)) {
       for (let after = 0; ; ) {
         const tokens = await listTokens(store.db, collectionId, { after, limit: PAGE })
-        const held = tokens.filter(({ token_id, owner }) => token_id !== null && owner !== ZERO_ADDRESS)
-        if (held.length > 0) yield held
+        const heldTokens = tokens.filter(({ token_id, owner }) => token_id !== null && owner !== ZERO_ADDRESS)
+        if (heldTokens.length > 0) yield heldTokens
         if (tokens.length < PAGE) break
         after = tokens.at(-1)?.seq ?? after
       }

@@ -12,7 +12,7 @@ export async function observeSolana(
   network: SolanaNetwork,
   claimed: readonly TransactionRow[],
 ): Promise<Observation[]> {
-  const sent = await network.send(claimed.map(({ raw }) => raw))
+  const responses = await network.send(claimed.map(({ raw }) => raw))
   // Read the height before the statuses: see SolanaNetwork.blockHeight.
   const height = await network.blockHeight()
   const statuses = await network.statuses(claimed.map(({ hash }) => hash))
@@ -21,7 +21,7 @@ export async function observeSolana(
       const outcome = await outcomeOf(network, height, transaction, statuses[index] ?? null)
       if (outcome !== null) return outcome
       const pending = { state: 'signed', waitMs: network.pollMs ?? POLL_MS } as const
-      const response = sent[index]
+      const response = responses[index]
       return response?.outcome === 'rejected' ? { ...pending, refusal: response.reason } : pending
     }),
   )

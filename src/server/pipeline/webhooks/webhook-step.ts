@@ -75,9 +75,9 @@ export function createWebhookStep(options: WebhookStepOptions) {
         if (session.over) break
         // Probe a webhook that keeps failing with a single event.
         const limit = session.failures >= PROBE_AFTER ? 1 : EVENTS_AT_ONCE
-        const due = await listDue(store.db, webhook.id, now(), limit)
-        if (due.length === 0) break
-        const results = await Promise.allSettled(due.map((delivery) => deliver(session, delivery)))
+        const dueDeliveries = await listDue(store.db, webhook.id, now(), limit)
+        if (dueDeliveries.length === 0) break
+        const results = await Promise.allSettled(dueDeliveries.map((delivery) => deliver(session, delivery)))
         const broken = results.find((result) => result.status === 'rejected')
         if (broken !== undefined) throw broken.reason
       }

@@ -74,9 +74,9 @@ async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, 
       hint: 'Try again, or configure another RPC URL.',
     })
   }
-  const made =
+  const contractAddress =
     transaction === null ? null : getContractAddress({ from: transaction.from, nonce: readQuantity(transaction.nonce) })
-  if (transaction !== null && made === factory) return { data: transaction.input }
+  if (transaction !== null && contractAddress === factory) return { data: transaction.input }
   throw new GdnError(
     'usage',
     transaction === null ? 'is not on this network' : `did not deploy the factory ${factory}`,

@@ -119,10 +119,10 @@ async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf
   let filled = 0
   for await (const part of remote.read(cid, first.start, last.end)) {
     for (let at = 0; at < part.length && leaf !== undefined; ) {
-      const taken = Math.min(part.length - at, buffer.length - filled)
-      buffer.set(part.subarray(at, at + taken), filled)
-      filled += taken
-      at += taken
+      const byteCount = Math.min(part.length - at, buffer.length - filled)
+      buffer.set(part.subarray(at, at + byteCount), filled)
+      filled += byteCount
+      at += byteCount
       if (filled < buffer.length) continue
       yield { leaf, bytes: buffer }
       leaf = leaves[++next]

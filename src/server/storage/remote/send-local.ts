@@ -20,7 +20,7 @@ export async function sendLocalFiles(options: {
   signal: AbortSignal
 }): Promise<number> {
   const { dataDir, remote, stored, signal } = options
-  let sent = 0
+  let sentCount = 0
   for await (const files of foldersOf(join(dataDir, 'files'))) {
     // Query the database once per folder, because every start checks all files again.
     const storedCids = await stored.among(files.map(({ cid }) => cid.toString()))
@@ -31,11 +31,11 @@ export async function sendLocalFiles(options: {
       await remote.put(cid, await contentOf(path, size))
       // Pass no nodes, because the node that lists the parts has been in the database since the file was stored.
       await stored.put(cid.toString(), size, [])
-      sent += 1
+      sentCount += 1
     }
     signal.throwIfAborted()
   }
-  return sent
+  return sentCount
 }
 
 async function* foldersOf(root: string): AsyncGenerator<{ cid: CID; path: string }[]> {

@@ -78,12 +78,12 @@ const isLocal = (host: string) =>
  * connection fails unless the URL allows it (`sslmode=disable`). libpq would silently use an unencrypted connection.
  */
 function readTls(parameters: ReadonlyMap<string, string>, local: boolean): ConnectionOptions | false {
-  const given = parameters.get('sslmode')
-  if (given !== undefined && !(MODES as readonly string[]).includes(given)) {
-    throw refuse(`has the unknown sslmode ${JSON.stringify(given)}`, `Use one of ${MODES.join(', ')}.`)
+  const sslMode = parameters.get('sslmode')
+  if (sslMode !== undefined && !(MODES as readonly string[]).includes(sslMode)) {
+    throw refuse(`has the unknown sslmode ${JSON.stringify(sslMode)}`, `Use one of ${MODES.join(', ')}.`)
   }
   const rootFile = parameters.get('sslrootcert')
-  const mode = (given ?? 'prefer') as Mode
+  const mode = (sslMode ?? 'prefer') as Mode
   if (mode === 'disable' || ((mode === 'prefer' || mode === 'allow') && local)) return false
   const root = rootFile === undefined || rootFile === 'system' ? {} : { ca: readCertificate(rootFile) }
   const [certificate, key] = [parameters.get('sslcert'), parameters.get('sslkey')]

@@ -231,9 +231,9 @@ describe('what comes back is rejected', () => {
     ['text, which is not hex,', CALL, () => '0x02zz', /it is not hex bytes/],
     ['type of the response', CALL, () => 5, /it is not hex bytes/],
     ['response, which is null,', CALL, () => null, /it is not hex bytes/],
-  ])('if the %s differs', async (_, asked, answer, message) => {
+  ])('if the %s differs', async (_, transaction, answer, message) => {
     const { url } = await serve(result(await answer()))
-    const error = await failureOf(open(url + PATH).sign(asked))
+    const error = await failureOf(open(url + PATH).sign(transaction))
     expect(error).toMatchObject({ code: 'bad_answer', hint: expect.stringContaining('Nothing was stored or sent.') })
     expect(error.message).toMatch(message)
     expect(error.message.length).toBeLessThan(400)

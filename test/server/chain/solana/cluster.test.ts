@@ -193,9 +193,9 @@ describe('mints each NFT exactly once', () => {
 
 it('rejects requests while funds are missing, keeps accepted ones pending, and resumes once funded', async () => {
   await place.setUp()
-  let held = false
+  let isHeld = false
   const proxy = await proxied({
-    answer: ({ method }) => (held && method === 'sendTransaction' ? { result: 'not now' } : undefined),
+    answer: ({ method }) => (isHeld && method === 'sendTransaction' ? { result: 'not now' } : undefined),
   })
   await place.write({ urls: [proxy.url] })
   const backend = await start()
@@ -205,11 +205,11 @@ it('rejects requests while funds are missing, keeps accepted ones pending, and r
     ({ status }) => status === 'deployed',
   )
   // Signed while the funds cover all of them; when they are sent, the funds cover two or three.
-  held = true
+  isHeld = true
   const ids = await mint(backend, collection, plainMetadata(12), receive)
   await until(transactions, (rows) => rows.length === 13)
   await cluster.fund(place.signer, SOL / 50n)
-  held = false
+  isHeld = false
   const statuses = async () => (await showNfts(backend, ids)).map(({ status }) => status)
   await until(statuses, (all) => all.includes('deployed'))
   const ask = () => backend.post('/api/v1/createcollection', { name: 'Poor', ...SOLANA_COLLECTION })
@@ -248,9 +248,9 @@ describe('setting up a cluster', () => {
     const after = await status()
     expect(after).toMatchObject({ set_up: true, problem: null })
     const spent = Number(before.balance) - Number(after.balance)
-    const told = Number(before.cost_per_nft) + Number(before.cost_per_collection)
-    expect(spent).toBeLessThanOrEqual(told)
-    expect(spent).toBeGreaterThan(0.95 * told)
+    const statedCost = Number(before.cost_per_nft) + Number(before.cost_per_collection)
+    expect(spent).toBeLessThanOrEqual(statedCost)
+    expect(spent).toBeGreaterThan(0.95 * statedCost)
   })
 
   it('binds the data to the cluster and the signer, and rejects any other', async () => {
@@ -292,13 +292,13 @@ describe('setting up a cluster', () => {
         writeFile(path, JSON.stringify([...newKeypair().bytes.slice(0, 32), ...newKeypair().bytes.slice(32)])),
       /is damaged/,
     ],
-  ])('rejects a keypair %s at the start without quoting it', async (_, spoil, told) => {
+  ])('rejects a keypair %s at the start without quoting it', async (_, spoil, message) => {
     await place.setUp()
     const path = join(place.dataDir, 'signer.json')
     await spoil(path)
     const error = await place.start().catch((cause: unknown) => cause)
     expect(error).toMatchObject({ code: 'invalid_input', place: { file: path } })
-    expect(`${error} ${(error as { hint?: string }).hint}`).toMatch(told)
+    expect(`${error} ${(error as { hint?: string }).hint}`).toMatch(message)
     expect(JSON.stringify(error)).not.toMatch(/\d+,\d+,\d+/)
   })
 
@@ -351,8 +351,8 @@ describe('responses of nodes', () => {
     await expect(network.statuses([signature])).rejects.toMatchObject({ code: 'unreachable' })
     await expect(network.blockHeight()).rejects.toMatchObject({ code: 'unreachable' })
     await network.account(place.signer)
-    const asked = proxy.calls.find(({ method }) => method === 'getAccountInfo')
-    expect(asked?.params[1]).toMatchObject({ commitment: 'finalized', minContextSlot: expect.any(Number) })
+    const infoCall = proxy.calls.find(({ method }) => method === 'getAccountInfo')
+    expect(infoCall?.params[1]).toMatchObject({ commitment: 'finalized', minContextSlot: expect.any(Number) })
   })
 
   it.each([
@@ -385,8 +385,8 @@ describe('responses of nodes', () => {
         answer: ({ method }) =>
           method === 'getSignatureStatuses' ? { result: { context: { slot: 9 }, value } } : undefined,
       })
-      const told = await connect({ urls: [proxy.url], commitment }).statuses(['x'])
-      expect(told).toEqual([counts ? { slot: 7, error: null } : null])
+      const statuses = await connect({ urls: [proxy.url], commitment }).statuses(['x'])
+      expect(statuses).toEqual([counts ? { slot: 7, error: null } : null])
     },
   )
 
@@ -460,16 +460,16 @@ describe('fees', () => {
     const collection = await createTestCollection(backend, SOLANA_COLLECTION)
     const long = [{ title: 'ü'.repeat(600), description: '', file_fields: [] }]
     await expectEachOnce(backend, await mint(backend, collection, long, receive))
-    const sent = proxy.calls.flatMap(({ method, params }) =>
+    const sentTransactions = proxy.calls.flatMap(({ method, params }) =>
       method === 'sendTransaction' ? [Buffer.from(params[0], 'base64')] : [],
     )
     const price = Buffer.alloc(9)
     price.writeUInt8(3, 0)
     price.writeBigUInt64LE(4321n, 1)
-    for (const bytes of sent) {
+    for (const bytes of sentTransactions) {
       expect(bytes.length).toBeLessThanOrEqual(1232)
       expect(bytes.includes(price)).toBe(true)
     }
-    expect(sent.length).toBeGreaterThan(1)
+    expect(sentTransactions.length).toBeGreaterThan(1)
   })
 })

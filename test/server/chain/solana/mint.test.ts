@@ -129,17 +129,17 @@ describe('a transaction', () => {
   })
 
   it('includes the rent of the accounts that it creates, paid by the service', async () => {
-    const asked: number[] = []
+    const requests: number[] = []
     await mintInstructions(
       keyOf(signer.address),
       { ...order, id: newId(), name: 'A', locked: false },
       async (bytes) => {
-        asked.push(bytes)
+        requests.push(bytes)
         return 1n
       },
     )
     // A mint with extensions takes 166 bytes, two pointers 68 each, the metadata 84 plus its texts, the member 76.
-    expect(asked).toEqual([166 + 2 * 68 + 84 + 1 + 5 + Buffer.byteLength(order.uri) + 76])
+    expect(requests).toEqual([166 + 2 * 68 + 84 + 1 + 5 + Buffer.byteLength(order.uri) + 76])
   })
 })
 

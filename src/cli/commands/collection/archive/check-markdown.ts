@@ -15,7 +15,7 @@ const MAX_VALUE = 200
 export function checkMarkdown(contract: string, tokens: number, findings: readonly Finding[]): string {
   const head = `<h3>Check of ${code(contract)}</h3>\n\n${count(findings.length, 'problem')} in the files of ${count(tokens, 'token')}.\n`
   let rows = ''
-  let shown = 0
+  let shownCount = 0
   for (const { token_id, kind, field, url, error } of findings) {
     const cells = [
       token_id === null ? 'collection' : code(token_id),
@@ -27,12 +27,12 @@ export function checkMarkdown(contract: string, tokens: number, findings: readon
     const row = `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
     if (head.length + rows.length + row.length > MAX_CHARS) break
     rows += row
-    shown++
+    shownCount++
   }
-  if (shown === 0) return head
+  if (shownCount === 0) return head
   const columns = ['Token', 'Kind', 'Field', 'URL', 'Problem'].map((name) => `<th>${name}</th>`).join('')
   const table = `\n<table>\n<tr>${columns}</tr>\n${rows}</table>\n`
-  const unlisted = findings.length - shown
+  const unlisted = findings.length - shownCount
   return (
     head +
     table +

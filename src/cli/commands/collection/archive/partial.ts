@@ -20,7 +20,7 @@ export interface WantedArchive {
  */
 export async function openPartial<Result>(
   path: string,
-  wanted: WantedArchive,
+  requested: WantedArchive,
   act: (store: ArchiveStore) => Promise<Result>,
 ): Promise<Result> {
   const partial = `${path}.partial`
@@ -29,7 +29,7 @@ export async function openPartial<Result>(
     const store = new ArchiveStore(partial)
     try {
       const archived = store.archived()
-      const difference = archived === null ? null : differenceOf(archived, wanted)
+      const difference = archived === null ? null : differenceOf(archived, requested)
       if (difference !== null) throw otherArchive(partial, difference)
       const result = await act(store)
       remove = true

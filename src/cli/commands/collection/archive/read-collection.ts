@@ -68,9 +68,9 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
     const connect = server === null || wanted !== null ? null : async () => (await deps.connect(settings)).client
     const before = gatewaysOf(flags, server).length > 0 ? undefined : requireGateway(contract)
     const chain = { contract, blockchain, server, flags, wanted, stateDir: settings.stateDir, connect, before }
-    await withHolders(deps, chain, async (read) => {
-      isEmbedded = read.isEmbedded
-      if (await listAt(deps, options, read)) archived = archivedAt(options, read)
+    await withHolders(deps, chain, async (holders) => {
+      isEmbedded = holders.isEmbedded
+      if (await listAt(deps, options, holders)) archived = archivedAt(options, holders)
     })
     if (archived !== null) {
       store.setArchived(archived)

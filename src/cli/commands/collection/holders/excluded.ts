@@ -23,7 +23,7 @@ const PLACEHOLDER = `0x${'1'.repeat(40)}`
  */
 export async function excludedAddresses(
   deps: Pick<Deps, 'addresses' | 'env' | 'io' | 'signals'>,
-  given: readonly string[],
+  values: readonly string[],
   context: EnsContext,
 ): Promise<Set<string>> {
   const excluded = new Set<string>()
@@ -38,7 +38,7 @@ export async function excludedAddresses(
     else if (isName(value)) for (const address of await addressesOf(deps, value, place)) add(value, address, place)
     else add(value, value, place)
   }
-  for (const value of given) {
+  for (const value of values) {
     if (isFile(value))
       for await (const line of linesIn(value)) await addAny(line.text('receiver') ?? '', line.place('receiver'))
     else await addAny(value, { flag: FLAG })
@@ -48,7 +48,7 @@ export async function excludedAddresses(
   for (const [at, address] of Object.entries(resolved))
     add(fields[at] ?? '', address, ensNames[Number(at)]?.place ?? {})
   const noun = excluded.size === 1 ? 'address' : 'addresses'
-  if (given.length > 0) deps.io.note(`Excluded ${excluded.size} ${noun}.`)
+  if (values.length > 0) deps.io.note(`Excluded ${excluded.size} ${noun}.`)
   return excluded
 }
 

@@ -64,8 +64,8 @@ export async function printHolders(
   function* heldBy(owner: string): Generator<HeldTokens> {
     if (tokenId === undefined) yield* tokensOf(store, standard, owner)
     else
-      for (const held of tokensOf(store, standard, owner))
-        if (held.first <= tokenId && tokenId <= held.last) yield only(held, tokenId)
+      for (const tokens of tokensOf(store, standard, owner))
+        if (tokens.first <= tokenId && tokenId <= tokens.last) yield only(tokens, tokenId)
   }
 
   async function* records(): AsyncGenerator<DataRecord> {
@@ -77,8 +77,8 @@ export async function printHolders(
       if (++printed % HOLDERS_PER_TURN === 0) await ownTurn()
       const receiver = checksumAddress(`0x${owner}`)
       if (per === 'token') {
-        for (const held of heldBy(owner)) {
-          yield { receiver, count: String(held.amount), token_ids: shown([name(held)]), ...at }
+        for (const tokens of heldBy(owner)) {
+          yield { receiver, count: String(tokens.amount), token_ids: shown([name(tokens)]), ...at }
         }
       } else {
         const tokens = hasTokens ? { token_ids: shown(Array.from(heldBy(owner), name)) } : {}
@@ -96,7 +96,7 @@ export async function printHolders(
 }
 
 /** Returns one of several held tokens. */
-const only = (held: HeldTokens, token: bigint): HeldTokens =>
-  held.first === held.last ? held : { first: token, last: token, amount: 1n }
+const only = (tokens: HeldTokens, token: bigint): HeldTokens =>
+  tokens.first === tokens.last ? tokens : { first: token, last: token, amount: 1n }
 
 const name = ({ first, last }: HeldTokens): string => (first === last ? String(first) : `${first}-${last}`)

@@ -66,18 +66,22 @@ export async function withHolders(
     const store = openStore(path)
     let remove = false
     try {
-      const read = await withProgress(deps.io, `Reading transfers up to block ${block.number}`, async ({ update }) => {
-        const { sleep, io, signals, steadyNow } = deps
-        const { next, events } = store.state() ?? { next: 0, events: 0 }
-        if (next > 0 && next <= block.number) io.note(`Resuming at block ${next}, after ${events} events.`)
-        const onProgress = progressLine(steadyNow, update)
-        const onReorg = () => io.note('A reorg replaced a block that was read. Reading again from the start.')
-        const common = { reader, store, contract, block, sleep, signal: signals.signal }
-        const owners = await knownOwners(target, { ...common, update })
-        if (owners !== null) return owners
-        return await readHolders({ ...common, onProgress, update, onReorg })
-      })
-      await print({ ...read, block, store, reader, chainId, isEmbedded })
+      const holders = await withProgress(
+        deps.io,
+        `Reading transfers up to block ${block.number}`,
+        async ({ update }) => {
+          const { sleep, io, signals, steadyNow } = deps
+          const { next, events } = store.state() ?? { next: 0, events: 0 }
+          if (next > 0 && next <= block.number) io.note(`Resuming at block ${next}, after ${events} events.`)
+          const onProgress = progressLine(steadyNow, update)
+          const onReorg = () => io.note('A reorg replaced a block that was read. Reading again from the start.')
+          const common = { reader, store, contract, block, sleep, signal: signals.signal }
+          const owners = await knownOwners(target, { ...common, update })
+          if (owners !== null) return owners
+          return await readHolders({ ...common, onProgress, update, onReorg })
+        },
+      )
+      await print({ ...holders, block, store, reader, chainId, isEmbedded })
       remove = true
     } catch (error) {
       remove = isDamaged(error)

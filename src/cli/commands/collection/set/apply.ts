@@ -341,8 +341,10 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
 
 /** Formats the old and the new value of a setting on one line. */
 function textOfChange({ setting, before, after }: SettingChange): string {
-  const [old, wanted] = [before, after].map((value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value))
-  return `${safe(`${setting}: ${old === null ? '' : `${settingText(old)} → `}${wanted === null ? 'none' : settingText(wanted)}`)}\n`
+  const [oldValue, newValue] = [before, after].map((value) =>
+    typeof value === 'boolean' ? (value ? 'yes' : 'no') : value,
+  )
+  return `${safe(`${setting}: ${oldValue === null ? '' : `${settingText(oldValue)} → `}${newValue === null ? 'none' : settingText(newValue)}`)}\n`
 }
 
 interface Plan {

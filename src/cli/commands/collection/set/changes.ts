@@ -45,14 +45,14 @@ export function settingChanges(
     final,
   })
   const changes: SettingChange[] = []
-  for (const [kind, wanted, is] of [
+  for (const [kind, value, is] of [
     ['enable_api', flags.enableApi, current.enableApi],
     ['enable_transfer', flags.enableTransfer, current.enableTransfer],
   ] as const) {
-    if (wanted === undefined || wanted === is) continue
+    if (value === undefined || value === is) continue
     if (current.revoked)
       throw refused(`the owner of the collection revoked all permissions of the service, so ${kind} can't be set`)
-    changes.push(plain(kind, is, wanted, { kind, enabled: wanted }))
+    changes.push(plain(kind, is, value, { kind, enabled: value }))
   }
   const royalty = royaltyOf(flags, current)
   if (!sameRoyalty(royalty, current.royalty)) {

@@ -114,14 +114,16 @@ export function checkSetFlags(flags: SetFlags): void {
   }
   const { royalty, royaltyReceiver, enableApi, enableTransfer, freeze, maxSupply } = flags
   const otherValues = [royalty, royaltyReceiver, enableApi, enableTransfer, freeze, maxSupply, contractUri, newOwner]
-  const given = [...otherValues, image, banner, description, externalLink].filter((value) => value !== undefined)
-  if (acceptOwner && given.length > 0) {
+  const otherSettings = [...otherValues, image, banner, description, externalLink].filter(
+    (value) => value !== undefined,
+  )
+  if (acceptOwner && otherSettings.length > 0) {
     throw new GdnError('usage', "can't be combined with other settings", {
       place: { flag: '--accept-owner' },
       hint: 'Accept the ownership first. Then run the command again to change the other settings.',
     })
   }
-  if (!acceptOwner && given.length === 0) {
+  if (!acceptOwner && otherSettings.length === 0) {
     throw new GdnError('usage', 'no setting is specified', {
       hint: 'Add a setting, such as --royalty 5%. `gdn collection set --help` lists the settings.',
     })

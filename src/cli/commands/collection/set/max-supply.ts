@@ -11,23 +11,23 @@ const FLAG = '--max-supply'
  * @throws GdnError `usage` if the limit would be raised, or is lower than the number of minted or accepted NFTs
  */
 export function maxSupplyChange(
-  wanted: number | undefined,
+  newMaximum: number | undefined,
   { maxSupply, minted }: Pick<OwnerSettings, 'maxSupply' | 'minted'>,
   accepted: number,
 ): number | null {
-  if (wanted === undefined || BigInt(wanted) === maxSupply) return null
+  if (newMaximum === undefined || BigInt(newMaximum) === maxSupply) return null
   const used = Number(minted) + accepted
-  if (maxSupply !== null && BigInt(wanted) > maxSupply) {
+  if (maxSupply !== null && BigInt(newMaximum) > maxSupply) {
     const fix =
       maxSupply > BigInt(used)
         ? 'Use a lower number.'
         : `All ${maxSupply} NFTs are minted or accepted, so the maximum can't be lowered.`
     throw flagError(FLAG, `can only be lowered, and is ${maxSupply} now`, `Nothing was sent. ${fix}`)
   }
-  if (wanted >= used) return wanted
+  if (newMaximum >= used) return newMaximum
   const burned = `${count(Number(minted), 'NFT')} ${minted === 1n ? 'was' : 'were'} minted, including burned ones`
   const pending = accepted === 0 ? '' : `, and ${accepted} more ${accepted === 1 ? 'was' : 'were'} accepted`
-  throw flagError(FLAG, `can't be ${wanted}: ${burned}${pending}`, `Nothing was sent. Use ${used} or more.`)
+  throw flagError(FLAG, `can't be ${newMaximum}: ${burned}${pending}`, `Nothing was sent. Use ${used} or more.`)
 }
 
 /**

@@ -95,9 +95,9 @@ export async function readCreation(deps: Deps, connection: Connection, contract:
     )
     return {}
   }
-  const asked = { transaction_gdn_ids: [collection.transaction_gdn_id] }
+  const request = { transaction_gdn_ids: [collection.transaction_gdn_id] }
   try {
-    const { collections } = await connection.client.call('getcollections', asked, { signal: deps.signals.signal })
+    const { collections } = await connection.client.call('getcollections', request, { signal: deps.signals.signal })
     const { description, image } = collections[0] ?? {}
     return { ...(description ? { description } : {}), ...(image ? { image } : {}) }
   } catch (error) {

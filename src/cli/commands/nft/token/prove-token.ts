@@ -42,9 +42,9 @@ const MAX_URI = 200
  * Proves on the basis of chain and storage that the metadata of a token matches the commitment of its collection, or
  * else the CID in its token URI. Prints the result.
  */
-export async function proveToken(deps: Deps, given: VerifyNftFlags, token: NamedToken): Promise<void> {
-  const output = createOutput(deps.io, given, TOKEN_VIEW)
-  const flags = await withKnownBlockchain(deps, given, token)
+export async function proveToken(deps: Deps, givenFlags: VerifyNftFlags, token: NamedToken): Promise<void> {
+  const output = createOutput(deps.io, givenFlags, TOKEN_VIEW)
+  const flags = await withKnownBlockchain(deps, givenFlags, token)
   const resolved = await withOwner(deps, flags)
   const { content, differences, facts, block, blockchain } = await checkToken(deps, resolved, token)
   const proof = facts.isOfGdn ? await verifyToken(deps, flags, token) : null

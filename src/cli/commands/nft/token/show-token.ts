@@ -21,16 +21,16 @@ const FIELDS = [
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', card: cardOf }
 
 /** Shows a token of any contract: the contract's data about the token, and its metadata. */
-export async function showToken(deps: Deps, token: NamedToken, given: TokenFlags & OutputFlags): Promise<void> {
-  const output = createOutput(deps.io, given, VIEW)
-  const flags = await withKnownBlockchain(deps, given, token)
+export async function showToken(deps: Deps, token: NamedToken, givenFlags: TokenFlags & OutputFlags): Promise<void> {
+  const output = createOutput(deps.io, givenFlags, VIEW)
+  const flags = await withKnownBlockchain(deps, givenFlags, token)
   const { facts, block, blockchain, server } = await openToken(deps, flags, token, { usesConfigured: true })
   const { standard, owner, token_uri, royalty, total_supply, max_supply, contradictions } = facts
-  const read =
+  const metadataOrProblem =
     token_uri === null
       ? { problem: "can't be read, because the token has no URI" }
       : await withGateway(deps, flags, server, (access) => readTokenMetadata(token_uri, access, deps.signals.signal))
-  const problem = 'problem' in read ? `the metadata ${read.problem}` : null
+  const problem = 'problem' in metadataOrProblem ? `the metadata ${metadataOrProblem.problem}` : null
   await output.one({
     contract_address: checksumAddress(token.contractAddress),
     token_id: token.tokenId,
@@ -39,7 +39,7 @@ export async function showToken(deps: Deps, token: NamedToken, given: TokenFlags
     standard,
     owner: shownAddress(owner),
     token_uri,
-    metadata: 'metadata' in read ? read.metadata : null,
+    metadata: 'metadata' in metadataOrProblem ? metadataOrProblem.metadata : null,
     royalty: royalty && { ...royalty, receiver: checksumAddress(royalty.receiver) },
     total_supply,
     max_supply,

@@ -94,12 +94,12 @@ export class DropMeter {
     this.#sender = sender
     const most = sender === null ? MAX_TOKENS_PER_CALL : MAX_GRANTS
     for (let remaining = count; remaining > 0; ) {
-      const taken = Math.min(remaining, most - this.#size)
+      const takenCount = Math.min(remaining, most - this.#size)
       const last = this.#runs.at(-1)
-      if (last?.receiver === receiver) last.count += taken
-      else this.#runs.push({ receiver: receiver as Hex, count: taken })
-      this.#size += taken
-      remaining -= taken
+      if (last?.receiver === receiver) last.count += takenCount
+      else this.#runs.push({ receiver: receiver as Hex, count: takenCount })
+      this.#size += takenCount
+      remaining -= takenCount
       if (this.#size === most) this.#close()
     }
   }

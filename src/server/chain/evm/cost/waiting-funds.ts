@@ -23,7 +23,8 @@ export async function fundsOfWaiting(
   // As in `waitingForCost`, a legacy gas price can't be lowered.
   const least = legacy || baseFee + priority > offered ? offered : baseFee + priority
   const payable = new Set(mints)
-  let [held, above] = [0, 0n]
+  // A run whose limits pay for no transaction at `least` is held. Any other run needs at most its unspent budget.
+  let [heldNfts, excessWei] = [0, 0n]
   for (const collection of new Set(mints.flatMap(({ run, collection_id }) => (run === null ? [] : [collection_id])))) {
     for (const run of await limitedRuns(db, collection)) {
       const mintsOfRun = mints.filter((mint) => mint.collection_id === collection && mint.run === run.run)
@@ -36,15 +37,15 @@ export async function fundsOfWaiting(
         const share = shareOf(budget, worstOfNfts(run, Math.min(nfts, budget.unsigned), current))
         isHeld = priceFor(gas, share, current) < least
         const excess = worstCost(gas.worst, current) - budget.unspent
-        if (!isHeld && excess > 0n) above += excess
+        if (!isHeld && excess > 0n) excessWei += excess
       }
       if (!isHeld) continue
-      held += nfts
+      heldNfts += nfts
       for (const mint of mintsOfRun) payable.delete(mint)
     }
   }
   const funds = fundsOfMints([...payable], current)
-  return { ...funds, wei: funds.wei - above, held }
+  return { ...funds, wei: funds.wei - excessWei, held: heldNfts }
 }
 
 const countOf = (mints: readonly WaitingMint[]): number => mints.reduce((sum, { count }) => sum + count, 0)

@@ -63,7 +63,7 @@ function postJson(agent: Agent, address: NodeAddress, body: unknown): Promise<un
   return new Promise((resolve, reject) => {
     const fail = (cause: unknown) => reject(nodeUnreachable(`does not respond (${messageOf(cause)})`, cause))
     const headers = { 'content-type': 'application/json', 'content-length': data.length }
-    const sent = request({ ...address, agent, method: 'POST', headers, timeout: TIMEOUT_MS }, (response) => {
+    const httpRequest = request({ ...address, agent, method: 'POST', headers, timeout: TIMEOUT_MS }, (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))
       response.on('error', fail)
@@ -75,8 +75,8 @@ function postJson(agent: Agent, address: NodeAddress, body: unknown): Promise<un
         }
       })
     })
-    sent.on('timeout', () => sent.destroy(new Error(`no response for ${TIMEOUT_MS / 1000} s`)))
-    sent.on('error', fail)
-    sent.end(data)
+    httpRequest.on('timeout', () => httpRequest.destroy(new Error(`no response for ${TIMEOUT_MS / 1000} s`)))
+    httpRequest.on('error', fail)
+    httpRequest.end(data)
   })
 }

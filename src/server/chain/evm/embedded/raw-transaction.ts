@@ -14,12 +14,12 @@ export function gasLimitOf(raw: Hex): bigint {
   const head = Buffer.from(raw.slice(2, 2 + 2 * 256), 'hex')
   const type = head[0] ?? 0
   const legacy = type >= 0xc0
-  let wanted = legacy ? LEGACY_GAS_FIELD : GAS_FIELD[type]
-  if (wanted === undefined) return 0n
+  let fieldIndex = legacy ? LEGACY_GAS_FIELD : GAS_FIELD[type]
+  if (fieldIndex === undefined) return 0n
   let at = listStart(head, legacy ? 0 : 1)
   // A blob transaction in network form has the list of fields inside another list.
   if (type === 3 && (head[at] ?? 0) >= 0xc0) at = listStart(head, at)
-  for (; wanted > 0; wanted--) at += fieldLength(head, at)
+  for (; fieldIndex > 0; fieldIndex--) at += fieldLength(head, at)
   return readInteger(head, at)
 }
 

@@ -17,7 +17,7 @@ type Parsed = ReturnType<typeof parseTransaction>
  * @throws GdnError `bad_answer` with the field that differs
  */
 export async function checkSigned(
-  asked: UnsignedTransaction,
+  unsigned: UnsignedTransaction,
   account: Hex,
   response: unknown,
   host: string,
@@ -36,7 +36,7 @@ export async function checkSigned(
   } catch (cause) {
     throw fail("it can't be decoded", cause)
   }
-  const expected = requestOf(asked)
+  const expected = requestOf(unsigned)
   for (const [field, is, should] of fieldsOf(parsed, expected)) {
     if (is !== should) throw fail(`its ${field} is ${shown(is)} instead of ${shown(should)}`)
   }

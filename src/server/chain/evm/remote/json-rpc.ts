@@ -136,8 +136,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const choose = (failed: ReadonlySet<string>): string => {
     const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
     const rest = (url: string) => providers.of(url).restMs()
-    const again = (url: string) => (failed.has(url) ? 1 : 0)
-    return inOrder.reduce((best, url) => ((rest(url) - rest(best) || again(url) - again(best)) < 0 ? url : best))
+    const failures = (url: string) => (failed.has(url) ? 1 : 0)
+    return inOrder.reduce((best, url) => ((rest(url) - rest(best) || failures(url) - failures(best)) < 0 ? url : best))
   }
 
   const exchange = async <Result>(ask: (url: string) => Promise<Result>): Promise<Result> => {

@@ -106,14 +106,14 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     },
 
     async logs(filters, blocks) {
-      const asked = filters.map(({ from, to, addresses: address, topics }) => ({
+      const logCalls = filters.map(({ from, to, addresses: address, topics }) => ({
         method: 'eth_getLogs',
         params: [{ fromBlock: hexQuantity(from), toBlock: hexQuantity(to), address, topics: [topics] }],
       }))
-      const responses = await rpc.batch([...asked, ...blocks.map(blockCall)])
+      const responses = await rpc.batch([...logCalls, ...blocks.map(blockCall)])
       return {
-        logs: responses.slice(0, asked.length).flatMap((response) => (resultOf(response) ?? []) as RawLog[]),
-        hashes: responses.slice(asked.length).map(hashOf),
+        logs: responses.slice(0, logCalls.length).flatMap((response) => (resultOf(response) ?? []) as RawLog[]),
+        hashes: responses.slice(logCalls.length).map(hashOf),
       }
     },
 

@@ -115,8 +115,8 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     if (snapshotPath === undefined || inDoubt) return
     inSnapshot = executed
     try {
-      const taken = { slot: tip, block: lastBlock, transactions: executed, statuses, machine: machine.snapshot() }
-      await writeSnapshot(snapshotPath, `${chain} ${payer}`, taken)
+      const snapshot = { slot: tip, block: lastBlock, transactions: executed, statuses, machine: machine.snapshot() }
+      await writeSnapshot(snapshotPath, `${chain} ${payer}`, snapshot)
     } catch (error) {
       onEvent({ type: 'no_snapshot', reason: messageOf(error) })
     }
@@ -159,20 +159,24 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     return turn
   }
 
-  const outcomeOf = (raw: string, slot: number, taken: Set<string>): SendOutcome & { candidate?: WireTransaction } => {
+  const outcomeOf = (
+    raw: string,
+    slot: number,
+    signaturesInSlot: Set<string>,
+  ): SendOutcome & { candidate?: WireTransaction } => {
     const candidate = decodeTransaction(raw)
     if (typeof candidate === 'string') return { outcome: 'rejected', reason: candidate }
     const { signature, blockhash } = candidate
-    if (statuses.has(signature) || taken.has(signature)) return { outcome: 'known' }
+    if (statuses.has(signature) || signaturesInSlot.has(signature)) return { outcome: 'known' }
     if (!blockhashes.isValid(blockhash, slot)) return { outcome: 'rejected', reason: 'Blockhash not found' }
-    taken.add(signature)
+    signaturesInSlot.add(signature)
     return { outcome: 'accepted', candidate }
   }
 
   const send = async (raws: readonly string[]): Promise<SendOutcome[]> => {
     const number = Math.max(tip + 1, currentSlot())
-    const taken = new Set<string>()
-    const outcomes = raws.map((raw) => outcomeOf(raw, number, taken))
+    const signaturesInSlot = new Set<string>()
+    const outcomes = raws.map((raw) => outcomeOf(raw, number, signaturesInSlot))
     const accepted = outcomes.flatMap(({ candidate }) => candidate ?? [])
     if (accepted.length > 0) {
       const timestamp = journal.genesisTimestamp + Math.floor((number * SLOT_MS) / 1000)

@@ -38,10 +38,10 @@ export function decodeTransaction(raw: string): WireTransaction | string {
 function blockhashIn(bytes: Buffer): Uint8Array {
   let at = 0
   const take = (count: number) => {
-    const taken = bytes.subarray(at, at + count)
+    const part = bytes.subarray(at, at + count)
     at += count
     if (at > bytes.length) throw new Error('the transaction is truncated')
-    return taken
+    return part
   }
   const byte = () => take(1).readUInt8()
   /** Reads a compact-u16 length. It has 7 bits per byte, lowest bits first, and at most two bytes in a transaction. */

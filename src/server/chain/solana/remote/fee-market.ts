@@ -34,8 +34,8 @@ export function createFeeMarket(options: {
     async price({ urgent = false } = {}) {
       if (cap === 0n) return 0n
       const usualPrice = await usual()
-      const wanted = urgent ? (2n * usualPrice > LEAST_URGENT ? 2n * usualPrice : LEAST_URGENT) : usualPrice
-      return wanted > cap ? cap : wanted
+      const price = urgent ? (2n * usualPrice > LEAST_URGENT ? 2n * usualPrice : LEAST_URGENT) : usualPrice
+      return price > cap ? cap : price
     },
   }
 }

@@ -38,8 +38,8 @@ export function createEventQueryRange(): EventQueryRange {
     get addresses() {
       return addresses
     },
-    grow(taken) {
-      if (taken < blocks) return
+    grow(blockCount) {
+      if (blockCount < blocks) return
       answered += 1
       if (answered % TRY_MORE_AFTER === 0) most = Math.min(MAX_BLOCKS, 2 * most)
       blocks = Math.min(most, 2 * blocks)
@@ -47,11 +47,11 @@ export function createEventQueryRange(): EventQueryRange {
     shrink() {
       blocks = half(blocks)
     },
-    refused(asked, message) {
+    refused(blockCount, message) {
       answered = 0
       const isOfAddresses = /address/i.test(message) && addresses > 1
-      if (asked > 1 && !isOfAddresses) {
-        blocks = half(Math.min(asked, blocks))
+      if (blockCount > 1 && !isOfAddresses) {
+        blocks = half(Math.min(blockCount, blocks))
         most = blocks
         return true
       }

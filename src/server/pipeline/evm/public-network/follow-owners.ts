@@ -74,9 +74,9 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     const to = Math.min(top, from + range.blocks - 1)
     // Read the addresses after the head, so that they include every collection that is in a block up to the head.
     const addresses = await collectionAddresses(store.db, blockchain)
-    const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
+    const blockNumbers = [to, ...(cursor === null ? [] : [cursor.block_number])]
     const response = await publicNetwork
-      .logs(filtersFor({ from, to, addresses }, range), asked)
+      .logs(filtersFor({ from, to, addresses }, range), blockNumbers)
       .catch((error: unknown) => {
         if (error instanceof RpcError && range.refused(to - from + 1, error.message)) return null
         throw error

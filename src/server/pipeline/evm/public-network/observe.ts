@@ -134,12 +134,12 @@ export async function findMined(
   transactions: readonly TransactionRow[],
   hashesOf: (transaction: TransactionRow) => readonly Hex[],
 ): Promise<Map<string, EvmReceipt>> {
-  const asked = transactions.flatMap((transaction) =>
+  const candidates = transactions.flatMap((transaction) =>
     hashesOf(transaction).map((hash) => ({ id: transaction.id, hash })),
   )
-  const receipts = await network.receipts(asked.map(({ hash }) => hash))
+  const receipts = await network.receipts(candidates.map(({ hash }) => hash))
   const mined = new Map<string, EvmReceipt>()
-  for (const [index, { id }] of asked.entries()) {
+  for (const [index, { id }] of candidates.entries()) {
     const receipt = receipts[index] ?? null
     if (receipt !== null) mined.set(id, receipt)
   }

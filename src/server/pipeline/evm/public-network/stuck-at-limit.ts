@@ -29,15 +29,15 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
     raisedRun = { ...run, max_fee: String(enough) }
     low = await replacementsOf(db, unmined, raisedRun.max_fee, fees)
   }
-  let held = aboveFee
+  let heldReplacement = aboveFee
   if (hasMaxCost(raisedRun)) {
     // The reserved cost depends on the gas price limit too, so one message names both limits.
     const { max, left, unspent } = await budgetOf(db, raisedRun, current)
     const enough = low.reduce((sum, { more }) => sum + more, max - left)
-    held ??= low.find(({ more }) => more > unspent)
-    if (held !== undefined && enough > max) flags.push(`--max-cost ${inCoins(enough, 'up')}`)
+    heldReplacement ??= low.find(({ more }) => more > unspent)
+    if (heldReplacement !== undefined && enough > max) flags.push(`--max-cost ${inCoins(enough, 'up')}`)
   }
-  return held === undefined ? null : stuckBehind(held, unmined, { base, flags })
+  return heldReplacement === undefined ? null : stuckBehind(heldReplacement, unmined, { base, flags })
 }
 
 type Unmined = Awaited<ReturnType<typeof unminedOfRun>>[number]

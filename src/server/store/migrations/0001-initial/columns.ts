@@ -7,7 +7,10 @@ const columnsWith =
   (define: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder) =>
   <Added extends string>(type: ColumnType, ...names: Added[]) =>
   <Table extends string, Columns extends string>(table: CreateTableBuilder<Table, Columns>) =>
-    names.reduce<CreateTableBuilder<Table, Columns | Added>>((made, name) => made.addColumn(name, type, define), table)
+    names.reduce<CreateTableBuilder<Table, Columns | Added>>(
+      (builder, name) => builder.addColumn(name, type, define),
+      table,
+    )
 
 /** Adds columns that can be null. */
 export const optional = columnsWith((c) => c)

@@ -65,16 +65,16 @@ describe('reads', () => {
   test('return the state at a block', async () => {
     const collection = await makeCollection(chain)
     await collection.mint([{ receiver: chain.alice, count: 2 }])
-    const asked: unknown[] = []
+    const requests: unknown[] = []
     const reader: Reader = {
       request: (method, params) => {
-        asked.push(params[1])
+        requests.push(params[1])
         return chain.node.request(method, params)
       },
     }
     const block = await chain.node.request<Hex>('eth_blockNumber', [])
     expect(await readOwnerOf(reader, collection.address, 2n, block)).toBe(chain.alice)
-    expect(asked).toEqual([block])
+    expect(requests).toEqual([block])
   })
 
   test('return neither state nor owner without a deployed contract', async () => {

@@ -150,12 +150,12 @@ describe('transfer to a contract', () => {
     const to = await deployReceiver('Receiver')
     await collection.send(chain.alice, 'approve', [chain.bob, FIRST])
     const call = data === undefined ? ([chain.alice, to, FIRST] as const) : ([chain.alice, to, FIRST, data] as const)
-    const sent = await chain.node.send({
+    const receipt = await chain.node.send({
       from: chain.bob,
       to: collection.address,
       data: encodeCall('safeTransferFrom', call),
     })
-    const log = sent.logs.find((entry) => entry.address.toLowerCase() === to.toLowerCase())
+    const log = receipt.logs.find((entry) => entry.address.toLowerCase() === to.toLowerCase())
     if (log === undefined) throw new Error('the receiver was not called')
     expect(decodeEventLog({ abi: RECEIVED, data: log.data, topics: log.topics }).args).toEqual({
       operator: chain.bob,

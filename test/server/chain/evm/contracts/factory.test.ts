@@ -143,9 +143,14 @@ describe('creating a collection', () => {
 
     expect(await make(chain.operator, init)).toBe('AlreadyMade')
     const gas = 2_000_000n
-    const again = await chain.node.send({ from: chain.operator, to: chain.factory, data: encodeMake(init), gas })
-    expect(again).toMatchObject({ status: 'reverted', logs: [] })
-    expect(again.gasUsed).toBeLessThan(100_000n)
+    const secondReceipt = await chain.node.send({
+      from: chain.operator,
+      to: chain.factory,
+      data: encodeMake(init),
+      gas,
+    })
+    expect(secondReceipt).toMatchObject({ status: 'reverted', logs: [] })
+    expect(secondReceipt.gasUsed).toBeLessThan(100_000n)
     expect(await collection.read.totalSupply()).toBe(1n)
   })
 

@@ -35,8 +35,8 @@ describe('a batch', () => {
   test('reverts if it is executed a second time, as its start ID is no longer next', async () => {
     const data = encodeMint({ startId: 1n, runs: [{ receiver: chain.alice, count: 3 }], digest: random(32) })
     await chain.send(chain.operator, collection.address, data)
-    const again = await chain.node.send({ from: chain.operator, to: collection.address, data })
-    expect(again.status).toBe('reverted')
+    const secondReceipt = await chain.node.send({ from: chain.operator, to: collection.address, data })
+    expect(secondReceipt.status).toBe('reverted')
     expect(await chain.revertOf(chain.operator, collection.address, data)).toBe('StaleStartId')
     expect(await collection.read.totalSupply()).toBe(3n)
   })

@@ -95,8 +95,8 @@ describe('flags', () => {
   test('emit an event for every change, and only for changes', async () => {
     const off = await collection.send(chain.owner, 'setEnableApi', [false])
     expect(off.events).toEqual(['EnableApiChanged(false)'])
-    const same = await collection.send(chain.owner, 'setEnableApi', [false])
-    expect(same.events).toEqual([])
+    const sameResult = await collection.send(chain.owner, 'setEnableApi', [false])
+    expect(sameResult.events).toEqual([])
     const transfer = await collection.send(chain.owner, 'setEnableTransfer', [false])
     expect(transfer.events).toEqual(['EnableTransferChanged(false)'])
     expect(await collection.read.enableApi()).toBe(false)

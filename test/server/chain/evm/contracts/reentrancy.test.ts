@@ -32,9 +32,9 @@ const prepare = (calls: readonly Hex[]) => encodeFunctionData({ abi: RECEIVER, f
 async function received(...calls: readonly Hex[]): Promise<(string | null)[]> {
   await chain.send(chain.stranger, receiver, prepare(calls))
   const data = encodeCall('safeTransferFrom', [chain.alice, receiver, 2n])
-  const sent = await chain.node.send({ from: chain.alice, to: collection.address, data })
-  expect(sent.status).toBe('success')
-  const logs = sent.logs as unknown as Parameters<typeof parseEventLogs>[0]['logs']
+  const receipt = await chain.node.send({ from: chain.alice, to: collection.address, data })
+  expect(receipt.status).toBe('success')
+  const logs = receipt.logs as unknown as Parameters<typeof parseEventLogs>[0]['logs']
   const events = parseEventLogs({ abi: RECEIVER, logs })
   return events.map(({ args }) => (args.success ? null : revertName(args.answer)))
 }

@@ -130,8 +130,8 @@ test('any account may do what its rights allow, and nothing else, after any sequ
         const tokenId = Math.floor(one.token * (tokens.length + 2))
         const token = tokens[tokenId - 1]
         const ids = rangeOf(one).map(BigInt)
-        const given = ids.map((id) => tokens[Number(id) - 1])
-        const missing: RevertName | null = given.includes(undefined) ? 'NotMinted' : null
+        const namedTokens = ids.map((id) => tokens[Number(id) - 1])
+        const missing: RevertName | null = namedTokens.includes(undefined) ? 'NotMinted' : null
         const tooMany: RevertName | null = length > 200 ? 'BatchTooLarge' : null
         const stale: RevertName | null = shift === 0 ? null : 'StaleStartId'
         const isFull = (more: number) => max !== 0 && tokens.length + more > max
@@ -164,8 +164,8 @@ test('any account may do what its rights allow, and nothing else, after any sequ
             }
           }
           case 'update': {
-            const refused = given.find((found) => !found?.dynamic) ? 'NotDynamic' : null
-            const frozen = given.find((found) => found?.frozen) ? 'TokenFrozen' : null
+            const refused = namedTokens.find((found) => !found?.dynamic) ? 'NotDynamic' : null
+            const frozen = namedTokens.find((found) => found?.frozen) ? 'TokenFrozen' : null
             const sequence = Math.max(0, updates + 1 + shift)
             const order = isFrozen ? 'MetadataIsFrozen' : shift === 0 ? null : 'StaleSequence'
             return {
@@ -174,7 +174,7 @@ test('any account may do what its rights allow, and nothing else, after any sequ
               gas: updateGasLimit(ids),
               apply() {
                 updates += 1
-                for (const [index, found] of given.entries()) {
+                for (const [index, found] of namedTokens.entries()) {
                   Object.assign(found ?? {}, { revision: updates, uri: `ipfs://${cidOf(digest)}/${ids[index]}.json` })
                 }
               },
@@ -186,7 +186,7 @@ test('any account may do what its rights allow, and nothing else, after any sequ
               error: service(from) ?? tooMany ?? missing,
               gas: freezeGasLimit(ids),
               apply() {
-                for (const found of given) Object.assign(found ?? {}, { frozen: true })
+                for (const found of namedTokens) Object.assign(found ?? {}, { frozen: true })
               },
             }
           case 'burn': {
@@ -339,8 +339,8 @@ test('any account may do what its rights allow, and nothing else, after any sequ
         const { to = collection.address, data, error, apply, gas } = actOf(one, from)
         expect([one.kind, await chain.revertOf(from, to, data)]).toEqual([one.kind, error])
         if (error !== null) continue
-        const sent = await chain.node.send({ from, to, data, ...(gas === undefined ? {} : { gas }) })
-        expect([one.kind, sent.status]).toEqual([one.kind, 'success'])
+        const receipt = await chain.node.send({ from, to, data, ...(gas === undefined ? {} : { gas }) })
+        expect([one.kind, receipt.status]).toEqual([one.kind, 'success'])
         apply()
       }
       // The factory is that of every run.

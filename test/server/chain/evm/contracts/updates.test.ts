@@ -306,17 +306,17 @@ describe('a provenance hash', () => {
 test('reads take a block, and return nothing without a contract', async () => {
   await mint(1)
   await collection.update([1n])
-  const asked: unknown[] = []
+  const requests: unknown[] = []
   const reader: Reader = {
     request: (method, params) => {
-      asked.push(params[1])
+      requests.push(params[1])
       return chain.node.request(method, params)
     },
   }
   const block = await chain.node.request<Hex>('eth_blockNumber', [])
   expect(await readMetadataState(reader, collection.address, 1n, block)).toMatchObject({ revision: 1 })
   expect(await readLifecycle(reader, collection.address, block)).toMatchObject({ updateCount: 1 })
-  expect(asked).toEqual([block, block])
+  expect(requests).toEqual([block, block])
   expect(await readLifecycle(chain.node, chain.stranger)).toBeNull()
   await expect(readMetadataState(chain.node, chain.stranger, 1n)).rejects.toMatchObject({ code: 'not_found' })
 })

@@ -39,8 +39,8 @@ describe('the anvil binary', () => {
   })
 
   test('has the version that the package depends on, on every platform', () => {
-    const wanted = Object.entries(manifest.optionalDependencies).filter(([name]) => name.startsWith('@foundry-rs/'))
-    expect(wanted).toHaveLength(5)
-    for (const [, version] of wanted) expect(version).toBe(ANVIL_VERSION)
+    const expected = Object.entries(manifest.optionalDependencies).filter(([name]) => name.startsWith('@foundry-rs/'))
+    expect(expected).toHaveLength(5)
+    for (const [, version] of expected) expect(version).toBe(ANVIL_VERSION)
   })
 })

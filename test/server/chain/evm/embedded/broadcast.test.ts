@@ -162,9 +162,9 @@ describe('broadcasting on an embedded chain', () => {
     expect(await chain.request('eth_getTransactionCount', [account.address, 'latest'])).toBe('0x0')
     await chain.broadcast([await burn(0)])
     expect(await chain.request('eth_getTransactionCount', [account.address, 'latest'])).toBe('0x51')
-    const { chain: again } = await start({ journal: journal.copy() })
-    expect(again.height).toBe(chain.height)
-    expect(await blockHash(again, again.height)).toBe(await blockHash(chain, chain.height))
+    const { chain: restarted } = await start({ journal: journal.copy() })
+    expect(restarted.height).toBe(chain.height)
+    expect(await blockHash(restarted, restarted.height)).toBe(await blockHash(chain, chain.height))
   })
 
   test('journals a transaction that is sent as a plain request', async () => {

@@ -60,8 +60,8 @@ async function pretend(
     for await (const chunk of request) chunks.push(chunk)
     const body = Buffer.concat(chunks).toString()
     bodies.push(body)
-    const given = answer(body)
-    if (given !== null) response.writeHead(given.status ?? 200, given.headers).end(given.text)
+    const reply = answer(body)
+    if (reply !== null) response.writeHead(reply.status ?? 200, reply.headers).end(reply.text)
   })
   servers.push(server)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -184,12 +184,12 @@ describe('nodes of other implementations', () => {
   ])('%s', async (_, events, status) => {
     const receipt = { transactionHash: HASH, blockNumber: '0x1', blockHash: HASH, gasUsed: '0x5208', status: '0x1' }
     const node = await pretend((body) => {
-      const asked = JSON.parse(body)
+      const calls = JSON.parse(body)
       const one = ({ id, method }: { id: number; method: string }) => ({
         ...{ jsonrpc: '2.0', id },
         result: method === 'eth_chainId' ? '0x89' : { ...receipt, ...events },
       })
-      return { text: JSON.stringify(Array.isArray(asked) ? asked.map(one) : one(asked)) }
+      return { text: JSON.stringify(Array.isArray(calls) ? calls.map(one) : one(calls)) }
     })
     expect(await connect({ urls: [node.url] }).receipts([HASH])).toMatchObject([{ transactionHash: HASH, status }])
   })
@@ -278,11 +278,11 @@ describe('a node that fails', () => {
   it('receives no requests until its Retry-After ends, even if there is no other node', async () => {
     const full = await pretend(() => ({ status: 429, text: 'slow down', headers: { 'retry-after': '30' } }))
     const network = connect({ urls: [full.url] })
-    for (let asked = 0; asked < 5; asked++)
+    for (let attempt = 0; attempt < 5; attempt++)
       await expect(network.publicNetwork.head()).rejects.toThrow(/rejects requests for another 30 s/)
     expect(full.bodies).toHaveLength(1)
     const both = connect({ urls: [full.url, real.url] })
-    for (let asked = 0; asked < 5; asked++) expect(await both.publicNetwork.head()).toBe(0)
+    for (let attempt = 0; attempt < 5; attempt++) expect(await both.publicNetwork.head()).toBe(0)
     expect(full.bodies).toHaveLength(2)
   })
 
@@ -338,7 +338,7 @@ describe('a node that fails', () => {
       }
     })
     const network = connect({ urls: [reverting.url] })
-    for (let asked = 0; asked < 3; asked++) {
+    for (let attempt = 0; attempt < 3; attempt++) {
       await expect(network.request('eth_call', [])).rejects.toMatchObject({ name: 'RpcError', code: 3 })
     }
   })
@@ -357,8 +357,8 @@ describe('fees', () => {
   it('fees follow the base fee, up to the cap', async () => {
     await real.call('anvil_setNextBlockBaseFeePerGas', [`0x${(50n * 10n ** 9n).toString(16)}`])
     await real.mine()
-    const wanted = await connect().publicNetwork.suggestFees()
-    expect(wanted.maxFeePerGas).toBe(100n * 10n ** 9n + wanted.maxPriorityFeePerGas)
+    const expected = await connect().publicNetwork.suggestFees()
+    expect(expected.maxFeePerGas).toBe(100n * 10n ** 9n + expected.maxPriorityFeePerGas)
     const capped = await connect({ feeCap: 60n * 10n ** 9n }).publicNetwork.suggestFees()
     expect(capped.maxFeePerGas).toBe(60n * 10n ** 9n)
   })
@@ -370,12 +370,12 @@ describe('a node with incomplete data', () => {
     (
       await pretend((body) => {
         const calls = [JSON.parse(body)].flat() as { id: number; method: string; params: unknown[] }[]
-        const told = calls.map(({ id, method, params }) => {
+        const replies = calls.map(({ id, method, params }) => {
           const answer = answers[method]
           const result = typeof answer === 'function' ? answer(...params) : answer
           return { jsonrpc: '2.0', id, ...(result instanceof Error ? { error: result } : { result }) }
         })
-        return { text: JSON.stringify(body.startsWith('[') ? told : told[0]) }
+        return { text: JSON.stringify(body.startsWith('[') ? replies : replies[0]) }
       })
     ).url
 
