@@ -69,7 +69,8 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
  * doesn't know to be public. Returns the first collection with such rows, and how many it has; null if there is none.
  * Reads the rows only if there is an unrevealed drop.
  *
- * @param repeatedRun the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't count
+ * @param repeatedRun the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't
+ *   count
  */
 export async function findHidden(
   publishing: Publishing,
