@@ -202,5 +202,7 @@ export const wrongAddress = (address: string, problem: string, flag: string) =>
   flagError(flag, `"${withoutKey(address)}" ${problem}`)
 
 /** Creates the error for `-c=0x…`, in which an equals sign precedes the value of a short flag. */
-const equalsAfterShort = (short: string, long: string, raw: string) =>
-  flagError(short, `the value "${raw}" begins with "="`, `Use ${short} ${raw.slice(1)} or ${long}=${raw.slice(1)}.`)
+function equalsAfterShort(short: string, long: string, raw: string): GdnError {
+  const value = withoutKey(raw.slice(1))
+  return flagError(short, `the value "=${value}" begins with "="`, `Use ${short} ${value} or ${long}=${value}.`)
+}

@@ -51,6 +51,7 @@ test.each([
   ['a profile', ['nft', 'list', '--profile', KEY]],
   ['an endpoint', ['api', KEY]],
   ['a command', [KEY]],
+  ['a value of a short flag with =', ['nft', 'list', `-c=${KEY}`]],
 ])('prints no private key that is given as %s', async (_what, argv) => {
   const { code, stderr, stdout } = await cli([...argv, '--no-input'])
   expect(stdout + stderr).not.toContain(KEY.slice(2, 40))
