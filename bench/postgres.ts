@@ -94,7 +94,7 @@ export async function measure(): Promise<Figure[]> {
       figures.push(againstBefore({ what: '  the same', unit: '/s', samples }, then, { atLeast: 2.5 }))
     }
     const busy = of(workers, (run) => run.busyDeploying)
-    figures.push({ what: `  CPUs in use, of ${CPUS}`, unit: 'CPU', samples: busy })
+    figures.push({ what: `  CPUs in use out of ${CPUS}`, unit: 'CPU', samples: busy })
     for (const who of ['workers', 'postgres', 'network']) {
       const ms = of(workers, (run) => run.deploying[who] ?? 0)
       figures.push({ what: `  CPU time of ${who} for 1,000 NFTs`, unit: 'ms', samples: ms })

@@ -326,9 +326,9 @@ function __gdn_bundles
     case 'collection holders'
       printf '%s\n' 'flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492'
     case 'collection archive'
-      printf '%s\n' 'flags-5e3563 reading-1f79eb limits-92fb50 server-12647a output-31b492'
+      printf '%s\n' 'flags-5e3563 reading-1f79eb limits-0ec39d server-12647a output-31b492'
     case 'collection check'
-      printf '%s\n' 'flags-16df06 reading-1f79eb limits-92fb50 server-12647a output-7bedd8'
+      printf '%s\n' 'flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8'
     case 'collection restore'
       printf '%s\n' 'flags-db71d7 output-31b492'
     case 'nft mint'
@@ -634,9 +634,9 @@ function __gdn_flags
         '--gateway - text+ IPFS gateway that returns blocks; repeatable (the server\'s gateway)' \
         '--arweave-gateway - text Gateway for ar URLs (https://arweave.net)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)'
-    case 'limits-92fb50'
+    case 'limits-0ec39d'
       printf '%s\n' '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)' \
-        '--max-size - text Maximum total size of the files, such as 5GB (20GiB)'
+        '--max-size - text Maximum total size of the files (20GiB)'
     case 'flags-16df06'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \

@@ -234,8 +234,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection set' = 'settings-e42cd3 flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
     'collection holders' = 'flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492'
-    'collection archive' = 'flags-5e3563 reading-1f79eb limits-92fb50 server-12647a output-31b492'
-    'collection check' = 'flags-16df06 reading-1f79eb limits-92fb50 server-12647a output-7bedd8'
+    'collection archive' = 'flags-5e3563 reading-1f79eb limits-0ec39d server-12647a output-31b492'
+    'collection check' = 'flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8'
     'collection restore' = 'flags-db71d7 output-31b492'
     'nft mint' = 'flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     'nft grant' = 'flags-d2c5d8 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
@@ -428,8 +428,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text+ IPFS gateway that returns blocks; repeatable (the server''s gateway)
 --arweave-gateway - text Gateway for ar URLs (https://arweave.net)
 --allow-private-files - - Also fetch files from private addresses (for development)'
-    'limits-92fb50' = '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)
---max-size - text Maximum total size of the files, such as 5GB (20GiB)'
+    'limits-0ec39d' = '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)
+--max-size - text Maximum total size of the files (20GiB)'
     'flags-16df06' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
 --archive - file Archive to compare the collection with'

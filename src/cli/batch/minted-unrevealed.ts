@@ -350,7 +350,7 @@ function otherWays(
   if (!resumed) {
     // Rows of standard input and of a list of receivers can't be minted unrevealed.
     const canHide = manifestPath !== null && !isOfList({ reading })
-    const hide = canHide ? ` To mint them hidden here as well, ${withFlag('--unrevealed <file>')}.` : ''
+    const hide = canHide ? ` To mint them unrevealed in this collection, too, ${withFlag('--unrevealed <file>')}.` : ''
     return `${hide} To publish them now, ${withFlag('--again')}.`
   }
   return ` To publish them now, remove the run with \`gdn batch rm ${run.name}\`, and run \`gdn batch mint\` with --again.`

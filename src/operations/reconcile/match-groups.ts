@@ -71,7 +71,7 @@ export function decideGroup(group: ContentGroup): GroupVerdict {
     const [ownerClass, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
     if (another !== undefined) {
       return all(
-        undecided('an NFT with the same metadata still belongs to its sender, and may match several rows', true),
+        undecided('the sender still owns an NFT with the same metadata, which may match several rows', true),
       )
     }
     ownerClass?.matches.push(match)

@@ -24,7 +24,7 @@ export async function commitProvenance(deps: ServiceDeps, request: RequestOf<'co
       return await findCommitment(db, id, provenance)
     },
     async check(collection) {
-      if (collection.status === 'failed') throw badRequest('the collection failed and was not created')
+      if (collection.status === 'failed') throw badRequest('the collection could not be created')
       if (shuffle_margin !== undefined) await refuseShortMargin(deps, collection, shuffle_margin)
       await refuseOtherSeal(store.db, collection.id, provenance, seal?.seal_of)
       if (collection.status !== 'deployed' || (await findCommitment(store.db, collection.id, provenance)) !== null)

@@ -103,7 +103,7 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   // The owner of a named beacon's key can sign any round at any time.
   const [chooses, chose] = isNamed
     ? ['', '']
-    : ['No one chooses which token gets which row: ', 'No one chose which token got which row: ']
+    : ['The draw assigns rows to tokens at random: ', 'The draw assigned rows to tokens at random: ']
   const sentence =
     row === null
       ? `${chooses}the row of token ${tokenId} is drawn by ${beacon}, ${after}.`

@@ -69,7 +69,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
 
   const failAll = async ({ id: collectionId }: CollectionRow): Promise<void> => {
     const seqs = (await listSignable(store.db, { blockchain, collectionId }, MAX_TOKENS_PER_CALL)).map(({ seq }) => seq)
-    await store.transaction((db) => failUpdates(db, seqs, 'the collection failed and was not created'))
+    await store.transaction((db) => failUpdates(db, seqs, 'the collection could not be created'))
   }
 
   /**

@@ -36,7 +36,7 @@ export function addReadingFlags(command: GdnCommand): GdnCommand {
     group: LIMITS,
     parse: byteSize,
   })
-  return command.valueFlag('--max-size <size>', 'Maximum total size of the files, such as 5GB (20GiB)', {
+  return command.valueFlag('--max-size <size>', 'Maximum total size of the files (20GiB)', {
     group: LIMITS,
     parse: byteSize,
   })
