@@ -63,7 +63,7 @@ export const roundFor = ({ genesisTime, period }: RoundTimes, seconds: number): 
   Math.max(1, Math.ceil((seconds - genesisTime) / period) + 1)
 
 /** Converts seconds since the epoch to an ISO 8601 text. */
-export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+export const isoOfSeconds = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 
 /** Returns the time at which a round is published, in seconds since the epoch. */
 export const timeOfRound = ({ genesisTime, period }: RoundTimes, round: number): number =>

@@ -68,8 +68,8 @@ export async function probeIdempotency(
   } catch (error) {
     // The backend has changed or couldn't be identified, so nothing may be sent.
     if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
-    const isPassing = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
-    if (!isPassing) throw error
+    const isTemporary = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
+    if (!isTemporary) throw error
     onSilence?.(messageOf(error))
     return null
   }

@@ -21,11 +21,11 @@ export async function retryRead(
   for (let attempt = 1; ; attempt++) {
     const result = await tryOnce(url, once, signal)
     const response = result instanceof TransportError ? null : result
-    if (response !== null && !isPassing(response.status)) return response
+    if (response !== null && !isTemporary(response.status)) return response
     const retryAfter = response === null ? null : retryAfterMs(response.headers, Date.now())
     const wait = retryAfter === null ? backoffMs(attempt, RETRIES, clock.random) : retryAfter + clock.random() * 100
     const mayRepeat = attempt < maxAttempts && clock.now() + wait <= deadline
-    if (mayRepeat && (await isRested(clock, wait, signal))) continue
+    if (mayRepeat && (await waitUnlessTimeUp(clock, wait, signal))) continue
     if (!(result instanceof TransportError)) return result
     const { unreachable } = await import('./network-error.ts')
     throw unreachable(url, result)
@@ -36,7 +36,7 @@ export async function retryRead(
  * Waits. Returns false instead of throwing if the command's timeout expires, because the last failure is a more useful
  * error than the timeout.
  */
-async function isRested(clock: RetryClock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
+async function waitUnlessTimeUp(clock: RetryClock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   try {
     await clock.sleep(ms, signal)
     return true
@@ -66,7 +66,7 @@ async function tryOnce(
   }
 }
 
-function isPassing(status: number): boolean {
+function isTemporary(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504
 }
 

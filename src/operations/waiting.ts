@@ -337,7 +337,7 @@ export async function waitForTransaction(
  * report the ID of the request.
  *
  * @param subject the subject in messages, such as `the transfer`
- * @param isOver returns whether the wait is over, and passes each record that it reads to `see`
+ * @param poll returns whether the wait is over, and passes each record that it reads to `see`
  */
 async function waitForEffect(
   deps: WaitDeps,
@@ -345,7 +345,7 @@ async function waitForEffect(
   details: Record<string, unknown>,
   timeoutMs: number,
   onPoll: OnPoll,
-  isOver: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
+  poll: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
 ): Promise<{ ended: boolean; problem: GdnError | null }> {
   let effect: Effect = {}
   const see = (record: Effect) => {
@@ -353,7 +353,7 @@ async function waitForEffect(
     onPoll?.(because(record.pending_reason))
   }
   try {
-    const over = await pollServer(deps, timeoutMs, async (reading) => (await isOver(reading, see)) || undefined)
+    const over = await pollServer(deps, timeoutMs, async (reading) => (await poll(reading, see)) || undefined)
     const ended = over ?? false
     const { pending_reason = null } = effect
     if (!ended) {
@@ -404,7 +404,7 @@ export async function waitForTransfer(
   let isFollowed = transactionId !== null
 
   /** Returns whether the transaction is final, or whether the server returns no transactions. */
-  const isThrough = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
+  const pollTransaction = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(effect.status ?? '')) return true
     try {
       const transaction = await readTransaction(reading, transactionId)
@@ -419,18 +419,18 @@ export async function waitForTransfer(
       return true
     }
   }
-  const hasMoved = async (reading: Reads): Promise<boolean> => {
+  const pollOwner = async (reading: Reads): Promise<boolean> => {
     if (sameAddress(sender, receiver)) return true
     const owner = (await readNft(reading, nftGdnId))?.receiver_wallet_address
     return typeof owner === 'string' && !sameAddress(owner, sender)
   }
   const details = { nft_gdn_id: nftGdnId }
-  const isOver = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
-    if (!(await isThrough(reading, see))) return false
+  const poll = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
+    if (!(await pollTransaction(reading, see))) return false
     if (isFinal(effect.status ?? '') && (wasSentBefore || hasFailed(effect.status ?? ''))) return true
-    return await hasMoved(reading)
+    return await pollOwner(reading)
   }
-  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onPoll, isOver)
+  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onPoll, poll)
   return { seen: problem === null ? { ...effect, status: 'deployed' } : effect, ended, problem }
 }
 

@@ -159,7 +159,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
     }
     if (this.#stopped === null) return this.#outcomes
     const { error } = this.#stopped
-    if (isTimeUp(error) || (isTimeUp(signal.reason) && isPassing(error))) return { ...this.#outcomes, unsent: true }
+    if (isTimeUp(error) || (isTimeUp(signal.reason) && isTemporary(error))) return { ...this.#outcomes, unsent: true }
     throw withHint(error)
   }
 
@@ -256,7 +256,7 @@ function withHint(error: unknown): unknown {
 }
 
 /** Returns whether the server, or a proxy in front of it, may recover soon. */
-function isPassing(error: unknown): error is GdnError {
+function isTemporary(error: unknown): error is GdnError {
   if (!(error instanceof GdnError)) return false
   const status = statusOf(error)
   return error.code === 'unreachable' || (status !== undefined && (status >= 500 || PASSING.has(status)))
@@ -265,7 +265,7 @@ function isPassing(error: unknown): error is GdnError {
 /** Returns the cause of an error that a retry may resolve; null for other errors. */
 function causeOf(error: unknown): Failed['cause'] | null {
   if (error instanceof GdnError && error.code === 'max_cost') return 'max_cost'
-  if (!isPassing(error)) return null
+  if (!isTemporary(error)) return null
   return error.code === 'not_ready' ? 'not_ready' : 'not_sent'
 }
 

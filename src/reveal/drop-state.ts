@@ -1,6 +1,6 @@
 import type { RowCounts } from '../batch/types.ts'
 import { isRecord } from '../core/json.ts'
-import { isoTime } from './shuffle/rule.ts'
+import { isoOfSeconds } from './shuffle/rule.ts'
 
 type Reading = Readonly<Record<string, unknown>>
 
@@ -52,7 +52,7 @@ export function dropText(state: DropState, now: number): string {
   if (round === null || roundAt === null) return 'The drop is sealed, and its rows are not drawn yet'
   // A beacon file may sign a round before its time, so the text doesn't contain the time.
   if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you named draws its rows`
-  const at = isoTime(roundAt)
+  const at = isoOfSeconds(roundAt)
   return roundAt * 1000 > now
     ? `The drop is sealed, and waits for round ${round} of drand at ${at}`
     : `The drop is sealed, and round ${round} of drand, which draws its rows, was due at ${at}`

@@ -1,6 +1,6 @@
 import type { RunStatus } from '../../batch/types.ts'
 import { dropStateOf, withAbandoned } from '../../reveal/drop-state.ts'
-import { isoTime } from '../../reveal/shuffle/rule.ts'
+import { isoOfSeconds } from '../../reveal/shuffle/rule.ts'
 import { SPENT_FIELDS, spentText } from '../cost/spent.ts'
 import type { Io } from '../io/io.ts'
 import { rowsByState } from '../render/count.ts'
@@ -99,7 +99,7 @@ export function runData(status: RunStatus): DataRecord {
     manifest: status.manifestPath,
     drop: status.generation,
     round: drop?.seal?.round ?? null,
-    round_at: drop?.seal?.roundAt == null ? null : isoTime(drop.seal.roundAt),
+    round_at: drop?.seal?.roundAt == null ? null : isoOfSeconds(drop.seal.roundAt),
     started_at: status.startedAt,
   }
 }

@@ -15,7 +15,7 @@ import { recordNfts } from '../../plan/record-changes.ts'
 import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
-import { isoTime } from '../../reveal/shuffle/rule.ts'
+import { isoOfSeconds } from '../../reveal/shuffle/rule.ts'
 import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
@@ -193,7 +193,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         left: plan.left,
         seal: draw.seal,
         round: draw.round,
-        round_at: draw.roundAt === null ? null : isoTime(draw.roundAt),
+        round_at: draw.roundAt === null ? null : isoOfSeconds(draw.roundAt),
         unrevealed_rows: plan.leftRows,
         unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
         ...paid,

@@ -9,7 +9,7 @@ import type { KnownSeal } from '../../reveal/drop-state.ts'
 import type { Seal } from '../../reveal/read-seal.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
-import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
+import { isoOfSeconds, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
 import { keptCommitment } from '../../reveal/unrevealed.ts'
 import { recordDrop } from '../batch/record-drop.ts'
 import { sealOnChain } from '../batch/seal-on-chain.ts'
@@ -207,7 +207,8 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       const msLeft = Math.max(0, at - now())
       hasFailed ||= mayLag
       const last = hasRelays(error) ? error.details.relays.at(-1) : undefined
-      if (isEarly) show(`Waiting for round ${round} of ${of} at ${isoTime(at / 1000)}`, ` (${leftText(msLeft)} left)`)
+      if (isEarly)
+        show(`Waiting for round ${round} of ${of} at ${isoOfSeconds(at / 1000)}`, ` (${leftText(msLeft)} left)`)
       else show(`Waiting for a drand relay that has round ${round}`, ` (${last?.origin}: ${last?.why})`)
       await sleep(Math.min(Math.max(msLeft, POLL_MS), POLL_MS * 5), signals.signal)
     }

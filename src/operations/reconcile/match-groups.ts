@@ -70,9 +70,7 @@ export function decideGroup(group: ContentGroup): GroupVerdict {
   for (const match of matches) {
     const [ownerClass, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
     if (another !== undefined) {
-      return all(
-        undecided('the sender still owns an NFT with the same metadata, which may match several rows', true),
-      )
+      return all(undecided('the sender still owns an NFT with the same metadata, which may match several rows', true))
     }
     ownerClass?.matches.push(match)
   }

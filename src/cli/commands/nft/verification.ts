@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { isoTime } from '../../../reveal/shuffle/rule.ts'
+import { isoOfSeconds } from '../../../reveal/shuffle/rule.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import type { ShuffleProof } from '../../../reveal/verify-shuffle.ts'
 import type { Verification } from '../../../verify/verify.ts'
@@ -66,10 +66,10 @@ const shuffleData = ({ slot, marginSeconds, seal, sealed, isNamed, isSimulated }
   margin_seconds: marginSeconds,
   seal,
   seal_block: sealed?.block ?? null,
-  sealed_at: sealed === null ? null : isoTime(sealed.time),
+  sealed_at: sealed === null ? null : isoOfSeconds(sealed.time),
   beacon: isNamed ? 'named' : 'drand-quicknet',
   round: sealed?.round ?? null,
-  round_at: sealed === null ? null : isoTime(sealed.roundTime),
+  round_at: sealed === null ? null : isoOfSeconds(sealed.roundTime),
   is_simulated: isSimulated,
 })
 
@@ -98,8 +98,8 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   }
   const { block, time, round, roundTime } = sealed
   const of = isNamed ? 'a beacon that you named' : 'drand'
-  const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${isoTime(roundTime)}`
-  const after = `after all tokens were minted (block ${block}, ${isoTime(time)})`
+  const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${isoOfSeconds(roundTime)}`
+  const after = `after all tokens were minted (block ${block}, ${isoOfSeconds(time)})`
   // The owner of a named beacon's key can sign any round at any time.
   const [chooses, chose] = isNamed
     ? ['', '']

@@ -47,7 +47,7 @@ export interface StorageClient {
   close(): Promise<void>
 }
 
-const isPassing = (status: number) => status === 429 || status >= 500
+const isTemporary = (status: number) => status === 429 || status >= 500
 
 /**
  * Returns the timeout in milliseconds of a request that sends this number of bytes. A request that only receives (null)
@@ -91,7 +91,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
       // garbage collection. `close` destroys the agent, which also ends this request.
       signal: AbortSignal.timeout(longestMs(size)),
     })
-    problem = isPassing(statusCode) ? `${name} returned HTTP ${statusCode}` : null
+    problem = isTemporary(statusCode) ? `${name} returned HTTP ${statusCode}` : null
     return { status: statusCode, headers: response.headers, body: cut(response.body) }
   }
 
@@ -125,7 +125,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
         try {
           const { status, headers, body } = await open(await prepare())
           const response = { status, headers, body: await collect(body) }
-          if (last || !isPassing(status)) return response
+          if (last || !isTemporary(status)) return response
         } catch (error) {
           if (last || isOwn(error)) throw failed(error)
         }
