@@ -100,7 +100,7 @@ describe('makeEdition', () => {
     expect(error.hint).toContain('4 NFTs with "Hat/B"')
     expect(error.hint).not.toContain('L0')
     expect(error.hint).toContain('3 with "Hat/A" (art.yaml:1) + 4 with "Hat/B" (art.yaml:1) = 7 is less than 8')
-    expect(caught(() => makeEdition(art, { count: 6, seed: 'a' })).hint).toContain('= 7 is more than 6, the most')
+    expect(caught(() => makeEdition(art, { count: 6, seed: 'a' })).hint).toContain('= 7 is more than 6, the maximum')
     expect(makeEdition(art, { count: 7, seed: 'a' }).items).toHaveLength(7)
   })
 
