@@ -332,7 +332,7 @@ describe('nodes', () => {
       'rejects a node without ENS',
       (method) => ({ result: method === 'eth_chainId' ? '0x1' : '0x' }),
       'refused',
-      /has no ENS universal resolver at 0xeeeeeeee14d718c2b47d9923deab1335e144eeee: it is not in sync$/,
+      /has no ENS universal resolver at 0xeeeeeeee14d718c2b47d9923deab1335e144eeee: the node is not in sync$/,
     ],
   ])('%s', async (_title, answer, code, message) => {
     const error = await errorOf('alice.eth', POLYGON, resolver({ url: await startNode(answer), nodeTimeoutMs: 200 }))
