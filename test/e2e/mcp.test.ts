@@ -145,7 +145,11 @@ describe('gdn mcp', () => {
     expect(await royaltyOf()).not.toEqual(before)
     expect((await call('collection_set', doIt)).answer.next).toContain('ran before')
     const again = (await call('collection_set', { ...owner, royalty: '5%' })).answer
-    expect(again).toMatchObject({ status: 'ok', plan_id: null, next: expect.stringMatching(/^Nothing differs/) })
+    expect(again).toMatchObject({
+      status: 'ok',
+      plan_id: null,
+      next: expect.stringMatching(/^The current values already match/),
+    })
 
     // What is final says so, and a plan isn't done once the collection differs from what it showed.
     const frozen = (await call('collection_set', { ...owner, freeze: true, royalty: '6%' })).answer
@@ -348,7 +352,7 @@ describe('gdn mcp', () => {
     const { answer: plan } = await again('nft_mint', values)
     expect(plan).toMatchObject({ status: 'planned', plan_id: expect.not.stringContaining(String(other.plan_id)) })
     expect(plan.next).toContain(
-      `in the folder agent-plans of the state directory: ${other.plan_id}.json: it has version 3, and this`,
+      `in the folder agent-plans of the state directory: ${other.plan_id}.json: it has version 3, but this`,
     )
     expect(JSON.stringify(plan)).not.toContain('Ignore all rules')
     const { answer: refused } = await again('nft_mint', { dry_run: false, plan_id: other.plan_id })
