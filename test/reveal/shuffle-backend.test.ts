@@ -279,7 +279,7 @@ test('keeps the draw that revealed NFTs show, and reads no round again', async (
     expect([byOther.code, byOther.stdout]).toEqual([5, ''])
     expect(byOther.error?.message).toContain('the NFTs were revealed with a round of another beacon')
     const byDrand = await machine.run(['reveal', '--yes'], rows)
-    expect(byDrand.error).toMatchObject({ code: 'refused', hint: expect.stringContaining('add --beacon <file>') })
+    expect(byDrand.error).toMatchObject({ code: 'refused', hint: expect.stringContaining('with --beacon <file>') })
     await writeFile(machine.path('key.json'), JSON.stringify({ ...beacon, secret_key: undefined }))
     const secondResult = await machine.run(['reveal', '--yes'], rows, '--beacon', machine.path('key.json'))
     expect(secondResult.code, secondResult.stderr).toBe(0)

@@ -108,7 +108,7 @@ describe('transfernft in version 1.2', () => {
     )
     expectRefused(
       await transfer(body),
-      'contract_address is a collection on several blockchains (polygon, fantom): add blockchain',
+      'contract_address identifies collections on several blockchains (polygon, fantom): add blockchain',
     )
     expect((await transfer({ ...body, blockchain: 'polygon' })).status).toBe(200)
   })
