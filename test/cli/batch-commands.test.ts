@@ -308,7 +308,7 @@ describe('batch mint --dry-run', () => {
     expect(stdout).toMatch(/^RECEIVERS +2$/m)
     expect(stdout).toMatch(/^REQUESTS +2, \d+ bytes in total$/m)
     expect(stdout).toMatch(/^TIME +less than 1 s at 2 requests per second$/m)
-    expect(stdout).toMatch(/^TOKEN IDS +not in the manifest's order; add --in-order to keep the order$/m)
+    expect(stdout).toMatch(/^TOKEN IDS +not in the manifest's order; --in-order keeps the order$/m)
     expect(stdout).toMatch(/^FIRST REQUEST +endpoint +createnft\n +receiver +0xfB69\w+\n +title +Dawn\n/m)
     expect(stdout).toMatch(/^ +and +3 more NFTs$/m)
     expect(stdout).not.toContain('GAS')
@@ -317,7 +317,7 @@ describe('batch mint --dry-run', () => {
 
   test.each([
     [[], "in the manifest's order"],
-    [['--chunk-size', '1'], "may differ from the manifest's order; add --in-order to keep the order"],
+    [['--chunk-size', '1'], "may differ from the manifest's order; --in-order keeps the order"],
     [['--chunk-size', '1', '--in-order'], "in the manifest's order"],
   ])('says with %j whether token IDs follow the order of the manifest', async (more, order) => {
     const { path, options } = await folder()

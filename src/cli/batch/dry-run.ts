@@ -264,10 +264,10 @@ function planData(plan: DryRun, options: BatchOptions, { rate }: Settings): Data
 }
 
 function tokenIdsText({ reordered, order }: DataRecord): string {
-  if (reordered) return "not in the manifest's order; add --in-order to keep the order"
+  if (reordered) return "not in the manifest's order; --in-order keeps the order"
   const mayDiffer = String(order).includes('--in-order')
   return mayDiffer
-    ? "may differ from the manifest's order; add --in-order to keep the order"
+    ? "may differ from the manifest's order; --in-order keeps the order"
     : "in the manifest's order"
 }
 
