@@ -266,9 +266,7 @@ function planData(plan: DryRun, options: BatchOptions, { rate }: Settings): Data
 function tokenIdsText({ reordered, order }: DataRecord): string {
   if (reordered) return "not in the manifest's order; --in-order keeps the order"
   const mayDiffer = String(order).includes('--in-order')
-  return mayDiffer
-    ? "may differ from the manifest's order; --in-order keeps the order"
-    : "in the manifest's order"
+  return mayDiffer ? "may differ from the manifest's order; --in-order keeps the order" : "in the manifest's order"
 }
 
 /** Formats the plan for a terminal. */
