@@ -73,7 +73,7 @@ async function commit(db: Kysely<Schema>, jobs: readonly Job[], longestMs: numbe
       }
       return outcomes
     })
-    for (const tell of settle) tell()
+    for (const settleJob of settle) settleJob()
     return begun
   } catch (error) {
     // If no job was begun, the database isn't writable. Reject all jobs, because each of them would wait for the lock

@@ -37,7 +37,7 @@ export function startOwnerFollower({ store, chains, blockchain, log }: FollowerO
       const network = await chains.network(blockchain)
       const waitingCount = waiting.length
       if (await followOwners({ store, network })) return 0
-      for (const tell of waiting.splice(0, waitingCount)) tell()
+      for (const notify of waiting.splice(0, waitingCount)) notify()
       return null
     },
     log,
@@ -57,7 +57,7 @@ export function startOwnerFollower({ store, chains, blockchain, log }: FollowerO
     async stop() {
       clearTimeout(gathering)
       await loop.stop()
-      for (const tell of waiting.splice(0)) tell()
+      for (const notify of waiting.splice(0)) notify()
     },
   }
 }
