@@ -20,7 +20,13 @@ export interface DevNode {
   accounts: readonly Hex[]
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /** Signs a transaction, mines a block and returns the receipt. A revert is a result, not an error. */
-  send(transaction: { from: Hex; to?: Hex; data: Hex; gas?: bigint; value?: bigint }): Promise<SentTransaction>
+  send(transaction: {
+    from: Hex
+    to?: Hex
+    data: Hex
+    gas?: bigint | undefined
+    value?: bigint
+  }): Promise<SentTransaction>
   stop(): Promise<void>
 }
 
