@@ -139,7 +139,7 @@ it('waits for a collection that is not deployed yet, and fails with it', async (
   expect(await ended(backend, second)).toMatchObject({ status: 'failed', error: expect.stringContaining('collection') })
   await letGo()
   expect((await ended(backend, first))?.status).toBe('deployed')
-  expectRefused(await commit(failing, HASH), /the collection failed/)
+  expectRefused(await commit(failing, HASH), /the collection could not be created/)
   expect(await listed(failing)).toEqual([])
 })
 
