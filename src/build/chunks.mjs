@@ -107,9 +107,9 @@ const GROUPS = [
     paths: [
       ...[
         'src/batch/rows',
-        'src/cli/batch/receiver-list.ts',
+        'src/cli/batch/receivers/receiver-list.ts',
         'src/reveal/drop-state.ts',
-        'src/cli/batch/next-reveal.ts',
+        'src/cli/batch/reveal/next-reveal.ts',
       ],
       // Flags of the commands for rows.
       ...['src/marketplace/rules.ts', 'src/cli/flags/opensea.ts', 'src/cli/commands/batch/marketplace-check.ts'],

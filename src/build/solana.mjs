@@ -13,7 +13,7 @@ const PACKAGES = {
 const TESTS = [
   'test/server/chain/solana/cluster.test.ts',
   'test/server/pipeline/restored-cluster.test.ts',
-  'test/cli/chain-solana.test.ts',
+  'test/cli/chain/solana.test.ts',
 ]
 
 const name = PACKAGES[`${process.platform}-${process.arch}`]

@@ -86,7 +86,7 @@ export const LONG_FORMS = {
   chaos: [
     'test/soak/{chaos,ipfs-node,moving}.soak.test.ts',
     'test/plan/label-orders.test.ts',
-    'test/cli/ens-mint-once-property.test.ts',
+    'test/cli/ens/mint-once-property.test.ts',
     'test/reveal/{hidden-elsewhere-property,mint-once-property,shuffle-kills,shuffle-property}.test.ts',
     'test/e2e/reveal.test.ts',
     'test/server/chain/evm/contracts/{model,rights-model}.test.ts',

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { mkdir, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import {
   createTestCollection,

@@ -2,7 +2,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import Papa from 'papaparse'
 import { expect, onTestFinished, test } from 'vitest'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import { createTestCollection, freshDataDir, startTestBackend, WALLETS } from '../helpers/backend.ts'
 import { rawCidOf } from '../helpers/published-cid.ts'

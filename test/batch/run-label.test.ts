@@ -4,7 +4,7 @@ import { dirname, join, posix, win32 } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
 import { labelProblem } from '../../src/api/reference-id.ts'
 import { runLabel } from '../../src/batch/runs/run-label.ts'
-import { labelOf } from '../../src/cli/batch/run-options.ts'
+import { labelOf } from '../../src/cli/batch/options/run-options.ts'
 
 /** Returns the label of a manifest below these folders. */
 const labelIn = (

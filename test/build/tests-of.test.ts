@@ -11,11 +11,11 @@ test.each([
     'src/batch/rows/match.ts',
     ['test/batch/match.test.ts', 'test/batch/outcomes.test.ts'],
   ],
-  ['a helper', 'test/helpers/hurried-clock.ts', ['test/cli/batch.test.ts', 'test/plan/plan-backend.test.ts']],
+  ['a helper', 'test/helpers/hurried-clock.ts', ['test/cli/batch/batch.test.ts', 'test/plan/plan-backend.test.ts']],
   [
     'a new command',
     'src/cli/commands/nft/frame.ts',
-    ['test/cli/contract/output-contract.test.ts', 'test/cli/nft.test.ts'],
+    ['test/cli/contract/output-contract.test.ts', 'test/cli/nft/nft.test.ts'],
   ],
   [
     'a service',

@@ -2,7 +2,7 @@ import { chmod, lstat, mkdir, readFile, symlink, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { displayWidth } from '../../src/cli/text/display-width.ts'
-import { CSV, folder, service, TARGET } from './drop.ts'
+import { CSV, folder, service, TARGET } from './batch/drop.ts'
 import { CONTRACT, fakeApi, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 

@@ -14,7 +14,7 @@ import { collectionsOfServers } from '../../src/state/known-collections.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
 import { insertCollection, insertNfts } from '../helpers/rows.ts'
-import { folder } from './drop.ts'
+import { folder } from './batch/drop.ts'
 import { CONTRACT, fakeApi, OWNER } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 

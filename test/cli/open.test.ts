@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { listRuns } from '../../src/batch/runs/runs.ts'
 import { openersOf } from '../../src/cli/io/browser.ts'
-import { CSV, folder, service, TARGET } from './drop.ts'
+import { CSV, folder, service, TARGET } from './batch/drop.ts'
 import { CONTRACT, fakeApi, OWNER, type Reply } from './fake-api.ts'
 import { cli, errorOf, tempHome } from './harness.ts'
 

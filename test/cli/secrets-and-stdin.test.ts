@@ -1,8 +1,8 @@
 import { beforeEach, expect, test, vi } from 'vitest'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { PASSWORD } from '../helpers/keystore-file.ts'
+import { CSV, folder, TARGET } from './batch/drop.ts'
 import { SCENARIOS, type Scenario } from './contract/scenarios.ts'
-import { CSV, folder, TARGET } from './drop.ts'
 import { CONTRACT, OWNER } from './fake-api.ts'
 import { cli, tempHome } from './harness.ts'
 

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { seriousViolations } from '../helpers/axe.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { png, QUARTERS } from '../helpers/images.ts'
-import { folder, service, TARGET } from './drop.ts'
+import { folder, service, TARGET } from './batch/drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
 

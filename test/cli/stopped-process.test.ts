@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { stopInTransaction } from '../helpers/stopped-transaction.ts'
-import { CSV, folder, service, TARGET } from './drop.ts'
+import { CSV, folder, service, TARGET } from './batch/drop.ts'
 import { CONTRACT, fakeApi, knows, nft, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { CSV, folder, service, TARGET } from './drop.ts'
+import { CSV, folder, service, TARGET } from './batch/drop.ts'
 import { fakeApi, OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 

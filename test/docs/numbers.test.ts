@@ -35,7 +35,12 @@ const STATED: readonly Stated[] = [
   ['docs/archives.md', (n) => `times out after ${n / SECOND} s`, LIMITS, 'TIMEOUT_MS ='],
   ['docs/archives.md', (n) => `at most ${n} redirects`, LIMITS, 'MAX_REDIRECTS ='],
   ['docs/archives.md', (n) => `fails ${n} times in a row`, 'src/archive/gateways.ts', 'MAX_FAILURES ='],
-  ['docs/shuffle.md', (n) => `at least ${n / 60} minutes after`, 'src/cli/batch/shuffled.ts', 'DEFAULT_MARGIN_S ='],
+  [
+    'docs/shuffle.md',
+    (n) => `at least ${n / 60} minutes after`,
+    'src/cli/batch/reveal/shuffled.ts',
+    'DEFAULT_MARGIN_S =',
+  ],
   ['docs/api.md', (n) => `A request has at most ${count(n)} NFTs`, 'src/api/metadata.ts', 'MAX_NFTS_PER_REQUEST ='],
   ['docs/api.md', (n) => `${count(n)} values`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
   ['docs/api.md', (n) => `at most ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],
@@ -118,7 +123,7 @@ const STATED: readonly Stated[] = [
   ['docs/drops.md', (n) => `fewer than ${n} wallets`, 'src/batch/identity/exchanged.ts', 'MIN_VALUES ='],
   ['docs/drops.md', (n) => `server, ${n} per request`, 'src/client/read-records.ts', 'IDS_PER_REQUEST ='],
   ['docs/drops.md', (n) => `at most ${count(n)} changed NFTs`, 'src/cli/sheet/present-nfts.ts', 'MAX_HISTORIES ='],
-  ['docs/drops.md', (n) => `first ${WORDS[n]} warnings`, 'src/cli/batch/row-warnings.ts', 'MAX_BRIEF ='],
+  ['docs/drops.md', (n) => `first ${WORDS[n]} warnings`, 'src/cli/batch/report/row-warnings.ts', 'MAX_BRIEF ='],
   ['docs/drops.md', (n) => `create at most ${n} NFTs`, 'src/cli/cost/paid.ts', 'MAX_NFTS ='],
   [
     'docs/drops.md',

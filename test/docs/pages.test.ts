@@ -119,18 +119,18 @@ const NOT_PASTED: Readonly<Record<string, string>> = {
     'test/archive/archive.test.ts archives a contract from a node and a gateway',
   'gdn collection check 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\':
     'test/archive/archive.test.ts checks a contract from a node and a gateway',
-  'gdn art import build --out build/manifest.csv': 'test/cli/art-import.test.ts imports such folders',
+  'gdn art import build --out build/manifest.csv': 'test/cli/art/import.test.ts imports such folders',
   'gdn batch validate build/manifest.csv -b polygon --receiver @alice':
-    'test/cli/art-import.test.ts reads the manifest as batch validate does',
+    'test/cli/art/import.test.ts reads the manifest as batch validate does',
   'gdn batch mint lucky.csv --unrevealed hidden.json --shuffle':
     'test/reveal/shuffle-backend.test.ts mints such a drop',
   'gdn reveal lucky.csv': 'test/reveal/shuffle-backend.test.ts reveals such a drop',
   'gdn nft verify "$CONTRACT/1" --on-chain -b polygon --rpc-url https://node.example --gateway https://ipfs.io':
-    'test/cli/nft-verify.test.ts verifies a token without a server',
+    'test/cli/nft/verify.test.ts verifies a token without a server',
   'gdn collection set "$CONTRACT" -b polygon --rpc-url https://node.example/KEY --royalty 5% --safe batch.json':
-    'test/cli/collection-safe.test.ts executes the batch with a Safe',
+    'test/cli/collection/safe.test.ts executes the batch with a Safe',
   'gdn collection set "$CONTRACT" -b polygon --rpc-url https://node.example/KEY --accept-owner --safe accept.json':
-    'test/cli/collection-safe.test.ts accepts the ownership with a Safe',
+    'test/cli/collection/safe.test.ts accepts the ownership with a Safe',
 }
 
 test('commands are in blocks that tests paste, or named with their test', () => {

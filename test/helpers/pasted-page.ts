@@ -27,7 +27,7 @@ export const shellBlocks = (text: string): string[] =>
 
 /**
  * Returns the pages of the repository that have shell blocks, as paths from its root. docs/commands isn't among them:
- * test/cli/help-examples.test.ts checks the help texts from which it is generated.
+ * test/cli/help/examples.test.ts checks the help texts from which it is generated.
  */
 export async function pagesToPaste(): Promise<string[]> {
   const folders = await Promise.all(

@@ -3,7 +3,7 @@ import { publicKeyOf, signRound, verifyBeacon } from '../../src/api/beacon.ts'
 import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
 import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import { sealOf } from '../../src/reveal/shuffle/rule.ts'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import { call, createTestCollection, type TestBackend, type TestCollection, until, WALLETS } from './backend.ts'
 

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { type CliResult, cli, errorOf } from '../cli/harness.ts'
 import {
   call,

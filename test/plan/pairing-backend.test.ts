@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/core/exit-codes.ts'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { type CliResult, cli } from '../cli/harness.ts'
 import {
   call,

@@ -7,7 +7,7 @@ import { dirname, join, relative } from 'node:path'
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { type CliOptions, cli, timeUpWhileWaiting } from '../cli/harness.ts'
 import {
   call,

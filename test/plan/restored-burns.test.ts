@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import { call, createTestCollection, showCollection, type TestBackend, until, WALLETS } from '../helpers/backend.ts'
 import { backUp, restore } from '../helpers/backups.ts'

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import {
   call,

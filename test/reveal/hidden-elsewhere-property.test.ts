@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
   call,

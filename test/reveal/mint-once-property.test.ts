@@ -3,7 +3,7 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
   call,

@@ -3,7 +3,7 @@ import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
-import { folder } from '../cli/drop.ts'
+import { folder } from '../cli/batch/drop.ts'
 import { cli, errorOf, tempHome } from '../cli/harness.ts'
 import {
   call,

@@ -17,12 +17,12 @@ const GROUPS = {
   operations: {
     code: ['src/operations/{leased-run,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts'],
     tests: ['test/operations/{copies,leased-run,operate,repeatable,send}.test.ts'],
-    rest: ['test/operations/random-faults.test.ts', 'test/cli/nft-transfer.test.ts'],
+    rest: ['test/operations/random-faults.test.ts', 'test/cli/nft/transfer.test.ts'],
   },
   'batch-send': {
     code: ['src/batch/send/{attempts,request-queue,send}.ts'],
     tests: ['test/batch/{outcomes,run}.test.ts'],
-    rest: ['test/batch/random-faults.test.ts', 'test/cli/batch-report.test.ts'],
+    rest: ['test/batch/random-faults.test.ts', 'test/cli/batch/report.test.ts'],
   },
   'batch-classify': {
     code: ['src/operations/classify.ts'],
@@ -32,7 +32,7 @@ const GROUPS = {
   'batch-claim': {
     code: ['src/batch/identity/claim.ts'],
     tests: ['test/batch/{claim,edited-rows}.test.ts', 'test/plan/make-plan.test.ts'],
-    rest: ['test/batch/random-faults.test.ts', 'test/cli/batch-dry-run.test.ts'],
+    rest: ['test/batch/random-faults.test.ts', 'test/cli/batch/dry-run.test.ts'],
   },
   'client-state': {
     code: ['src/state/{transitions,row-outcomes}.ts'],
@@ -103,7 +103,7 @@ const GROUPS = {
   redaction: {
     code: ['src/core/{redact,secret}.ts'],
     tests: ['test/core/{excerpt,redact,secret}.test.ts'],
-    rest: ['test/cli/hostile-text.test.ts'],
+    rest: ['test/cli/output/hostile-text.test.ts'],
   },
   plan: {
     code: ['src/plan/{apply-burns,apply-transfers,apply-updates,saved-changes}.ts'],
@@ -134,7 +134,7 @@ const GROUPS = {
     ],
     rest: [
       'test/cli/cost/{funding,max-fee}.test.ts',
-      'test/cli/public-network.test.ts',
+      'test/cli/chain/public-network.test.ts',
       'test/server/pipeline/{limited-run,max-fee}.test.ts',
     ],
   },

@@ -24,12 +24,12 @@ import type { DataRecord, RecordCard, View } from '../render/view.ts'
 import { isV12 } from '../request/api-version.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
 import { type FinishedBy, type FinishedRun, finishedRun, noteFinished } from './finished.ts'
-import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
-import type { MappedColumns } from './manifest-options.ts'
 import { NOTHING_LEFT } from './nothing-left.ts'
-import { roughly } from './progress-text.ts'
-import { duplicateWarnings, otherEditionText, refuseDuplicates } from './row-warnings.ts'
+import type { BatchMintFlags } from './options/flags.ts'
+import type { MappedColumns } from './options/manifest-options.ts'
+import { roughly } from './progress/progress-text.ts'
+import { duplicateWarnings, otherEditionText, refuseDuplicates } from './report/row-warnings.ts'
 import { checkRunPlan, spendingOfRun, worstOfMints } from './run-costs.ts'
 import { hasBegun } from './run-sender.ts'
 
@@ -117,7 +117,7 @@ async function planRun(
       : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
   const allWarnings: ManifestIssue[] = []
   const confirm = async (planned: PlannedEvent, _: RunLimit, mints: PlannedMints) => {
-    const { refuseHidden } = await import('./minted-unrevealed.ts')
+    const { refuseHidden } = await import('./reveal/minted-unrevealed.ts')
     await refuseHidden(options, planned, mints, read !== null)
     await checkRunPlan(deps, options, planned, mints)
     if (connection !== null) await checkPlan?.(planned, connection)

@@ -9,10 +9,10 @@ import { type DrawnRows, keptDraw, withDrawnRows } from '../../reveal/shuffle/dr
 import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
-import { changesText, exampleText } from './changes-text.ts'
-import { manifestOptions } from './manifest-options.ts'
-import { listFlagsAgain, listOf, type StoredList } from './receiver-list.ts'
-import { StoredNames } from './stored-names.ts'
+import { manifestOptions } from './options/manifest-options.ts'
+import { listFlagsAgain, listOf, type StoredList } from './receivers/receiver-list.ts'
+import { changesText, exampleText } from './report/changes-text.ts'
+import { StoredNames } from './reveal/stored-names.ts'
 
 const MAX_SHOWN = 5
 
@@ -57,7 +57,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const items =
     list === null
       ? rowsOf(readManifest({ path: manifestPath }, options), drawn)
-      : (await import('./read-list.ts')).readList(
+      : (await import('./receivers/read-list.ts')).readList(
           deps,
           { row: manifestPath, to: list.path, list, checking: null },
           options,

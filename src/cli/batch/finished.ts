@@ -12,14 +12,14 @@ import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { keptText, removedReceiversText, removedText } from '../render/kept-text.ts'
 import type { Output } from '../render/output.ts'
-import type { BatchMintFlags } from './flags.ts'
-import { planFlagsAgain } from './flags-again.ts'
-import { notesOfDrop, stepsToReveal } from './next-reveal.ts'
-import { runCommands } from './run-commands.ts'
-import { detailsOfRun, failedStep } from './run-error.ts'
+import type { BatchMintFlags } from './options/flags.ts'
+import { planFlagsAgain } from './options/flags-again.ts'
+import { detailsOfRun, failedStep } from './report/run-error.ts'
+import { summaryData } from './report/summary.ts'
+import { notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
+import { runCommands } from './runs/run-commands.ts'
 import { writeJobSummary } from './send-run.ts'
-import { summaryData } from './summary.ts'
-import { refuseDiffering, verifyFinished } from './verify-run.ts'
+import { refuseDiffering, verifyFinished } from './verify/verify-run.ts'
 
 /** A run that has no work left. */
 export interface FinishedRun {
@@ -85,7 +85,7 @@ export async function printFinished(
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
   // Another machine may have sealed or revealed the drop.
   const drop = isShuffled(status)
-    ? await (await import('./learn-drop.ts')).learnDropOf(deps, settings, status.id)
+    ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, settings, status.id)
     : null
   const state = drop === null ? null : dropStateOf(drop)
   const data = {

@@ -19,18 +19,24 @@ import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import { FileUrls } from './check-files.ts'
-import type { BatchMintFlags } from './flags.ts'
-import { flagsAgain, unrevealedAgain } from './flags-again.ts'
-import { formerFoldersText } from './former-folders.ts'
 import { LocalFiles } from './local-files.ts'
-import { MappedColumns, manifestOptions, manifestPath, manifestSource, withEnsNames } from './manifest-options.ts'
-import { printEditedRows } from './print-edited-rows.ts'
-import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receiver-list.ts'
-import { collectionOfRuns, refuseRunOfOther } from './run-collection.ts'
-import { linesOf } from './run-error.ts'
-import { labelOf } from './run-options.ts'
-import { checkShuffleFlags } from './shuffled.ts'
-import { summaryView } from './summary.ts'
+import type { BatchMintFlags } from './options/flags.ts'
+import { flagsAgain, unrevealedAgain } from './options/flags-again.ts'
+import {
+  MappedColumns,
+  manifestOptions,
+  manifestPath,
+  manifestSource,
+  withEnsNames,
+} from './options/manifest-options.ts'
+import { labelOf } from './options/run-options.ts'
+import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receivers/receiver-list.ts'
+import { printEditedRows } from './report/print-edited-rows.ts'
+import { linesOf } from './report/run-error.ts'
+import { summaryView } from './report/summary.ts'
+import { formerFoldersText } from './reveal/former-folders.ts'
+import { checkShuffleFlags } from './reveal/shuffled.ts'
+import { collectionOfRuns, refuseRunOfOther } from './runs/run-collection.ts'
 
 /** Mints a manifest as a run, or resumes the manifest's run. Used by `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, givenFlags: BatchMintFlags): Promise<void> {
@@ -41,7 +47,7 @@ export async function mintManifest(deps: Deps, manifest: string, givenFlags: Bat
   const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
   const output = createOutput(deps.io, flags, view, { manifest })
   const plansOffline = flags.dryRun === true && flags.lookup === false
-  const { openUnrevealed, checkUncommittable } = await import('./unrevealed.ts')
+  const { openUnrevealed, checkUncommittable } = await import('./reveal/unrevealed.ts')
   const opened = await openManifest(deps, manifest, flags, {
     how: plansOffline ? 'once' : 'patiently',
     checkRow: flags.unrevealed === undefined ? undefined : checkUncommittable(flags),
@@ -149,7 +155,7 @@ export async function openManifest(
   if (server.loopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
-  const readList = list === null ? undefined : (await import('./read-list.ts')).readList
+  const readList = list === null ? undefined : (await import('./receivers/read-list.ts')).readList
   const warnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
   const read = (): AsyncIterable<ManifestItem> => {
     const shaping = {

@@ -10,14 +10,14 @@ import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { editsSince } from './edits-since.ts'
 import { finishedRun, printFinished } from './finished.ts'
-import type { BatchMintFlags } from './flags.ts'
-import { serverFlagsAgain } from './flags-again.ts'
-import { flagsOfRun } from './next-reveal.ts'
-import { runOptions } from './run-options.ts'
+import type { BatchMintFlags } from './options/flags.ts'
+import { serverFlagsAgain } from './options/flags-again.ts'
+import { runOptions } from './options/run-options.ts'
+import { summaryView } from './report/summary.ts'
+import { flagsOfRun } from './reveal/next-reveal.ts'
+import { sealed } from './reveal/shuffled.ts'
+import { findRun, flagsOfServer, settingsOfRun } from './runs/which-server.ts'
 import { sendAndPrint } from './send-run.ts'
-import { sealed } from './shuffled.ts'
-import { summaryView } from './summary.ts'
-import { findRun, flagsOfServer, settingsOfRun } from './which-server.ts'
 
 /** Resumes a run with its recorded rows, for resume, retry and reconcile. */
 export async function resumeRun(
@@ -65,7 +65,7 @@ export async function resumeRun(
  */
 async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags: BatchMintFlags): Promise<void> {
   if (!isShuffled(run)) return
-  const { learnDrop } = await import('./learn-drop.ts')
+  const { learnDrop } = await import('./reveal/learn-drop.ts')
   const phase = dropStateOf(await learnDrop(deps, connection, run))?.phase
   if (phase !== 'open') throw sealed(run.manifestPath, { isRevealed: phase === 'drawn' }, flags)
 }

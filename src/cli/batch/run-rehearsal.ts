@@ -14,8 +14,8 @@ import { createIo } from '../io/io.ts'
 import { makeDeps } from '../make-deps.ts'
 import type { DataRecord } from '../render/view.ts'
 import { VERSION } from '../version.ts'
-import type { BatchMintFlags } from './flags.ts'
 import { mintManifest } from './mint-manifest.ts'
+import type { BatchMintFlags } from './options/flags.ts'
 
 const CLOSE_WITHIN_MS = 5000
 const LOOK_EVERY_MS = 500

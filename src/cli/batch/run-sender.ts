@@ -26,15 +26,15 @@ import { sumOfUses, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { DataRecord } from '../render/view.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
-import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
-import { notesOf, printPlan } from './print-plan.ts'
-import type { BatchProgress } from './progress.ts'
-import { confirmDuplicates, confirmOtherEdition, duplicateWarnings, otherEditionText } from './row-warnings.ts'
+import type { BatchMintFlags } from './options/flags.ts'
+import type { BatchProgress } from './progress/progress.ts'
+import { notesOf, printPlan } from './report/print-plan.ts'
+import { confirmDuplicates, confirmOtherEdition, duplicateWarnings, otherEditionText } from './report/row-warnings.ts'
 import { checkRunPlan, permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
-import { recordsOf } from './verify-rows.ts'
-import { verifyRun } from './verify-run.ts'
-import type { VerifyTally } from './verify-tally.ts'
+import { recordsOf } from './verify/verify-rows.ts'
+import { verifyRun } from './verify/verify-run.ts'
+import type { VerifyTally } from './verify/verify-tally.ts'
 
 export interface RunSending {
   settings: Settings
@@ -191,7 +191,7 @@ export class RunSender {
 
   async #refuseHidden(planned: PlannedEvent, mints: PlannedMints): Promise<void> {
     const { options, isApplied, read } = this.#sending
-    const { refuseHidden } = await import('./minted-unrevealed.ts')
+    const { refuseHidden } = await import('./reveal/minted-unrevealed.ts')
     await refuseHidden(options, planned, mints, isApplied !== true && read !== null)
   }
 
@@ -204,7 +204,7 @@ export class RunSender {
     await this.#confirmCost(planned, runLimit, mints)
     // Another command may have hidden the rows since the last check, for example while a prompt was open.
     await this.#refuseHidden(planned, mints)
-    const { allowAgain } = await import('./minted-unrevealed.ts')
+    const { allowAgain } = await import('./reveal/minted-unrevealed.ts')
     await allowAgain(this.#sending.options, planned, mints)
     this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)
   }

@@ -8,15 +8,15 @@ import { safe } from '../io/io.ts'
 import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
 import { isV12 } from '../request/api-version.ts'
-import { EventLines } from './event-lines.ts'
-import { flagsOfRun, notesOfDrop, stepsToReveal } from './next-reveal.ts'
-import { BatchProgress } from './progress.ts'
-import { runCommands } from './run-commands.ts'
-import { errorOfRun } from './run-error.ts'
+import { EventLines } from './progress/event-lines.ts'
+import { BatchProgress } from './progress/progress.ts'
+import { errorOfRun } from './report/run-error.ts'
+import { printNextSteps, summaryData } from './report/summary.ts'
+import { flagsOfRun, notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
+import { sealed } from './reveal/shuffled.ts'
 import { type RunLimits, RunSender, type RunSending, type SentRun } from './run-sender.ts'
-import { sealed } from './shuffled.ts'
-import { printNextSteps, summaryData } from './summary.ts'
-import { refuseUnverified } from './verify-run.ts'
+import { runCommands } from './runs/run-commands.ts'
+import { refuseUnverified } from './verify/verify-run.ts'
 
 /**
  * Sends a run and prints its summary. With NDJSON output, prints the run's events too.
@@ -36,7 +36,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
     const { manifestPath, reading = sending.known?.reading ?? {} } = options
     // Another machine may have sealed or revealed the drop.
     const drop = isShuffled({ reading })
-      ? await (await import('./learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
+      ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
       : null
     const state = drop === null ? null : dropStateOf(drop)
     const summarized = { ...summary, counts: withAbandoned(summary.counts, state) }

@@ -18,12 +18,12 @@ import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { isoOfSeconds } from '../../reveal/shuffle/rule.ts'
 import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
-import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
-import { formerFoldersText } from '../batch/former-folders.ts'
 import { type OpenedManifest, onlyManifest, openManifest } from '../batch/mint-manifest.ts'
-import { revealedHidden } from '../batch/minted-unrevealed.ts'
-import { commitmentsOf } from '../batch/shuffled-drop.ts'
-import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
+import { formerFoldersText } from '../batch/reveal/former-folders.ts'
+import { revealedHidden } from '../batch/reveal/minted-unrevealed.ts'
+import { commitmentsOf } from '../batch/reveal/shuffled-drop.ts'
+import { editedRows, refuseStandardInput, updateRevealed } from '../batch/reveal/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
@@ -245,7 +245,7 @@ async function recordReveal(
   { plan, draw: { drawn, ...seal } }: { plan: RevealPlan; draw: Draw },
 ): Promise<void> {
   if (drawn !== null && plan.run.isKnown) {
-    const { recordDrop } = await import('../batch/record-drop.ts')
+    const { recordDrop } = await import('../batch/reveal/record-drop.ts')
     const { round, roundAt, isNamed } = seal
     const learned = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
     await recordDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)

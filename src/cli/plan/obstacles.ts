@@ -1,7 +1,7 @@
 import { NOT_DYNAMIC } from '../../plan/compare.ts'
 import { HAS_ID } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
-import { ORIGINAL_MANIFEST } from '../batch/row-warnings.ts'
+import { ORIGINAL_MANIFEST } from '../batch/report/row-warnings.ts'
 import { safe } from '../io/io.ts'
 import { cutToWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'

@@ -5,9 +5,9 @@ import { withPlan } from '../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
 import type { SealedSlots } from '../../reveal/drop-state.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withRemedy } from '../batch/mint-manifest.ts'
-import { printEditedRows } from '../batch/print-edited-rows.ts'
+import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/options/flags.ts'
+import { printEditedRows } from '../batch/report/print-edited-rows.ts'
 import type { GdnCommand } from '../command.ts'
 import { findCollection } from '../connect/find-collection.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
@@ -85,14 +85,14 @@ export async function openPlan<Result>(
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
     async noMints(reading) {
-      const { whyNoMints } = await import('../batch/minted-unrevealed.ts')
+      const { whyNoMints } = await import('../batch/reveal/minted-unrevealed.ts')
       const { commitmentOf } = await import('../../reveal/unrevealed.ts')
       const ownCommitment = reading === null ? null : commitmentOf({ reading })
       const readRows = () => read({ row: async () => {}, burn: async () => {} })
       return await whyNoMints(deps, connection, { options, read: readRows }, ownCommitment)
     },
     async hiddenMints(check) {
-      const { whyHidden } = await import('../batch/minted-unrevealed.ts')
+      const { whyHidden } = await import('../batch/reveal/minted-unrevealed.ts')
       return await whyHidden(options, check)
     },
     async committedRows() {
@@ -138,7 +138,7 @@ export async function refuseHiddenChanges(
   { only }: { only?: 'mint' | undefined },
 ): Promise<void> {
   if (plan.counts.update === 0 || only === 'mint') return
-  const { refuseHiddenUpdates } = await import('../batch/minted-unrevealed.ts')
+  const { refuseHiddenUpdates } = await import('../batch/reveal/minted-unrevealed.ts')
   await refuseHiddenUpdates(options, plan)
 }
 

@@ -23,8 +23,8 @@ import {
   slotsBySalt,
 } from '../../reveal/slots-shown.ts'
 import { type KeptCommitment, keptCommitment } from '../../reveal/unrevealed.ts'
-import { knownSeal, sealOnChain } from '../batch/seal-on-chain.ts'
-import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
+import { knownSeal, sealOnChain } from '../batch/reveal/seal-on-chain.ts'
+import { commitmentsOf, sealIn } from '../batch/reveal/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import { openVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'

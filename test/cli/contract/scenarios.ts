@@ -17,7 +17,7 @@ import { rehearsedPlace } from '../../helpers/rehearsed-place.ts'
 import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { walletService } from '../../helpers/wallet-service.ts'
-import { CSV, folder, service, TARGET } from '../drop.ts'
+import { CSV, folder, service, TARGET } from '../batch/drop.ts'
 import { CONTRACT, DATE, fakeApi, type Handler, knows, nft, OWNER, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
 

@@ -1,6 +1,6 @@
 import { stateDirectory } from '../../../src/config/paths.ts'
 import { openState } from '../../../src/state/open-state.ts'
-import { service, TARGET } from '../drop.ts'
+import { service, TARGET } from '../batch/drop.ts'
 import { CONTRACT, knows, nft, type Reply } from '../fake-api.ts'
 import { cli } from '../harness.ts'
 import {

@@ -4,7 +4,7 @@ import { mintGas } from '../../../src/server/chain/evm/gas-limits.ts'
 import { WALLETS } from '../../helpers/backend.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
-import { CSV, folder, TARGET } from '../drop.ts'
+import { CSV, folder, TARGET } from '../batch/drop.ts'
 import { fakeApi } from '../fake-api.ts'
 import { type CliOptions, cli, errorOf } from '../harness.ts'
 

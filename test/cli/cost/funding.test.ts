@@ -11,7 +11,7 @@ import { createTestCollection, type TestBackend, until, WALLETS, withStore } fro
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { folder } from '../drop.ts'
+import { folder } from '../batch/drop.ts'
 import { type CliOptions, cli } from '../harness.ts'
 
 const GWEI = 10n ** 9n

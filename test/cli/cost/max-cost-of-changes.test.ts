@@ -20,7 +20,7 @@ import {
 } from '../../helpers/backend.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { folder } from '../drop.ts'
+import { folder } from '../batch/drop.ts'
 import { cli, errorOf } from '../harness.ts'
 
 const [, BOB, CAROL] = WALLETS

@@ -13,7 +13,7 @@ import {
   WALLETS,
 } from '../../helpers/backend.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
-import { CSV, folder, service, TARGET } from '../drop.ts'
+import { CSV, folder, service, TARGET } from '../batch/drop.ts'
 import { fakeApi, type Handler } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
 

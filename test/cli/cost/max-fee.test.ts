@@ -7,7 +7,7 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
-import { CSV, folder, service, TARGET } from '../drop.ts'
+import { CSV, folder, service, TARGET } from '../batch/drop.ts'
 import { fakeApi } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
 

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
-import { folder, TARGET } from '../drop.ts'
+import { folder, TARGET } from '../batch/drop.ts'
 import { fakeApi, type Handler, knows, nft, OWNER } from '../fake-api.ts'
 import { cli } from '../harness.ts'
 

@@ -16,7 +16,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
-import { folder } from '../drop.ts'
+import { folder } from '../batch/drop.ts'
 import { cli } from '../harness.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>

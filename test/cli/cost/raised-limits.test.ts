@@ -21,7 +21,7 @@ import {
 import { hurriedClock } from '../../helpers/hurried-clock.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { folder } from '../drop.ts'
+import { folder } from '../batch/drop.ts'
 import { type CliOptions, type CliResult, cli, errorOf, timeUpWhileWaiting } from '../harness.ts'
 
 const [OWNER, BOB] = WALLETS

@@ -15,7 +15,7 @@ import {
   WALLETS,
 } from '../../helpers/backend.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
-import { folder } from '../drop.ts'
+import { folder } from '../batch/drop.ts'
 import { cli } from '../harness.ts'
 
 const LIVES = process.env.GDN_SOAK === '1' ? 300 : 1

@@ -15,7 +15,7 @@ import {
 } from '../../helpers/backend.ts'
 import { type NetworkPlace, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { folder } from '../drop.ts'
+import { folder } from '../batch/drop.ts'
 import { type CliResult, cli, errorOf } from '../harness.ts'
 
 const [OWNER, BOB] = WALLETS

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { IMAGE_CID, METADATA_CID, serveImage } from '../../helpers/image-service.ts'
 import { png, QUARTERS, rawPng } from '../../helpers/images.ts'
-import { folder } from '../drop.ts'
+import { folder } from '../batch/drop.ts'
 import { OWNER } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
 

@@ -9,7 +9,7 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 import { openMcpSession } from '../../helpers/mcp-session.ts'
-import { CSV, folder } from '../drop.ts'
+import { CSV, folder } from '../batch/drop.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend

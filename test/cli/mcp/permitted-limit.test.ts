@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import type { PermitSpending, SpendingRun } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
-import { CSV, folder, service, TARGET } from '../drop.ts'
+import { CSV, folder, service, TARGET } from '../batch/drop.ts'
 import { type Call, fakeApi, type Handler, knows, nft, OWNER, type Reply } from '../fake-api.ts'
 import { cli } from '../harness.ts'
 

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { makeKey } from '../../helpers/keys.ts'
 import { openMcpSession, type TestMcpSession } from '../../helpers/mcp-session.ts'
-import { CSV, folder } from '../drop.ts'
+import { CSV, folder } from '../batch/drop.ts'
 import { cli } from '../harness.ts'
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
-import { BatchProgress } from '../../../src/cli/batch/progress.ts'
+import { BatchProgress } from '../../../src/cli/batch/progress/progress.ts'
 import { createIo } from '../../../src/cli/io/io.ts'
 import { timeUp } from '../../../src/core/time-up.ts'
 import { counts, planned } from './events.ts'

@@ -6,7 +6,7 @@ import { decodeFunctionResult, encodeFunctionData, hexToBytes, maxUint256, parse
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { compileSolidity, readSources } from '../../../src/build/contracts.mjs'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
-import { folder } from '../../cli/drop.ts'
+import { folder } from '../../cli/batch/drop.ts'
 import { cli } from '../../cli/harness.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
 

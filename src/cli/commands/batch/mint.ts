@@ -9,7 +9,7 @@ import {
   type BatchMintFlags,
   PACE_ALIASES,
   TARGET_ALIASES,
-} from '../../batch/flags.ts'
+} from '../../batch/options/flags.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 

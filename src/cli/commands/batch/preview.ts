@@ -8,16 +8,16 @@ import { count } from '../../../core/count.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
 import { type ManifestReading, readManifest } from '../../../manifest/read.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
-import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/flags.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/options/flags.ts'
 import {
   MappedColumns,
   manifestOptions,
   manifestPath,
   manifestSource,
   withEnsNames,
-} from '../../batch/manifest-options.ts'
-import { printDuplicates } from '../../batch/row-warnings.ts'
-import { whichServer } from '../../batch/which-server.ts'
+} from '../../batch/options/manifest-options.ts'
+import { printDuplicates } from '../../batch/report/row-warnings.ts'
+import { whichServer } from '../../batch/runs/which-server.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'

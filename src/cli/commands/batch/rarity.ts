@@ -15,8 +15,8 @@ import {
   type TraitShare,
   traitText,
 } from '../../../marketplace/rarity.ts'
-import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/flags.ts'
-import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
+import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/options/flags.ts'
+import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/options/manifest-options.ts'
 import { GdnCommand } from '../../command.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'

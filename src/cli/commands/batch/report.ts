@@ -13,8 +13,8 @@ import { HashTable } from '../../../manifest/hash-table.ts'
 import { dropStateOf, isShuffled } from '../../../reveal/drop-state.ts'
 import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
-import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { findRun, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
+import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
+import { findRun, type RunFlags, settingsIfFound } from '../../batch/runs/which-server.ts'
 import { GdnCommand } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
 import { SPENT_FIELDS, spentOf, spentText } from '../../cost/spent.ts'
@@ -119,7 +119,7 @@ export async function report(deps: Deps, typed: string | undefined, flags: Repor
   const links = { blockExplorer: facts.blockExplorer, publicGateway }
   const client = await clientOf(deps, server, settings)
   if (client !== null && settings !== null && isShuffled(run)) {
-    const { learnDropOf } = await import('../../batch/learn-drop.ts')
+    const { learnDropOf } = await import('../../batch/reveal/learn-drop.ts')
     run = await learnDropOf(deps, settings, run.id)
   }
   const drop = dropStateOf(run)

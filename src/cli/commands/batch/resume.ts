@@ -1,6 +1,6 @@
-import { addPaceFlags, addSendingFlags, type BatchMintFlags, PACE_ALIASES } from '../../batch/flags.ts'
+import { addPaceFlags, addSendingFlags, type BatchMintFlags, PACE_ALIASES } from '../../batch/options/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
-import { addRunArgument, whichRun } from '../../batch/which-run.ts'
+import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 

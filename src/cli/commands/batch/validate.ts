@@ -22,19 +22,19 @@ import {
   addUnrevealedFlag,
   type BatchMintFlags,
   TARGET_ALIASES,
-} from '../../batch/flags.ts'
-import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
+} from '../../batch/options/flags.ts'
+import { flagsAgain, unrevealedAgain } from '../../batch/options/flags-again.ts'
 import {
   MappedColumns,
   manifestOptions,
   manifestPath,
   manifestSource,
   withEnsNames,
-} from '../../batch/manifest-options.ts'
-import { duplicateWarnings } from '../../batch/row-warnings.ts'
-import { RowsOnServer } from '../../batch/rows-on-server.ts'
-import { checkShuffleFlags } from '../../batch/shuffled.ts'
-import { configuredServer } from '../../batch/which-server.ts'
+} from '../../batch/options/manifest-options.ts'
+import { duplicateWarnings } from '../../batch/report/row-warnings.ts'
+import { checkShuffleFlags } from '../../batch/reveal/shuffled.ts'
+import { RowsOnServer } from '../../batch/runs/rows-on-server.ts'
+import { configuredServer } from '../../batch/runs/which-server.ts'
 import { GdnCommand, wrongAddress } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -104,7 +104,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
 export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW, { manifest })
   const { unrevealed } = flags
-  const drop = unrevealed === undefined ? null : await import('../../batch/unrevealed.ts')
+  const drop = unrevealed === undefined ? null : await import('../../batch/reveal/unrevealed.ts')
   drop?.refuseStandardInput(manifest)
   checkShuffleFlags(flags)
   refuseContract(flags.contract, null)

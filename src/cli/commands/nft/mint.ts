@@ -1,5 +1,5 @@
 import { createnft } from '../../../api/endpoints/createnft.ts'
-import { addColumnFlags, addDuplicatesFlag } from '../../batch/flags.ts'
+import { addColumnFlags, addDuplicatesFlag } from '../../batch/options/flags.ts'
 import { GdnCommand } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'

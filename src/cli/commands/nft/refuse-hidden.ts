@@ -29,7 +29,7 @@ export async function refuseHiddenNfts(
   { blockchain, contract: contractAddress, metadata, localFiles, what }: PublishedNfts,
 ): Promise<void> {
   if (again || !existsSync(provenanceFolder(stateDir))) return
-  const { refuseToPublish } = await import('../../batch/minted-unrevealed.ts')
+  const { refuseToPublish } = await import('../../batch/reveal/minted-unrevealed.ts')
   const pathOf = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
   const rows = metadata.map(withoutProof).map((nftMetadata) => ({
     metadata: nftMetadata,

@@ -9,7 +9,7 @@ import { buildProofs, type ParamsFile } from '../../../wallet/proofs/build-proof
 import { PROOF_FORMATS, type ProofFormat } from '../../../wallet/proofs/leaf-formats.ts'
 import { inChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
 import { refuseOtherFiles, writeProofs } from '../../../wallet/proofs/write-proofs.ts'
-import { namesOf } from '../../batch/manifest-options.ts'
+import { namesOf } from '../../batch/options/manifest-options.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'

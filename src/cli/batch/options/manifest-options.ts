@@ -1,0 +1,166 @@
+import { realpath } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { anyAddressProblem } from '../../../api/address.ts'
+import { isEnsName } from '../../../api/ens-name.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import { sha256Hex } from '../../../core/sha256-hex.ts'
+import { type ColumnMapping, meaningProblem } from '../../../manifest/columns.ts'
+import type { ManifestOptions, ManifestSource } from '../../../manifest/read.ts'
+import type { AddressBook } from '../../../wallet/address-book.ts'
+import type { Deps } from '../../deps.ts'
+import { type Io, safe } from '../../io/io.ts'
+import { RowNames } from '../../request/row-names.ts'
+import type { BatchMintFlags } from './flags.ts'
+
+type TargetFlags = Pick<
+  BatchMintFlags,
+  'contract' | 'blockchain' | 'receiver' | 'sender' | 'dynamic' | 'map' | 'unknownColumns' | 'ccip'
+>
+
+type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
+
+/**
+ * Returns the options for reading a manifest, from the flags and the project's file. Unless `withEnsNames` adds support
+ * for them, ENS names are errors.
+ *
+ * @throws GdnError `invalid_config`, `usage`
+ */
+export function manifestOptions(
+  deps: Deps,
+  flags: TargetFlags,
+  { columnMap, unknownColumns: inProject }: ColumnSettings = { columnMap: null, unknownColumns: null },
+): ManifestOptions {
+  const unknownColumns = flags.unknownColumns ?? inProject?.value
+  return {
+    blockchain: flags.blockchain ?? null,
+    contractAddress: flags.contract ?? null,
+    receiver: checkedAddress(flags.receiver, '--receiver'),
+    sender: checkedAddress(flags.sender, '--sender'),
+    ...namesOf(deps),
+    namesDigest: async () => namesDigest(await deps.addresses()),
+    columnMap: flags.map?.map(({ key, value }) => [key, value] as const),
+    defaultMap: columnMap === null ? undefined : checkedMap(columnMap),
+    unknownColumns,
+    dynamic: flags.dynamic,
+    localFiles: true,
+    fileFolders: [deps.cwd],
+  }
+}
+
+/**
+ * Returns functions that resolve names such as `@alice`. The address book is opened only if a manifest or list contains
+ * a name.
+ */
+export function namesOf({
+  addresses,
+}: Pick<Deps, 'addresses'>): Required<Pick<ManifestOptions, 'addressOf' | 'openNames'>> {
+  let book: AddressBook | undefined
+  return {
+    openNames: async () => {
+      book = await addresses()
+    },
+    addressOf(name) {
+      if (book === undefined) throw new Error('the address book is not open')
+      return book.resolve(name, {})
+    },
+  }
+}
+
+function namesDigest(book: AddressBook): string {
+  // If a name is needed, the unreadable address book is reported as an error.
+  if (book.problem !== null) return ''
+  const lines = book.list().map(({ name, address }) => `${name} ${address ?? ''}\n`)
+  return sha256Hex(lines.sort().join(''))
+}
+
+/**
+ * Returns options that also permit ENS names in rows and flags. Use the same options each time that a command reads the
+ * manifest.
+ */
+export const withEnsNames = (
+  deps: Deps,
+  settings: Settings,
+  flags: TargetFlags,
+  options: ManifestOptions,
+): ManifestOptions & { ensNames: RowNames } => ({ ...options, ensNames: new RowNames(deps, settings, flags) })
+
+/**
+ * Rejects an address that is invalid on every blockchain. A later check of each row compares the address with the row's
+ * blockchain.
+ */
+function checkedAddress(value: string | undefined, flag: string): string | null {
+  const problem = value === undefined || isEnsName(value) ? null : anyAddressProblem(value)
+  if (problem !== null) throw flagError(flag, problem)
+  return value ?? null
+}
+
+/** Checks the attribute and file names in a column map, because the configuration schema doesn't check them. */
+function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): ColumnMapping[] {
+  const map = Object.entries(value)
+  for (const [column, meaning] of map) {
+    const problem = meaningProblem(meaning)
+    if (problem !== null)
+      throw new GdnError('invalid_config', problem, { place: { file: from, field: `map.${column}` } })
+  }
+  return map
+}
+
+const MAX_SHOWN = 12
+/**
+ * Maximum number of mapped columns. The number is limited because each row of a JSON manifest may spell its keys
+ * differently.
+ */
+const MAX_MAPPED = 200
+
+/** Collects the mapped columns of a manifest and prints each column once. */
+export class MappedColumns {
+  readonly #meanings = new Map<string, string>()
+  readonly #io: Io
+  readonly #settings: ColumnSettings
+
+  constructor(io: Io, settings: ColumnSettings) {
+    this.#io = io
+    this.#settings = settings
+  }
+
+  /** The meaning of each mapped column, by column name. */
+  get all(): Readonly<Record<string, string>> {
+    return Object.fromEntries(this.#meanings)
+  }
+
+  readonly add = (mapped: readonly ColumnMapping[]): void => {
+    const fresh = mapped.filter(([name]) => !this.#meanings.has(name)).slice(0, MAX_MAPPED - this.#meanings.size)
+    if (fresh.length === 0) return
+    for (const [name, meaning] of fresh) this.#meanings.set(name, meaning)
+    const shownMappings = fresh.slice(0, MAX_SHOWN).map(([name, meaning]) => `${safe(name)} → ${safe(meaning)}`)
+    if (fresh.length > MAX_SHOWN) shownMappings.push(`and ${fresh.length - MAX_SHOWN} more`)
+    const file = this.#fileOf(fresh)
+    this.#io.note(`Columns: ${shownMappings.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
+  }
+
+  /** Returns the path of the project's file if this file maps at least one of the columns. */
+  #fileOf(mapped: readonly ColumnMapping[]): string | null {
+    const { columnMap, unknownColumns } = this.#settings
+    const names = Object.keys(columnMap?.value ?? {}).map((name) => name.toLowerCase())
+    if (columnMap !== null && mapped.some(([name]) => names.includes(name.toLowerCase()))) return columnMap.from
+    const as = unknownColumns?.value
+    const isUnknown = mapped.some(([name, meaning]) => meaning === `${as}:${name}` || meaning === as)
+    return isUnknown ? (unknownColumns?.from ?? null) : null
+  }
+}
+
+/**
+ * Returns standard input for `-`, or else the path as typed, so that messages contain locations such as `drop.csv:7`.
+ */
+export function manifestSource({ io }: Deps, manifest: string): ManifestSource {
+  if (manifest === '-') return { stdin: io.stdin }
+  return { path: manifest }
+}
+
+/** Returns the path that identifies a manifest in runs; null for standard input. */
+export async function manifestPath({ cwd }: Deps, manifest: string): Promise<string | null> {
+  if (manifest === '-') return null
+  const path = resolve(cwd, manifest)
+  return await realpath(path).catch(() => path)
+}

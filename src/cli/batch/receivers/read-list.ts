@@ -1,0 +1,46 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { readListRows } from '../../../manifest/list-rows.ts'
+import type { ManifestOptions, ManifestReading, ManifestSource } from '../../../manifest/read.ts'
+import { groupList } from '../../../wallet/group-list.ts'
+import { isName } from '../../../wallet/names.ts'
+import type { Deps } from '../../deps.ts'
+import { type Checking, ContractReceivers } from './contract-receivers.ts'
+import type { StoredList } from './receiver-list.ts'
+
+interface ListFiles {
+  /** The manifest with the row that each receiver gets. */
+  row: string
+  /** The file with the receivers, or a group such as `@team`; null for standard input. */
+  to: string | null
+  list: StoredList
+  /** How to find the receivers that are contracts; null to read all receivers without this check. */
+  checking: Omit<Checking, 'blockchain'> | null
+}
+
+/** Opens a manifest with a single row and the list of its receivers. Messages use the given paths. */
+export function readList(
+  deps: Deps,
+  { row, to, list, checking }: ListFiles,
+  options: ManifestOptions & { blockchain: Blockchain },
+): ManifestReading {
+  const notes: string[] = []
+  const source = sourceOf(deps, to, notes)
+  const check = checking === null ? undefined : new ContractReceivers(deps, { ...checking, ...options })
+  return readListRows(row, { ...list, source, notes, check }, options)
+}
+
+function sourceOf(deps: Deps, to: string | null, notes: string[]): ManifestSource {
+  if (to === null) return { stdin: deps.io.stdin }
+  return isName(to) ? { stdin: membersOf(deps, to, notes), name: to } : { path: to }
+}
+
+/** Yields the members of a group as a list of receivers. Adds a note if several members have the same address. */
+async function* membersOf(
+  { addresses }: Pick<Deps, 'addresses'>,
+  group: string,
+  notes: string[],
+): AsyncGenerator<Uint8Array> {
+  const { text, note } = groupList(await addresses(), group, {})
+  if (note !== null && !notes.includes(note)) notes.push(note)
+  yield Buffer.from(text)
+}

@@ -1,0 +1,46 @@
+import type { PlannedEvent } from '../../../batch/types.ts'
+import { count } from '../../../core/count.ts'
+import type { Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
+import { keptText, removedReceiversText, removedText } from '../../render/kept-text.ts'
+import { changesText, exampleText } from './changes-text.ts'
+
+/**
+ * Prints the plan of a run before it is sent, including the changes to the manifest since the run last read it.
+ *
+ * @param where the collection and the blockchain, such as `Tides (0xaab8d6…0811) on polygon`
+ * @param isApplied whether the run is part of `gdn apply`, which has printed the row changes
+ */
+export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, isApplied: boolean): void {
+  const { run, resumed, rows, requests, receivers, files, changes } = planned
+  io.note(`Run ${io.errPaint.bold(safe(run.name))} in ${safe(where)}${resumed ? ', resumed' : ''}`)
+  const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
+  io.note(
+    rows.pending === 0
+      ? '  No rows to send'
+      : `  ${count(rows.pending, 'row')} to send to ${count(receivers, 'receiver')} in ${count(requests, 'request')}${uploads}`,
+  )
+  const sentRows = rows.total - rows.pending
+  if (resumed && sentRows > 0)
+    io.note(`  ${sentRows} of ${count(rows.total, 'row')} ${sentRows === 1 ? 'was' : 'were'} sent before`)
+  for (const note of notesOf(planned, isApplied)) io.note(`  ${safe(note)}`)
+  if (!isEdited(planned, isApplied)) return
+  io.note(`  The ${changes.receivers === undefined ? 'manifest' : 'list'} changed: ${changesText(changes)}.`)
+  for (const example of changes.examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
+}
+
+// The changes that `gdn apply` counts are relative to the NFTs, not to the rows that the run last read.
+const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEvent, isApplied: boolean): boolean =>
+  resumed && !isApplied && added + changed + removed > 0
+
+/** Returns the notes that are printed before a run is sent. The run's summary contains them too. */
+export function notesOf(planned: PlannedEvent, isApplied: boolean): string[] {
+  const { keptAccepted, removed, receivers } = planned.changes
+  const edited = isEdited(planned, isApplied)
+  return [
+    ...(planned.notes ?? []),
+    ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),
+    ...(edited && keptAccepted > 0 ? [keptText(keptAccepted)] : []),
+    ...(edited && removed > 0 ? [receivers === undefined ? removedText(removed) : removedReceiversText(removed)] : []),
+  ]
+}

@@ -1,0 +1,105 @@
+import type { RunStatus } from '../../../batch/types.ts'
+import { dropStateOf, withAbandoned } from '../../../reveal/drop-state.ts'
+import { isoOfSeconds } from '../../../reveal/shuffle/rule.ts'
+import { SPENT_FIELDS, spentText } from '../../cost/spent.ts'
+import type { Io } from '../../io/io.ts'
+import { rowsByState } from '../../render/count.ts'
+import type { DataRecord, View } from '../../render/view.ts'
+import { age } from './age.ts'
+import { runCard } from './summary.ts'
+
+const FIELDS = [
+  'run',
+  'run_id',
+  'state',
+  'running',
+  'total',
+  'deployed',
+  'accepted',
+  'pending',
+  'failed',
+  'unknown',
+  'burned',
+  'abandoned',
+  'blockchain',
+  'contract_address',
+  'server',
+  'backend_id',
+  'manifest',
+  'drop',
+  'round',
+  'round_at',
+  'started_at',
+  ...SPENT_FIELDS,
+]
+
+const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
+
+/**
+ * Returns the view of one run or a list of runs. A terminal shows the age of each run, and other output shows its start
+ * time.
+ */
+export function runView({ stdoutTty, columns }: Io, now: number, stateDir: string | undefined): View {
+  return {
+    fields: FIELDS,
+    columns: stdoutTty
+      ? ['run', 'manifest_file', ...(columns < WIDE ? [] : ['contract_address']), 'state', 'rows', 'age']
+      : ['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown', 'started_at'],
+    id: 'run',
+    sparse: ['manifest_file'],
+    yields: 'manifest_file',
+    more: ['manifest_file', 'rows', 'age'],
+    cells: (record) => ({
+      ...record,
+      manifest_file: typeof record.manifest === 'string' ? shortPath(record.manifest) : null,
+      rows: rowsByState(record),
+      age: age(now - Date.parse(String(record.started_at))),
+    }),
+    card: (record) => [
+      ...runCard(record, stateDir),
+      ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
+      ['drop', Number(record.drop) > 1 ? record.drop : null],
+      ['paid', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
+      ['waiting', record.waiting],
+      ['running', record.running ? 'yes, by another process' : null],
+    ],
+  }
+}
+
+/** Minimum width of a terminal at which the table shows each run's collection. */
+const WIDE = 100
+
+/** Returns a file name and its folder, because manifests in different folders often have the same name. */
+const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
+
+/** Returns the state of a run in one word. */
+function runState({ running, counts: rowCounts, reading }: RunStatus): string {
+  if (running) return 'running'
+  const drop = dropStateOf({ reading })
+  if (rowCounts.unknown > 0) return 'unknown'
+  if (drop?.phase === 'sealed') return 'sealed'
+  const counts = withAbandoned(rowCounts, drop)
+  if (counts.pending + counts.accepted > 0) return 'unfinished'
+  return counts.failed > 0 ? 'failed' : 'finished'
+}
+
+export function runData(status: RunStatus): DataRecord {
+  const drop = dropStateOf(status)
+  return {
+    run: status.name,
+    run_id: status.id,
+    state: runState(status),
+    running: status.running,
+    ...withAbandoned(status.counts, drop),
+    burned: status.burned,
+    blockchain: status.blockchain,
+    contract_address: status.contractAddress,
+    server: status.url,
+    backend_id: status.backendId,
+    manifest: status.manifestPath,
+    drop: status.generation,
+    round: drop?.seal?.round ?? null,
+    round_at: drop?.seal?.roundAt == null ? null : isoOfSeconds(drop.seal.roundAt),
+    started_at: status.startedAt,
+  }
+}

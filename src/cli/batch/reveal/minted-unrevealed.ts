@@ -1,0 +1,475 @@
+import { isEvm } from '../../../api/blockchains.ts'
+import { hasFailed } from '../../../api/nft-status.ts'
+import { listCollection } from '../../../batch/minted/list-collection.ts'
+import { RowLookup } from '../../../batch/minted/lookup.ts'
+import { seemsMintedAs } from '../../../batch/minted/seems-minted.ts'
+import type { KeptRow } from '../../../batch/rows/manifest-row.ts'
+import type { BatchOptions, PlannedEvent, PlannedMints } from '../../../batch/types.ts'
+import { lacksEndpoint, statusOf } from '../../../client/responses.ts'
+import { count } from '../../../core/count.ts'
+import { GdnError } from '../../../core/errors.ts'
+import type { ManifestItem } from '../../../manifest/read.ts'
+import type { ManifestRow } from '../../../manifest/row.ts'
+import { IN_PROGRESS } from '../../../plan/compare.ts'
+import { OTHERS_UNREVEALED, UNREVEALED } from '../../../plan/mint-changes.ts'
+import type { ChangePlan, HiddenCheck, RowChanges } from '../../../plan/planned.ts'
+import { allowHidden, findHidden, type HiddenRows, type Publishing } from '../../../reveal/hidden-rows.ts'
+import { asCommitted, type Content, type ReadCommitment, readCommitment } from '../../../reveal/read-commitment.ts'
+import { countUnrevealed, type UnrevealedMints } from '../../../reveal/rows-with-nfts.ts'
+import type { ShuffleRule } from '../../../reveal/shuffle/rule.ts'
+import type { KeptCommitment } from '../../../reveal/unrevealed.ts'
+import { isOfList } from '../../../state/drops.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import type { BatchMintFlags } from '../options/flags.ts'
+import { applyAgain } from '../options/flags-again.ts'
+import { formerFoldersText } from './former-folders.ts'
+import { committedWith, mintedOnce, ruleText, sealed } from './shuffled.ts'
+import { sealIn } from './shuffled-drop.ts'
+
+/** A manifest to mint, and its collection. */
+interface Minting {
+  options: BatchOptions
+  read: () => AsyncIterable<ManifestItem>
+}
+
+/**
+ * The commitment of the collection: to this manifest, to its rows with another shuffle rule, only to other manifests,
+ * or none.
+ */
+type Committed =
+  | { to: 'none' }
+  /** Whether rows of any of the manifests are shuffled. */
+  | { to: 'others'; areShuffled: boolean }
+  | {
+      to: 'this' | 'other rule'
+      rule: ShuffleRule | null
+      /** Whether the drop is sealed, so that no more of its rows can be minted. */
+      isSealed: boolean
+    }
+
+/**
+ * Returns the commitment of the collection.
+ *
+ * @param ownRows the rows with their commitment, if its rule is known. Default: the collection's rule
+ */
+async function committedTo(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { options: { blockchain, contractAddress: contract_address, manifestPath }, read }: Minting,
+  ownRows?: ReadCommitment,
+): Promise<Committed> {
+  // Standard input can't be read again, so a commitment never covers it.
+  if (!isEvm(blockchain) || manifestPath === null) return { to: 'none' }
+  await client.learnIdempotency({ signal })
+  if (client.supports('updates') !== true) return { to: 'none' }
+  const { provenances } = await client
+    .call('getprovenances', { contract_address }, { signal })
+    .catch((error: unknown) => {
+      // Without the permission to read, the result is the same as for a collection without a commitment.
+      if (!lacksEndpoint(error) && statusOf(error) !== 403) throw error
+      return { provenances: [] }
+    })
+  const valid = provenances.filter(({ status }) => !hasFailed(status))
+  if (valid.length === 0) return { to: 'none' }
+  const rows = ownRows ?? (await readCommitment(read()))
+  const match = rows === null ? null : asCommitted(rows, valid)
+  if (match === null) return { to: 'others', areShuffled: valid.some(({ shuffle_margin }) => shuffle_margin != null) }
+  const { provenance, rule } = match.commitment
+  const to = ownRows === undefined || ownRows.commitment.provenance === provenance ? 'this' : 'other rule'
+  return { to, rule, isSealed: sealIn(valid, provenance) !== undefined }
+}
+
+/**
+ * Returns the error for rows that the collection has committed to as a shuffled drop, and that `--again` would mint a
+ * second time; null for other rows.
+ */
+export async function whyNotAgain(deps: Deps, connection: Connection, minting: Minting): Promise<GdnError | null> {
+  const commitment = await committedTo(deps, connection, minting)
+  if (commitment.to === 'none') return null
+  if (commitment.to !== 'others') return commitment.rule === null ? null : mintedOnce('--again')
+  if (!commitment.areShuffled) return null
+  // The manifest may have been edited since its commitment. The rows of the new run would have other reference IDs.
+  const { hidden, revealed } = await unrevealedOf(
+    { ...minting, options: { ...minting.options, again: false } },
+    connection,
+  )
+  return hidden + revealed > 0 ? mintedOnce('--again') : null
+}
+
+/**
+ * Returns the error for a manifest that must not be minted without `--unrevealed`, because its rows were minted
+ * unrevealed or the collection is committed to it; null if it can be minted. Reads the manifest only if the collection
+ * has a commitment.
+ */
+export async function whyNotAsItIs(
+  deps: Deps,
+  connection: Connection,
+  minting: Minting,
+  flags: BatchMintFlags,
+): Promise<GdnError | null> {
+  const commitment = await committedTo(deps, connection, minting)
+  if (commitment.to === 'none') return null
+  const mints = await unrevealedOf(minting, connection)
+  if (commitment.to === 'this') {
+    if (commitment.isSealed) return sealedDrop(mints, minting.options, flags)
+    return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed(commitment.rule)
+  }
+  return mints.hidden + mints.revealed > 0 ? otherManifest(mints, minting.options) : null
+}
+
+/** An unrevealed drop to mint. */
+interface MintingUnrevealed extends Minting {
+  /** The manifest's rows with their commitment. */
+  rows: ReadCommitment
+  /** Whether this machine has begun the run. */
+  isKnown: boolean
+  flags: BatchMintFlags
+}
+
+/**
+ * Returns the error for a manifest that can't be minted with `--unrevealed`, because another machine or run minted its
+ * rows; null if it can be minted. Also returns whether the collection is committed to the manifest.
+ */
+export async function whyNotUnrevealed(
+  deps: Deps,
+  connection: Connection,
+  minting: MintingUnrevealed,
+): Promise<{ refusal: GdnError | null; isCommitted: boolean }> {
+  const commitment = await committedTo(deps, connection, minting, minting.rows)
+  return { refusal: await refusalOf(deps, connection, minting, commitment), isCommitted: commitment.to === 'this' }
+}
+
+async function refusalOf(
+  deps: Deps,
+  connection: Connection,
+  minting: MintingUnrevealed,
+  commitment: Committed,
+): Promise<GdnError | null> {
+  const { options, read, rows, isKnown, flags } = minting
+  if (commitment.to === 'other rule') return committedWith(commitment.rule)
+  const ids = new Set<string>()
+  const mints = await countUnrevealed(options, connection.client, read(), ids)
+  if (commitment.to === 'others' && mints.hidden + mints.revealed > 0)
+    return uncommitted(options, rows.commitment.provenance)
+  const isNew = options.adopt !== true && !isKnown
+  if (commitment.to === 'this' && commitment.isSealed && (mints.others > 0 || isNew))
+    return sealedDrop(mints, options, flags)
+  const isRefused = commitment.to === 'this' && mints.revealed > 0 && isNew
+  if (isRefused) return alreadyRevealed(mints, options, flags)
+  // A server that doesn't support commitments refuses the mint.
+  const isChecked = options.lookup !== false && connection.client.supports('updates') === true
+  if (mints.others === 0 || !isChecked) return null
+  return await mintedAsTheyAre(deps, connection, minting, { knownIds: ids, isCommitted: commitment.to === 'this' })
+}
+
+/**
+ * Returns the error for rows that are in the collection with their own metadata although their run has no NFTs for
+ * them; null if there are none. The run itself finds the NFTs of its commitment.
+ *
+ * @param knownIds the IDs of the run's NFTs
+ */
+async function mintedAsTheyAre(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { options, read }: MintingUnrevealed,
+  { knownIds, isCommitted }: { knownIds: ReadonlySet<string>; isCommitted: boolean },
+): Promise<GdnError | null> {
+  const source = { client, signal }
+  // Without the permission to list, the run itself reports that it can't look for its rows.
+  const listed = await listCollection(source, options, true, [])
+  const unknown = [...(listed ?? [])].filter((id) => !knownIds.has(id))
+  if (unknown.length === 0) return null
+  const lookup = new RowLookup(() => keptRows(read()), options.markerKey)
+  await lookup.read(source, unknown, () => {})
+  let rows = 0
+  for await (const _ of lookup.found()) rows++
+  return rows > 0
+    ? seemsMintedAs(`with ${rows === 1 ? 'its' : 'their'} own metadata`, rows, isCommitted ? '--no-lookup' : '--again')
+    : null
+}
+
+async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<KeptRow> {
+  let position = 0
+  for await (const item of items) if ('row' in item) yield { key: '', content: '', position: position++, row: item.row }
+}
+
+/**
+ * Returns why a plan's rows without NFTs can't be minted with their real metadata; null if they can.
+ *
+ * @param ownCommitment the commitment of the run; null if the run has not begun
+ */
+export async function whyNoMints(
+  deps: Deps,
+  connection: Connection,
+  minting: Minting,
+  ownCommitment: KeptCommitment | null,
+): Promise<string | null> {
+  if (ownCommitment !== null) {
+    const rows = await readCommitment(minting.read(), ownCommitment.shuffle)
+    return rows?.commitment.provenance === ownCommitment.provenance ? UNREVEALED : OTHERS_UNREVEALED
+  }
+  const commitment = await committedTo(deps, connection, minting)
+  if (commitment.to !== 'none' && commitment.to !== 'others') return UNREVEALED
+  if (commitment.to === 'none') return null
+  const { hidden, revealed } = await unrevealedOf(minting, connection)
+  return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
+}
+
+/**
+ * Counts the rows that were minted unrevealed by their run. If there are none and the run has a name, counts the rows
+ * that were minted under the name of the manifest's file, if any of them are still unrevealed.
+ */
+async function unrevealedOf(
+  { options, read }: Minting,
+  { client }: Connection,
+): Promise<UnrevealedMints & { isFormer?: boolean }> {
+  const mints = await countUnrevealed(options, client, read())
+  if (mints.hidden + mints.revealed > 0 || options.runName === undefined) return mints
+  const former = await countUnrevealed({ ...options, runName: undefined, label: null }, client, read())
+  return former.hidden > 0 ? { ...former, isFormer: true } : mints
+}
+
+const NOTHING = 'Nothing was sent.'
+
+const refused = (message: string, hint: string) =>
+  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
+
+function hiddenText({ contract, state, count: rows }: HiddenRows): string {
+  const all = count(rows, 'row')
+  if (state === 'minted') return `${all} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${contract}`
+  if (state === 'committed') return `the collection ${contract} is committed to ${all} of an unrevealed drop`
+  return `the outcome of committing the collection ${contract} to ${all} of an unrevealed drop is unknown`
+}
+
+/** Returns how to end the protection of hidden rows. */
+const waysOut = ({ state, run }: HiddenRows): string =>
+  state === 'unknown'
+    ? `To find out the outcome, run the unrevealed mint in that collection again. If you have abandoned that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
+    : `To publish them, first ${state === 'committed' ? 'finish that mint, and reveal it' : 'reveal that drop'} with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
+
+/** Returns why a plan's rows can't be minted, because another drop hides them; null if they can. */
+export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
+  const hidden = await hiddenInRun(options, check)
+  if (hidden === null) return null
+  const first = hidden.state === 'unknown' ? 'repeat that mint' : `reveal ${hidden.count === 1 ? 'it' : 'them'}`
+  const text = `${hiddenText(hidden)}: ${first} first`
+  return hidden.areResent ? `${text}, or run gdn batch reconcile ${check.run.name}` : text
+}
+
+/**
+ * Returns which rows of a run another drop hides; null if there are none. `areResent` is true if some of
+ * them have an unknown outcome, and may already be minted.
+ */
+async function hiddenInRun(
+  options: BatchOptions,
+  { rows, resent, run }: HiddenCheck,
+): Promise<(HiddenRows & { areResent: boolean }) | null> {
+  const allowed = allowedOf(run)
+  const all = async function* () {
+    yield* rows()
+    yield* resent()
+  }
+  const ownRun = { run: run.id }
+  const hidden = await findHidden(options, all, ownRun, allowed)
+  return hidden && { ...hidden, areResent: (await findHidden(options, resent, ownRun, allowed)) !== null }
+}
+
+/** Returns the run whose `--again` allows hidden rows. */
+const allowedOf = ({ id, again }: Pick<HiddenCheck['run'], 'id' | 'again'>): string | undefined =>
+  again ? id : undefined
+
+/**
+ * Refuses updates that would publish rows that another drop hides.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseHiddenUpdates(
+  options: BatchOptions,
+  { counts, rows, run }: Pick<ChangePlan, 'counts' | 'rows' | 'run'>,
+): Promise<void> {
+  if (counts.update === 0) return
+  const hidden = await findHidden(options, () => updated(rows()), { run: run.id }, allowedOf(run))
+  if (hidden !== null) throw publishes(hidden, options.manifestPath, { action: 'plan', more: '' })
+}
+
+/** Yields the rows of the updates that the server has not accepted. */
+async function* updated(rows: AsyncIterable<RowChanges>): AsyncGenerator<{ row: ManifestRow }> {
+  for await (const { row, changes } of rows)
+    if (changes.some(({ action, reason }) => action === 'update' && reason !== IN_PROGRESS)) yield row
+}
+
+/**
+ * Refuses to mint rows that another drop hides, unless `--again` allows the run to publish them.
+ *
+ * @param isMint whether `gdn batch mint` sends the rows, whose flags the hint can name
+ * @throws GdnError `refused`
+ */
+export async function refuseHidden(
+  options: BatchOptions,
+  planned: PlannedEvent,
+  { again, rows, resent }: PlannedMints,
+  isMint: boolean,
+): Promise<void> {
+  const { run, rows: counts } = planned
+  if (options.again === true || counts.pending + counts.unknown === 0) return
+  const hidden = await hiddenInRun(options, { rows, resent, run: { ...run, again } })
+  if (hidden === null) return
+  const more = hidden.areResent ? reconcileFirst(run.name) : otherWays(options, planned, isMint)
+  throw publishes(hidden, options.manifestPath, { action: 'mint', more })
+}
+
+/**
+ * Refuses to publish metadata that a drop hides.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseToPublish(
+  publishing: Publishing,
+  contents: readonly Content[],
+  action: 'mint' | 'update',
+): Promise<void> {
+  const read = async function* () {
+    for (const row of contents) yield { row }
+  }
+  const hidden = await findHidden(publishing, read, {})
+  if (hidden !== null) throw publishes(hidden, null, { action, more: ' To publish them now, add --again.' })
+}
+
+/** Returns how to find out whether hidden rows are already minted. */
+const reconcileFirst = (run: string): string =>
+  ` To find out whether rows with an unknown outcome are already minted, run \`gdn batch reconcile ${run}\`.`
+
+/** Returns how to mint hidden rows without their reveal. A run that has sent rows can't change how it mints. */
+function otherWays(
+  { manifestPath, reading = {} }: BatchOptions,
+  { resumed, rows: { total, pending }, run }: PlannedEvent,
+  isMint: boolean,
+): string {
+  if (total > pending) return ''
+  const withFlag = (flag: string) => (isMint ? `add ${flag}` : `run \`gdn batch mint\` with ${flag}`)
+  if (!resumed) {
+    // Rows of standard input and of a list of receivers can't be minted unrevealed.
+    const canHide = manifestPath !== null && !isOfList({ reading })
+    const hide = canHide ? ` To mint them unrevealed in this collection, too, ${withFlag('--unrevealed <file>')}.` : ''
+    return `${hide} To publish them now, ${withFlag('--again')}.`
+  }
+  return ` To publish them now, remove the run with \`gdn batch rm ${run.name}\`, and run \`gdn batch mint\` with --again.`
+}
+
+/** Stores which hidden rows a run may publish, if the user gave `--again`. */
+export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, { rows }: PlannedMints): Promise<void> {
+  if (options.again === true) await allowHidden(options, rows, run.id)
+}
+
+function publishes(
+  hidden: HiddenRows,
+  manifestPath: string | null,
+  { action, more }: { action: 'plan' | 'mint' | 'update'; more: string },
+): GdnError {
+  const possessive = hidden.count === 1 ? 'its' : 'their'
+  return new GdnError('refused', `${hiddenText(hidden)}, and this ${action} would publish ${possessive} metadata`, {
+    place: { file: manifestPath ?? undefined },
+    hint: `${NOTHING} ${waysOut(hidden)}${more}`,
+  })
+}
+
+/** Returns the warning that an unrevealed mint repeats rows that another drop hides; null if it repeats none. */
+export async function repeatedHidden({ options, read }: Minting, provenance: string): Promise<string | null> {
+  const hidden = await findHidden(options, read, { provenance })
+  return hidden === null
+    ? null
+    : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
+}
+
+/**
+ * Refuses a placeholder with the metadata of a row that another drop hides.
+ *
+ * @param provenance the provenance hash of the placeholder's drop
+ * @throws GdnError `refused`
+ */
+export async function refusePlaceholder(
+  publishing: Publishing,
+  placeholder: Content,
+  provenance: string,
+): Promise<void> {
+  const read = async function* () {
+    yield { row: placeholder }
+  }
+  const hidden = await findHidden(publishing, read, { provenance })
+  if (hidden === null) return
+  throw refused(`${hiddenText(hidden)}, and this placeholder would publish its metadata`, 'Use another placeholder.')
+}
+
+/** Returns the warning that a reveal publishes rows that another drop hides; null if there are none. */
+export async function revealedHidden({ options, read }: Minting, provenance: string): Promise<string | null> {
+  const hidden = await findHidden(options, read, { provenance })
+  return hidden === null
+    ? null
+    : `${hiddenText(hidden)}, and this reveal publishes ${hidden.count === 1 ? 'its' : 'their'} metadata.`
+}
+
+const committed = (rule: ShuffleRule | null) =>
+  refused(
+    `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,
+    rule === null
+      ? 'To mint them unrevealed, or to resume that mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
+      : `To mint them, or to resume that mint, add --unrevealed <file> and these flags.`,
+  )
+
+function otherManifest(
+  { hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean },
+  { manifestPath }: BatchOptions,
+): GdnError {
+  const former = formerFoldersText(manifestPath)
+  const rows = hidden + revealed
+  const error = refused(
+    `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} minted unrevealed by a committed manifest, and this manifest differs from it`,
+    isFormer
+      ? 'To resume that drop, restore the committed manifest, omit --run, and add --unrevealed <file>. If this manifest is another drop, rename its file, or add --again.'
+      : 'Restore the committed manifest, and add --unrevealed <file>. To mint more rows, use another manifest.',
+  )
+  return error.with({ hint: `${error.hint}${former}` })
+}
+
+function sealedDrop(
+  { hidden, revealed, others }: UnrevealedMints,
+  { manifestPath }: BatchOptions,
+  flags: BatchMintFlags,
+): GdnError {
+  const error = sealed(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
+  return hidden + revealed > 0 ? error : error.with({ hint: `Nothing was minted. ${RENAMED_SINCE}` })
+}
+
+const RENAMED_SINCE =
+  'To mint more rows, use another manifest. If the file was renamed after its mint, add --run <former file name>, and --adopt on the machine that minted it.'
+
+function alreadyRevealed(
+  { hidden, revealed, others }: UnrevealedMints,
+  { manifestPath }: BatchOptions,
+  flags: BatchMintFlags,
+): GdnError {
+  const edit = `To edit NFTs, run ${applyAgain(manifestPath, flags)}. To mint more rows, use another manifest.`
+  if (hidden + others === 0) {
+    return refused(
+      'all rows of this manifest are already minted and revealed',
+      `There is nothing left to mint. ${edit}`,
+    )
+  }
+  const rest = others === 0 ? '' : 'To mint the other rows, add --unrevealed <file> and --adopt. '
+  return refused(
+    `${count(revealed, 'row')} of this manifest ${revealed === 1 ? 'is' : 'are'} already revealed`,
+    `${rest}To reveal all NFTs, run \`gdn reveal\`. ${edit}`,
+  )
+}
+
+/** Creates the error for a manifest that has minted rows, but that no commitment of the collection matches. */
+export const uncommitted = ({ manifestPath }: BatchOptions, provenance: string): GdnError =>
+  new GdnError(
+    'refused',
+    'rows of this manifest are minted, but no commitment of the collection matches the manifest',
+    {
+      place: { file: manifestPath ?? undefined },
+      hint: `${NOTHING} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.${formerFoldersText(manifestPath)}`,
+      details: { provenance },
+    },
+  )

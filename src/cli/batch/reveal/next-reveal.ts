@@ -1,0 +1,77 @@
+import { basename, relative } from 'node:path'
+import { isRevealedHere } from '../../../batch/runs/runs.ts'
+import type { Run, RunStatus } from '../../../batch/types.ts'
+import { type DropState, dropStateOf, dropText, sealedText } from '../../../reveal/drop-state.ts'
+import { isUnrevealed } from '../../../state/drops.ts'
+import type { Deps } from '../../deps.ts'
+import type { ServerFlags } from '../../flags/common.ts'
+import { safe } from '../../io/io.ts'
+import type { BatchMintFlags } from '../options/flags.ts'
+import { revealCommand, serverFlagsAgain } from '../options/flags-again.ts'
+import { runCommands } from '../runs/run-commands.ts'
+
+interface MintedRun {
+  reading: Readonly<Record<string, unknown>>
+  manifestPath: string | null
+}
+
+/** Returns the note that an unrevealed drop can't be revealed without its manifest. */
+export const backUpText = (manifest: string | null): string =>
+  `Back up ${safe(basename(manifest ?? 'the manifest'))} and its files: without them, no one can reveal the drop.`
+
+/**
+ * Returns the next steps after an unrevealed mint. Returns none for other runs, and none for a run that is known to be
+ * revealed.
+ */
+export function stepsToReveal({ reading, manifestPath }: MintedRun, flags: BatchMintFlags, cwd: string): string[] {
+  if (!isUnrevealed({ reading }) || reading.draw !== undefined || manifestPath === null) return []
+  return [`Next: ${revealOf(manifestPath, flags, cwd)}`, backUpText(manifestPath)]
+}
+
+function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string {
+  const inside = relative(cwd, manifest)
+  return revealCommand(inside.startsWith('../..') ? manifest : inside, flags)
+}
+
+/** Returns the flag that names the user's own beacon in the next command of a drop. */
+export const beaconAgain = ({ seal }: Pick<DropState, 'seal'>): string =>
+  seal?.isNamed === true ? ' --beacon <file>' : ''
+
+/** Returns the flags that select a run by its manifest, for use in another command. */
+export const flagsOfRun = <Flags extends BatchMintFlags>(
+  { contractAddress: contract, blockchain, runName }: Pick<Run, 'contractAddress' | 'blockchain' | 'runName'>,
+  flags: Flags,
+): Flags => ({ ...flags, contract, blockchain, ...(runName === null ? {} : { run: runName }) })
+
+/**
+ * Returns notes on the state of a run's shuffled drop, as recorded on this machine, and the next command. Returns none
+ * for other runs, and none until all rows are minted.
+ *
+ * @param isRecord whether the command shows only the records of this machine
+ */
+export async function notesOfDrop(
+  { now, cwd }: Pick<Deps, 'now' | 'cwd'>,
+  run: Run & Pick<RunStatus, 'counts'>,
+  flags: BatchMintFlags,
+  isRecord: boolean,
+): Promise<string[]> {
+  const state = dropStateOf(run)
+  const { counts, manifestPath, name } = run
+  if (state === null || (state.phase === 'open' && counts.deployed < counts.total)) return []
+  const isDone = state.phase === 'drawn' && (await isRevealedHere(run))
+  const why =
+    state.phase === 'drawn' ? 'To reveal the other NFTs, or to record those that another machine revealed' : 'Next'
+  const revealCommand = manifestPath === null ? null : revealOf(manifestPath, flagsOfRun(run, flags), cwd)
+  const next = isDone || revealCommand === null ? [] : [`${why}: ${revealCommand}${beaconAgain(state)}`]
+  return [
+    state.phase === 'open'
+      ? `${isRecord ? 'According to the records of this machine, the drop is not sealed yet' : dropText(state, now())}.`
+      : sealedText(state, counts, now()),
+    ...next,
+    ...(isRecord && state.phase !== 'drawn' ? [updateText(name, flags)] : []),
+  ]
+}
+
+/** Returns the note on how to record mints, seals and reveals by other machines in an unrevealed drop. */
+export const updateText = (run: string, flags: ServerFlags): string =>
+  `To update this record from the server: ${runCommands(run, undefined)('reconcile')}${serverFlagsAgain(flags)}`

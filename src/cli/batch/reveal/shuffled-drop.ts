@@ -1,0 +1,26 @@
+import type { ProvenanceRecord } from '../../../api/endpoints/getprovenances.ts'
+import { hasFailed } from '../../../api/nft-status.ts'
+import { lacksEndpoint, statusOf } from '../../../client/responses.ts'
+import type { Connection, Deps } from '../../deps.ts'
+
+/**
+ * Returns the commitments of a collection, except failed ones. Returns none if the server doesn't show commitments to
+ * this key.
+ */
+export async function commitmentsOf(
+  { signals: { signal } }: Pick<Deps, 'signals'>,
+  { client }: Pick<Connection, 'client'>,
+  contract_address: string,
+): Promise<ProvenanceRecord[]> {
+  const { provenances } = await client
+    .call('getprovenances', { contract_address }, { signal })
+    .catch((error: unknown) => {
+      if (!lacksEndpoint(error) && statusOf(error) !== 403) throw error
+      return { provenances: [] }
+    })
+  return provenances.filter(({ status }) => !hasFailed(status))
+}
+
+/** Returns the commitment that seals a drop; undefined if the drop isn't sealed. */
+export const sealIn = (commitments: readonly ProvenanceRecord[], provenance: string): ProvenanceRecord | undefined =>
+  commitments.find(({ seal_of }) => seal_of === provenance)

@@ -1,0 +1,407 @@
+import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
+import { hasFailed } from '../../../api/nft-status.ts'
+import { RENAMED } from '../../../batch/minted/seems-minted.ts'
+import { referenceScope } from '../../../batch/rows/row-key.ts'
+import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
+import { lacksEndpoint } from '../../../client/responses.ts'
+import type { RunLimit } from '../../../client/run-limit.ts'
+import { count } from '../../../core/count.ts'
+import { flagError, GdnError, type Place } from '../../../core/errors.ts'
+import { sha256Hex } from '../../../core/sha256-hex.ts'
+import { type ManifestItem, readManifest } from '../../../manifest/read.ts'
+import type { ManifestRow } from '../../../manifest/row.ts'
+import { dropStateOf } from '../../../reveal/drop-state.ts'
+import { leavesUrlIn, rowsByMetadata } from '../../../reveal/provenance-in.ts'
+import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../../reveal/read-commitment.ts'
+import {
+  editedWhileRead,
+  editsOf,
+  type KeptRun,
+  keepLeaves,
+  keptCommitment,
+  leavesPath,
+  type Placeholder,
+  type RowEdits,
+  readPlaceholder,
+  unrevealedItems,
+} from '../../../reveal/unrevealed.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
+import { changeOnce } from '../../request/change-once.ts'
+import type { BatchMintFlags } from '../options/flags.ts'
+import { applyAgain, serverFlagsAgain } from '../options/flags-again.ts'
+import { manifestOptions } from '../options/manifest-options.ts'
+import { hasList } from '../receivers/receiver-list.ts'
+import { formerFoldersText } from './former-folders.ts'
+import {
+  refusePlaceholder,
+  repeatedHidden,
+  uncommitted,
+  whyNotAgain,
+  whyNotAsItIs,
+  whyNotUnrevealed,
+} from './minted-unrevealed.ts'
+import { committedWith, mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
+
+/** Returns the check that rows can be committed to. */
+export const checkUncommittable =
+  ({ shuffle }: Pick<BatchMintFlags, 'shuffle'>) =>
+  (row: ManifestRow) =>
+    uncommittable(row, shuffle === true)
+
+interface Unrevealed {
+  options: BatchOptions
+  read: () => AsyncIterable<ManifestItem>
+  check?: ((connection: Connection) => Promise<void>) | undefined
+  /** Called with the planned rows, also in a dry run. It throws to refuse the run. */
+  checkPlan?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
+  beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
+  others?: number
+}
+
+/**
+ * Returns how to mint a manifest with `--unrevealed`: first, a commitment to the real rows is written to the chain, and
+ * then the rows are minted with the placeholder's metadata. Without the flag, returns the manifest unchanged, and
+ * `check` refuses it if its rows were minted unrevealed or the collection is committed to it. A list of receivers can't
+ * be minted unrevealed.
+ *
+ * @throws GdnError `refused` if the run is resumed without the flag that it was started with, or the reverse;
+ * `edited_rows` if the manifest was edited after the commitment; `invalid_input`
+ */
+export async function openUnrevealed(
+  deps: Deps,
+  { options, read }: Unrevealed,
+  flags: BatchMintFlags,
+): Promise<Unrevealed> {
+  if (hasList(flags)) return { options, read }
+  const { unrevealed: file } = flags
+  if (file !== undefined && flags.newRows === true) {
+    const hint = 'The rows of an unrevealed drop are fixed. Omit the flag. To mint more rows, use another manifest.'
+    throw flagError('--new-rows', "can't be used with --unrevealed", hint)
+  }
+  const keptRun = await keptCommitment(options)
+  const hasSent = keptRun !== undefined && keptRun.counts.pending < keptRun.counts.total
+  const phase = keptRun === undefined ? undefined : dropStateOf(keptRun)?.phase
+  if (file === undefined && keptRun !== undefined && (phase === 'sealed' || phase === 'drawn')) {
+    const drop = { isRevealed: phase === 'drawn', isWhole: keptRun.counts.deployed === keptRun.counts.total }
+    const check = async (connection: Connection) => {
+      const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags)
+      throw refusal ?? sealed(options.manifestPath, drop, flags)
+    }
+    return { options, read, check }
+  }
+  if (keptRun !== undefined && (keptRun.commitment !== null) !== (file !== undefined)) {
+    throw keptRun.commitment === null
+      ? otherRun(
+          `the run ${keptRun.run} was started without --unrevealed`,
+          `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${keptRun.run}\`.`}`,
+        )
+      : otherRun(
+          `the run ${keptRun.run} was started with --unrevealed`,
+          `${
+            keptRun.counts.failed > 0 && keptRun.counts.pending === 0
+              ? `To retry its failed rows, run \`gdn batch retry ${keptRun.run}${serverFlagsAgain(flags)}\`.`
+              : 'To resume it, add --unrevealed <file>.'
+          } To reveal its NFTs, run \`gdn reveal\`.`,
+        )
+  }
+  const repeats = flags.again === true || keptRun?.isAgain === true
+  const refuseAgain = async (connection: Connection) => {
+    const refusal = await whyNotAgain(deps, connection, { options, read })
+    if (refusal !== null) throw refusal
+  }
+  if (file === undefined) {
+    // The run has sent rows, or was started with --again. Its rows are minted with their real metadata on purpose.
+    if (hasSent) return { options, read }
+    if (repeats) return { options, read, check: refuseAgain }
+    let isUnchecked = false
+    return {
+      options,
+      read: () => (isUnchecked ? invalidItems(read()) : read()),
+      check: async (connection) => {
+        const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
+          // The plan reports invalid rows first, because the user can fix them without the server.
+          isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
+          if (!isUnchecked) throw error
+          return null
+        })
+        if (refusal !== null) throw refusal
+      },
+    }
+  }
+  const { blockchain, stateDir } = options
+  refuseStandardInput(options.manifestPath ?? '-')
+  const placeholder = await openPlaceholder(deps, file, blockchain)
+  const progress = await deps.io.progress('Hashing the rows and their files')
+  const rule = ruleOf(flags, keptRun)
+  const rows = await readCommitment(read(), rule).finally(() => progress.stop())
+  // The rows are read again to report their problems.
+  if (rows === null) return { options, read: () => invalidItems(read()) }
+  const { provenance, seed } = rows.commitment
+  if (rule !== null && flags.again === true) throw mintedOnce('--again')
+  if (rule !== null && options.lookup === false && flags.dryRun !== true) {
+    const hint = 'Nothing was minted. Omit the flag, so that gdn looks for the slots that are minted already.'
+    throw flagError('--no-lookup', "can't be used for a shuffled drop", hint)
+  }
+  if (keptRun?.commitment && keptRun.commitment.shuffle?.marginSeconds !== rule?.marginSeconds) {
+    throw otherRule(keptRun.run, keptRun.commitment.shuffle)
+  }
+  if (keptRun?.commitment && keptRun.commitment.provenance !== provenance) {
+    throw editedRows(keptRun, options.manifestPath, await editsOf(stateDir, keptRun.commitment, rows), flags)
+  }
+  let isCommitted = false
+  const reference = commitmentReference(provenance, repeats ? null : (keptRun?.scope ?? scopeOf(options)))
+  const mayShareNew = repeats || hasSent
+  const committing = (planned: PlannedEvent): Committing => {
+    const takesOver = options.adopt === true || options.lookup === false
+    const mayShare = mayShareNew || (takesOver && isCommitted)
+    return { options, planned, rows, reference, mayShare, mayShareNew, flags }
+  }
+  const committedRow = await rowsByMetadata(rows.commitment)
+  return {
+    // Only these NFTs must be dynamic. The collection itself doesn't have to be.
+    options: {
+      ...options,
+      dynamic: true,
+      reading: { ...options.reading, provenance, seed: seed.toString('hex'), shuffle: rule ?? undefined },
+      // The rows may have been edited since an earlier commitment. Until the new commitment exists, they may have NFTs
+      // from the earlier one.
+      isOfOtherDrop(metadata) {
+        return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null
+      },
+      committedRow,
+    },
+    read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
+    // The commitment is one more transaction.
+    others: 1,
+    check: async (connection) => {
+      await refusePlaceholder(options, placeholder, provenance)
+      if (repeats && !hasSent && rule === null) await refuseAgain(connection)
+      // All rows of this machine's run are sent. If some weren't, another machine could have minted them.
+      const isSent = keptRun?.counts.pending === 0
+      // Failed rows of a sealed drop can't be minted either.
+      if (repeats || (isSent && (rule === null || keptRun.counts.failed === 0))) return
+      const isKnown = keptRun !== undefined
+      const minting = { options, read, rows, isKnown, flags }
+      const verdict = await whyNotUnrevealed(deps, connection, minting)
+      if (verdict.refusal !== null) throw verdict.refusal
+      isCommitted = verdict.isCommitted
+      const warning = isKnown ? null : await repeatedHidden(minting, provenance)
+      if (warning !== null) deps.io.warn(warning)
+    },
+    checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, committing(planned))),
+    beforeSending: async (planned, connection, limit) => {
+      await keepLeaves(stateDir, rows)
+      await commit(deps, connection, flags, committing(planned), limit)
+    },
+  }
+}
+
+/**
+ * Reads a manifest in which an earlier pass found an invalid row. If this pass finds none, throws, because the rows
+ * have changed and weren't checked.
+ */
+async function* invalidItems(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
+  let isInvalid = false
+  for await (const item of items) {
+    isInvalid ||= 'issue' in item
+    yield item
+  }
+  if (!isInvalid) throw editedWhileRead('the manifest')
+}
+
+async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<boolean> {
+  for await (const item of read()) if ('issue' in item) return true
+  return false
+}
+
+const ANY_RECEIVER = `0x${'1'.repeat(40)}`
+
+/**
+ * Reads the placeholder file of an unrevealed drop.
+ *
+ * @throws GdnError `usage`, `invalid_input`
+ */
+export async function openPlaceholder(deps: Deps, file: string, blockchain: Blockchain): Promise<Placeholder> {
+  if (!isEvm(blockchain)) {
+    throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })
+  }
+  const options = { ...manifestOptions(deps, {}), blockchain, receiver: ANY_RECEIVER }
+  return await readPlaceholder(readManifest({ path: file }, options), file)
+}
+
+/**
+ * Refuses standard input.
+ *
+ * @throws GdnError `usage` for standard input, because the manifest must be read more than once
+ */
+export function refuseStandardInput(manifest: string): void {
+  if (manifest !== '-') return
+  throw new GdnError('usage', 'an unrevealed drop needs a manifest file, not standard input', {
+    hint: 'Write the manifest to a file first.',
+  })
+}
+
+const otherRun = (message: string, hint: string) =>
+  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `Nothing was sent. ${hint}` })
+
+const MAX_NAMED = 10
+
+/**
+ * Creates the error for a manifest that was edited after the commitment.
+ *
+ * @param file the manifest
+ * @param edits the rows that differ; null if they are unknown
+ */
+export function editedRows(
+  { run, isRevealed, commitment }: Pick<KeptRun, 'run' | 'isRevealed' | 'commitment'>,
+  file: string | null,
+  edits: RowEdits | null,
+  flags: BatchMintFlags,
+): GdnError {
+  const { changed = [], added = [], removed = [] } = edits ?? {}
+  const lines = [...changed, ...added].sort((a, b) => a - b)
+  const parts = [
+    ...(changed.length === 0 ? [] : [`line ${firstOf(changed)}`]),
+    ...(added.length === 0 ? [] : [`added line ${firstOf(added)}`]),
+    ...(removed.length === 0 ? [] : [`removed row ${firstOf(removed)} of the committed rows`]),
+  ]
+  return new GdnError(
+    'edited_rows',
+    `the manifest or its files were edited after the run ${run} committed to the rows${parts.length === 0 ? '' : `: ${parts.join('; ')}`}`,
+    {
+      place: placeIn(file, lines[0]),
+      hint: isRevealed
+        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.${formerFoldersText(file)}`
+        : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}${formerFoldersText(file)}`,
+      details: { run, lines, removed: removed.length },
+    },
+  )
+}
+
+const firstOf = (rows: readonly number[]): string =>
+  `${rows.slice(0, MAX_NAMED).join(', ')}${rows.length > MAX_NAMED ? ', …' : ''}`
+
+/**
+ * Returns a hint with the command that updates NFTs after their rows were edited. The command requires a complete
+ * reveal.
+ */
+export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
+  `To edit NFTs, first reveal all of them, then run ${applyAgain(file, flags)}.`
+
+const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
+
+interface Committing {
+  options: BatchOptions
+  flags: BatchMintFlags
+  planned: PlannedEvent
+  rows: ReadCommitment
+  /** The reference ID of the commitment. */
+  reference: string
+  /** Whether a run with another name may have made the commitment. */
+  mayShare: boolean
+  /**
+   * Like `mayShare`, but for a commitment that wasn't on chain when this command started. The other run may still be
+   * minting.
+   */
+  mayShareNew: boolean
+}
+
+const scopeOf = ({ runName, manifestPath: manifest }: BatchOptions): string =>
+  referenceScope({ runName: runName ?? null, manifest, order: null })
+
+const referencePrefix = (provenance: string) => `provenance:${provenance}:`
+
+/**
+ * Returns the reference ID of a commitment. The server accepts each commitment once, so the reference ID shows which
+ * run may mint the rows, even if several machines start at the same time.
+ *
+ * @param scope the scope of the run's reference IDs; null for a run with `--again`
+ */
+const commitmentReference = (provenance: string, scope: string | null): string =>
+  `${referencePrefix(provenance)}${scope === null ? 'again' : sha256Hex(scope).slice(0, 16)}`
+
+/**
+ * Returns whether the commitment is on chain.
+ *
+ * @throws GdnError `refused` if the server doesn't support commitments, if rows were minted without this commitment, or
+ * if the collection first committed to the rows with another shuffle rule; `seems_minted` if a run with another name
+ * made the commitment
+ */
+async function isDeployed(
+  deps: Deps,
+  { client }: Connection,
+  { options, planned, rows, reference, mayShare, flags }: Omit<Committing, 'mayShareNew'>,
+): Promise<boolean> {
+  const { contractAddress: contract_address } = options
+  const { provenance } = rows.commitment
+  const { provenances } = await client
+    .call('getprovenances', { contract_address }, { signal: deps.signals.signal })
+    .catch((error: unknown) => {
+      if (!lacksEndpoint(error)) throw error
+      throw new GdnError('refused', "the server can't commit to metadata that is revealed later", {
+        place: { flag: '--unrevealed' },
+        hint: 'Nothing was sent. Use a gdn backend.',
+      })
+    })
+  // If two machines commit to the rows with different rules, only the machine whose commitment is first mints them.
+  const valid = provenances.filter(({ status }) => !hasFailed(status))
+  const first = asCommitted(rows, valid)?.commitment
+  if (first !== undefined && first.provenance !== provenance) throw committedWith(first.rule)
+  const onServer = provenances.find((record) => record.provenance === provenance)
+  const isBegun = planned.rows.total > planned.rows.pending
+  if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
+  const committedBy = onServer?.reference_id ?? ''
+  const isOfOther = committedBy.startsWith(referencePrefix(provenance)) && committedBy !== reference
+  if (rows.commitment.rule !== null) {
+    if (isOfOther) throw mintedOnce('--run')
+    const seal = provenances.find((record) => record.seal_of === provenance)
+    if (seal !== undefined && planned.rows.pending > 0) throw sealed(options.manifestPath, { isRevealed: false }, flags)
+  }
+  if (isOfOther && !mayShare) {
+    throw committedByOther(options, committedBy === commitmentReference(provenance, null))
+  }
+  return onServer?.status === 'deployed'
+}
+
+const committedByOther = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
+  const which = isAgain ? 'with --again' : 'with another name'
+  const message = `a run ${which} has committed the collection to the rows of this manifest`
+  return new GdnError('seems_minted', message, {
+    place: { file: manifestPath ?? undefined },
+    hint: isAgain
+      ? 'Nothing was minted. If that run was interrupted on this machine, add --again to resume it. If it was interrupted elsewhere and will not be resumed, add --adopt.'
+      : `Nothing was minted. ${RENAMED}\nIf that run was interrupted and will not be resumed, add --adopt to mint its rows under this name.`,
+  })
+}
+
+/** Commits to the rows on chain, unless the commitment exists, and waits for the confirmations. */
+async function commit(
+  deps: Deps,
+  connection: Connection,
+  flags: BatchMintFlags,
+  committing: Committing,
+  limit: RunLimit,
+): Promise<void> {
+  if (await isDeployed(deps, connection, committing)) return
+  const { options, rows, reference } = committing
+  const { blockchain, contractAddress: contract_address } = options
+  const { provenance } = rows.commitment
+  const request = { contract_address, provenance, shuffle_margin: rows.commitment.rule?.marginSeconds }
+  const change = {
+    endpoint: 'commitprovenance' as const,
+    note: 'batch mint --unrevealed',
+    what: 'the commitment',
+    blockchain,
+    contract: contract_address,
+    content: { ...request, reference },
+    limit,
+    request: async () => request,
+    reference,
+  }
+  const { timeout } = flags
+  await changeOnce(deps, connection, { timeout }, change, async () => {})
+  // A run with another name may have committed to the rows at the same time.
+  await isDeployed(deps, connection, { ...committing, mayShare: committing.mayShareNew })
+  deps.io.note(`The collection is committed to ${count(rows.commitment.rows, 'row')}: ${safe(provenance)}`)
+}

@@ -1,0 +1,70 @@
+import { sameAddress } from '../../../api/same-address.ts'
+import { listRuns, type Run } from '../../../batch/runs/runs.ts'
+import type { BatchOptions } from '../../../batch/types.ts'
+import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
+import type { Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
+import { parseUrl } from '../../../core/parse-url.ts'
+import { findByAddress, knownCollections } from '../../connect/known-collections.ts'
+import type { ChosenCollection } from '../../connect/which-collection.ts'
+import type { Deps } from '../../deps.ts'
+
+/** The fields that identify the runs of a manifest on a server. */
+type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
+  runName: string | undefined
+  blockchain: string | undefined
+}
+
+interface RunTarget {
+  settings: Settings
+  server: Server
+  named: Pick<Named, 'origin' | 'manifestPath' | 'runName'>
+  backend: SeenBackend
+}
+
+/**
+ * Returns the collection of a manifest's runs on this machine; null if the manifest has no runs or its runs are in
+ * several collections.
+ */
+export async function collectionOfRuns({
+  stateDir,
+  origin,
+  manifestPath,
+  runName,
+  blockchain,
+}: Named): Promise<ChosenCollection | null> {
+  const collections = new Map<string, ChosenCollection>()
+  for (const run of await listRuns(stateDir)) {
+    if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
+    if ((blockchain ?? run.blockchain) !== run.blockchain) continue
+    const { contractAddress: contract } = run
+    collections.set(`${run.blockchain} ${contract.toLowerCase()}`, { contract, blockchain: run.blockchain })
+  }
+  const [only, ...otherCollections] = collections.values()
+  return otherCollections.length === 0 ? (only ?? null) : null
+}
+
+const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>
+  runName === undefined ? run.runName === null && run.manifestPath === manifestPath : run.runName === runName
+
+/**
+ * Refuses a manifest whose run in the collection belongs to a different backend that had the same address, for example
+ * before `gdn local reset`. If the current backend is known to have a collection with this address, that is another
+ * collection, and the manifest is accepted.
+ *
+ * @throws GdnError `wrong_backend`
+ */
+export async function refuseRunOfOther(
+  deps: Deps,
+  { settings, server, named, backend }: RunTarget,
+  { contract, blockchain }: ChosenCollection,
+): Promise<void> {
+  if (backend.id === null) return
+  const runs = (await listRuns(settings.stateDir)).filter(
+    (run) => isOf(run, named) && run.blockchain === blockchain && sameAddress(run.contractAddress, contract),
+  )
+  const other = runs.find(({ url, backendId }) => backendId !== null && parseUrl(url)?.origin === server.origin)
+  if (other === undefined || runs.some(({ origin }) => origin === named.origin)) return
+  if (findByAddress(await knownCollections(deps, { settings, server }), contract) !== undefined) return
+  refuseOtherBackend(`the run ${other.name}`, { url: other.url, id: other.backendId, incarnation: null }, backend)
+}

@@ -1,0 +1,65 @@
+import { count } from '../../../core/count.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { type Io, safe } from '../../io/io.ts'
+import { type DifferingRow, linesOf } from '../report/run-error.ts'
+import type { VerifiedCounts } from '../report/summary.ts'
+import { rowVerifyText, type VerifiedRow } from './verify-rows.ts'
+
+const MAX_NAMED = 50
+const MAX_TITLES = 5
+
+/** Counts the results of comparing rows with chain and storage. Collects the first rows that differ. */
+export class VerifyTally {
+  readonly counts: VerifiedCounts = { verified: 0, changed: 0, differing: 0, unread: 0 }
+  readonly differing: DifferingRow[] = []
+  /** The first rows that changed. The line is null if the row was removed from the manifest. */
+  readonly #changed: { line: number | null; title: string | null }[] = []
+  /** The reason why rows could not be read; null if all rows were read. */
+  reason: string | null = null
+
+  add({ result, row, verification }: VerifiedRow): void {
+    if (verification === null) return
+    if (verification.verified === true) this.counts.verified++
+    else if ('changed' in verification) {
+      this.counts.changed++
+      const { line, title } = result
+      if (this.#changed.length < MAX_NAMED) this.#changed.push({ line: row === null ? null : line, title })
+    } else if (verification.verified === null) {
+      this.counts.unread++
+      this.reason ??= verification.reason
+    } else {
+      this.counts.differing++
+      const { key, line } = result
+      if (this.differing.length < MAX_NAMED)
+        this.differing.push({ key, line, differs: rowVerifyText(verification) ?? '' })
+    }
+  }
+
+  /** Warns about everything that was not verified: rows that changed or could not be read, and all files. */
+  warn(io: Io): void {
+    const { verified, unread, changed } = this.counts
+    if (changed > 0) {
+      const rows = `${count(changed, 'row')} changed since the mint`
+      io.warn(`${rows}: the chain and the storage match the server's current record (${this.#changedText()}).`)
+    }
+    if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
+    if (verified + changed > 0)
+      io.note('Files were not checked. To check the files of all tokens, run `gdn collection check`.')
+  }
+
+  #changedText(): string {
+    const lines = this.#changed.flatMap(({ line }) => (line === null ? [] : [{ line }]))
+    const removed = this.#changed.filter(({ line }) => line === null)
+    const titles = removed.slice(0, MAX_TITLES).map(({ title }) => title ?? 'a row without a title')
+    const more = removed.length > titles.length ? ` and ${removed.length - titles.length} more` : ''
+    const named = removed.length === 0 ? [] : [`no longer in the manifest: ${safe(titles.join(', '))}${more}`]
+    return [...(lines.length === 0 ? [] : [linesOf(lines)]), ...named].join('; ')
+  }
+
+  /** Throws if no row could be read, so that scripts don't treat the command as successful. */
+  refuseUnread(): void {
+    const { verified, changed, unread } = this.counts
+    if (verified + changed > 0 || unread === 0) return
+    throw new GdnError('unreachable', `no row could be verified: ${safe(this.reason ?? 'nothing could be read')}`)
+  }
+}
