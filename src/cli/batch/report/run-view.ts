@@ -5,7 +5,7 @@ import { SPENT_FIELDS, spentText } from '../../cost/spent.ts'
 import type { Io } from '../../io/io.ts'
 import { rowsByState } from '../../render/count.ts'
 import type { DataRecord, View } from '../../render/view.ts'
-import { age } from './age.ts'
+import { age } from '../runs/age.ts'
 import { runCard } from './summary.ts'
 
 const FIELDS = [

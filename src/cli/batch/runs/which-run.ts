@@ -5,7 +5,7 @@ import type { Deps } from '../../deps.ts'
 import { notEmpty } from '../../flags/common.ts'
 import type { Choice } from '../../io/questions.ts'
 import { choose, mayAsk } from '../../prompt/ask-missing.ts'
-import { age } from '../report/age.ts'
+import { age } from './age.ts'
 import { type RunFlags, whichServer } from './which-server.ts'
 
 /** Adds the run argument, and the flag that selects one of several runs. */
