@@ -1,6 +1,5 @@
 /** @module-tag slow */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createWriter, headerLength } from '@ipld/car/buffer-writer'
 import { CID } from 'multiformats/cid'
@@ -14,6 +13,7 @@ import { matchesCid, parseCid, rawCid } from '../../src/ipfs/cid.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { GatewayStandIn } from '../helpers/ipfs-gateway-stand-in.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { drop, pixels } from './collection-world.ts'
 
 interface Block {
@@ -120,8 +120,7 @@ test.each(HOSTILE)('reads blocks one by one if a gateway sends %s as CAR file', 
     if (first !== undefined) cars.set(cid, parts(header(cid), first, rest))
   }
   gateway.car = (cid) => cars.get(cid) ?? null
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-cars-'))
-  whenTestDone(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder('gdn-cars-')
   const store = new ArchiveStore(join(folder, 'a.partial'))
   const limits = { ...DEFAULT_LIMITS, fileBytes: 2 ** 20, timeoutMs: 5_000 }
   const options = {

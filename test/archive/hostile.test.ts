@@ -1,6 +1,4 @@
 /** @module-tag slow */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { encode, prepare } from '@ipld/dag-pb'
@@ -12,9 +10,9 @@ import { DEFAULT_LIMITS } from '../../src/archive/limits.ts'
 import { openSourceReader } from '../../src/archive/read-source.ts'
 import { readableUrl } from '../../src/archive/token-uri.ts'
 import { nodeCid, rawCid } from '../../src/ipfs/cid.ts'
-import { whenTestDone } from '../helpers/clean-up.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
 import { GatewayStandIn } from '../helpers/ipfs-gateway-stand-in.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { pixels } from './collection-world.ts'
 
 const closing: (() => unknown)[] = []
@@ -27,8 +25,7 @@ const MAX_BYTES = limits.fileBytes
 
 /** Reads one URL into an empty store. */
 async function reader(urls: string[], { allowPrivate = false, totalBytes = limits.totalBytes } = {}) {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-hostile-'))
-  whenTestDone(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder('gdn-hostile-')
   const store = new ArchiveStore(join(folder, 'a.partial'))
   const { signal } = new AbortController()
   const options = { urls, allowPrivate, limits: { ...limits, totalBytes }, userAgent: 'gdn/test', store, signal }

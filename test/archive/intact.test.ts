@@ -1,5 +1,4 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { CarBufferReader } from '@ipld/car/buffer-reader'
 import fc from 'fast-check'
@@ -11,6 +10,7 @@ import { parseCid } from '../../src/ipfs/cid.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import { freshDataDir } from '../helpers/backend.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { drop, pixels } from './collection-world.ts'
 
 const { signal } = new AbortController()
@@ -35,8 +35,7 @@ async function archived(tokens: number) {
 
 /** Writes bytes to a file of its own. */
 async function fileOf(bytes: Buffer): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'gdn-intact-'))
-  whenTestDone(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder('gdn-intact-')
   const path = join(dir, 'damaged.car')
   await writeFile(path, bytes)
   return path

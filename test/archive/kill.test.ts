@@ -1,7 +1,6 @@
 /** @module-tag slow */
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { decode } from '@ipld/dag-pb'
 import { expect, test } from 'vitest'
@@ -10,6 +9,7 @@ import { DAG_PB, parseCid } from '../../src/ipfs/cid.ts'
 import { freshDataDir, startTestBackend } from '../helpers/backend.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { drop, pixels } from './collection-world.ts'
 import { opened } from './opened-archive.ts'
 
@@ -30,8 +30,7 @@ function indexBlocks(blocks: ReadonlyMap<string, Uint8Array>, root: string): str
 test(
   'a command that is killed ten times writes the same bytes, fetches no block twice, and its archive can be restored',
   async () => {
-    const home = await mkdtemp(join(tmpdir(), 'gdn-archive-'))
-    whenTestDone(() => rm(home, { recursive: true, force: true }))
+    const home = await temporaryFolder('gdn-archive-')
     const world = await drop(TOKENS)
     whenTestDone(() => world.close())
     const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, home)

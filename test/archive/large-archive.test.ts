@@ -1,22 +1,20 @@
 /** @module-tag slow */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createWriter, headerLength } from '@ipld/car/buffer-writer'
 import { expect, test } from 'vitest'
 import { INDEX_FORMAT, INDEX_VERSION } from '../../src/archive/index-lines.ts'
 import { openArchive } from '../../src/archive/read-archive.ts'
 import { rawCid } from '../../src/ipfs/cid.ts'
-import { whenTestDone } from '../helpers/clean-up.ts'
 import { memoryInUse } from '../helpers/hostile.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const BLOCKS = 20_000
 /** The text of a CID has 59 bytes. As a chain of single characters, it takes about 2,000. */
 const MAX_BYTES_PER_BLOCK = 500
 
 test('an open archive keeps few bytes for each of its blocks', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-large-'))
-  whenTestDone(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder('gdn-large-')
   const path = join(folder, 'large.car')
   const header = {
     format: INDEX_FORMAT,

@@ -1,9 +1,8 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { whenTestDone } from '../helpers/clean-up.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const SIDE = 64
 /** Art needs no server. */
@@ -51,8 +50,7 @@ one_of_ones:
 
 /** Makes a folder with `art.yaml` and its images. */
 export async function artFolder(art = ART): Promise<ArtFolder> {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-art-'))
-  whenTestDone(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder('gdn-art-')
   const path = (name: string) => join(folder, name)
   await writeFile(path('art.yaml'), art)
   const one = sharp({ create: { width: SIDE, height: SIDE, channels: 3, background: '#fa0' } })

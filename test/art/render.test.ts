@@ -1,7 +1,6 @@
 /** @module-tag slow */
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
@@ -12,15 +11,14 @@ import type { Fit } from '../../src/art/render/read-image.ts'
 import { openRenderer, pixelsHash } from '../../src/art/render/renderer.ts'
 import { BLEND_MODES, type BlendMode } from '../../src/art/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { whenTestDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 type Rgba = readonly [number, number, number, number]
 
 const SIDE = 16
 
 async function tempDir(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-art-'))
-  whenTestDone(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder('gdn-art-')
   return folder
 }
 

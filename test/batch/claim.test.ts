@@ -1,7 +1,6 @@
-import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
 import { removeRun } from '../../src/batch/runs/remove-run.ts'
 import { listRuns, openRun } from '../../src/batch/runs/runs.ts'
@@ -10,6 +9,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { Machine } from './simulation.ts'
 import { CONTRACT, row, rowsUpTo } from './simulation-rows.ts'
 
@@ -207,8 +207,7 @@ describe('two runs with the same rows in one collection', () => {
     ['name no command that needs a missing manifest', false],
   ])('%s', async (_rule, exists) => {
     const server = serverOf()
-    const folder = await mkdtemp(join(tmpdir(), 'gdn-claim-'))
-    onTestFinished(() => rm(folder, { recursive: true }))
+    const folder = await temporaryFolder('gdn-claim-')
     const manifestPath = join(folder, 'drop.csv')
     if (exists) await writeFile(manifestPath, '')
     const unrevealed = { manifestPath, reading: { provenance: '0x1' } }

@@ -1,8 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { whenFileDone } from '../helpers/clean-up.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { buildBatchProcess, listen, runBatchProcess } from './batch-processes.ts'
 
 const ROWS = 200
@@ -14,10 +15,9 @@ const MAX_MS = 20
 let folder: string
 let script: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-kill-'))
+  folder = await temporaryFolder('gdn-kill-', whenFileDone)
   script = await buildBatchProcess(folder)
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test.each([
   ['that honors Idempotency-Key, mints every row once', true],

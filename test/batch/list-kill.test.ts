@@ -1,11 +1,10 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readListRows } from '../../src/manifest/list-rows.ts'
-import { whenTestDone } from '../helpers/clean-up.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { seededFrom, seededRandom } from '../helpers/seed.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { buildBatchProcess, listen, runBatchProcess } from './batch-processes.ts'
 import { Killer, killableDatabase, Machine } from './simulation.ts'
 
@@ -26,8 +25,7 @@ const listText = (numbers: readonly number[]) =>
   `receiver,count\n${numbers.map((n) => `${walletOf(n)},${countOf(n)}\n`).join('')}`
 
 async function rowAndList() {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-list-'))
-  whenTestDone(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder('gdn-list-')
   const [row, list] = [join(folder, 'row.json'), join(folder, 'holders.csv')]
   await writeFile(row, JSON.stringify({ title: 'Ticket', description: 'for holders' }))
   return { folder, row, list, write: (numbers: readonly number[]) => writeFile(list, listText(numbers)) }

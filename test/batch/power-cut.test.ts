@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { everyCut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
 import { inMemory } from '../operations/world.ts'
 import { buildBatchProcess, listen } from './batch-processes.ts'
@@ -24,9 +24,8 @@ const RANDOM_CUTS = SOAK ? 6 : 1
 
 let folder: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-power-batch-'))
+  folder = await temporaryFolder('gdn-power-batch-')
 })
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 interface Sent {
   endpoint: string

@@ -1,9 +1,10 @@
 import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
+import { whenFileDone } from '../helpers/clean-up.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
 import { seededRandom } from '../helpers/seed.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { buildBatchProcess, listen, runBatchProcess } from './batch-processes.ts'
 
 const ROUNDS = process.env.GDN_SOAK === '1' ? 200 : 1
@@ -16,10 +17,9 @@ const LOST = ['already_accepted', 'run_busy', 'run_finished']
 let folder: string
 let script: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-race-'))
+  folder = await temporaryFolder('gdn-race-', whenFileDone)
   script = await buildBatchProcess(folder)
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, failures, retries and SIGKILLs mint every row once (rounds: ${ROUNDS})`, async () => {
   const { random } = seededRandom('race')

@@ -1,10 +1,10 @@
 /** @module-tag slow */
-import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const MAIN = "exports.main = async (argv) => { process.stdout.write('ran ' + argv); return argv.length }"
 const SETUP = `
@@ -16,12 +16,10 @@ const SETUP = `
 let folder: string
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-bin-'))
+  folder = await temporaryFolder('gdn-bin-')
   await write('package.json', '{"type":"module"}')
   await cp(fileURLToPath(new URL('../../bin', import.meta.url)), join(folder, 'bin'), { recursive: true })
 })
-
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function write(file: string, text: string): Promise<void> {
   await mkdir(join(folder, file, '..'), { recursive: true })

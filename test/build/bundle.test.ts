@@ -1,13 +1,14 @@
 /** @module-tag slow */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import type { OutputChunk } from 'rolldown'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { bundle, UNUSED_PACKAGES } from '../../src/build/build.mjs'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -19,13 +20,11 @@ let chunks: ReadonlyMap<string, OutputChunk>
 let lib: ReadonlyMap<string, OutputChunk>
 
 beforeAll(async () => {
-  outDir = await mkdtemp(join(tmpdir(), 'gdn-bundle-'))
+  outDir = await temporaryFolder('gdn-bundle-', whenFileDone)
   const built = await bundle({ outDir })
   chunks = new Map(built.chunks.map((chunk) => [chunk.fileName, chunk]))
   lib = new Map(built.lib.map((chunk) => [chunk.fileName, chunk]))
 })
-
-afterAll(() => rm(outDir, { recursive: true, force: true }))
 
 test('the client reads nothing of `import.meta` but the URL, as jest 29 sets nothing else', () => {
   const others = [...lib.values()].filter(({ code }) => /import\.meta\.(filename|dirname)/.test(code))

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { findDrift } from '../../src/build/drift.mjs'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let root: string
 
@@ -15,11 +15,9 @@ async function generate(dir: string): Promise<void> {
 }
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'gdn-drift-test-'))
+  root = await temporaryFolder('gdn-drift-test-')
   await generate(root)
 })
-
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 describe('generated files', () => {
   test('are current if their generator returns the same bytes', async () => {

@@ -1,18 +1,17 @@
-import { copyFile, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { findWrongImports, MAY_IMPORT, SERVER_LAYERS } from '../../src/build/import-directions.mjs'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
 let folder: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-directions-'))
+  folder = await temporaryFolder('gdn-directions-')
 })
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function write(path: string, text: string): Promise<void> {
   await mkdir(dirname(join(folder, path)), { recursive: true })

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { isInstalled, reasonIn } from '../../src/build/install.mjs'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const zod = { version: '4.0.0', integrity: 'sha512-a', dev: true }
 const native = { version: '1.0.0', integrity: 'sha512-b', optional: true }
@@ -10,12 +10,10 @@ const native = { version: '1.0.0', integrity: 'sha512-b', optional: true }
 let root: string
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'gdn-install-'))
+  root = await temporaryFolder('gdn-install-')
   await mkdir(join(root, 'node_modules'))
   await write('package-lock.json', { '': { name: 'gdn' }, 'node_modules/zod': zod, 'node_modules/native': native })
 })
-
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 function write(file: string, packages: object): Promise<void> {
   return writeFile(join(root, file), JSON.stringify({ packages }))

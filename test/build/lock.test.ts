@@ -1,21 +1,19 @@
 /** @module-tag slow */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { withLock } from '../../src/build/lock.mjs'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let folder: string
 let file: string
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-lock-'))
+  folder = await temporaryFolder('gdn-lock-')
   file = join(folder, 'deep', '.lock')
 })
-
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 describe('one build at a time', () => {
   test('runs processes one at a time', async () => {

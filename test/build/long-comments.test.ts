@@ -1,19 +1,17 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { findLongComments } from '../../src/build/long-comments.mjs'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let root: string
 
 beforeEach(async () => {
-  root = await mkdtemp(join(tmpdir(), 'gdn-comments-'))
+  root = await temporaryFolder('gdn-comments-')
   execFileSync('git', ['init', '--quiet'], { cwd: root })
 })
-
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 test('names each line of a comment with more than 120 characters, and no code', async () => {
   const line = (start: string, length: number) => start + 'a'.repeat(length - start.length)

@@ -1,16 +1,14 @@
-import { mkdtemp, readdir, readFile, rm, utimes } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { publish } from '../../src/build/publish.mjs'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let outDir: string
 
 beforeEach(async () => {
-  outDir = await mkdtemp(join(tmpdir(), 'gdn-publish-'))
+  outDir = await temporaryFolder('gdn-publish-')
 })
-
-afterEach(() => rm(outDir, { recursive: true, force: true }))
 
 function build(files: Record<string, string>, clean: boolean | 'keep' = false): Promise<void> {
   const list = Object.entries(files).map(([name, text]) => ({ path: join(outDir, name), contents: Buffer.from(text) }))

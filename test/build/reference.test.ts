@@ -1,14 +1,15 @@
 /** @module-tag slow */
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { manPage } from '../../src/build/man-page.mjs'
 import { generateReference, manPageFile } from '../../src/build/reference.mjs'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { cli } from '../cli/harness.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let dir: string
 let tree: CommandTree
@@ -18,7 +19,7 @@ let markdown: Map<string, string>
 let blockchains: string
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gdn-reference-'))
+  dir = await temporaryFolder('gdn-reference-', whenFileDone)
   man = Buffer.from((await manPageFile('dist')).contents).toString()
   await generateReference(dir)
   const commands = join(dir, 'docs/commands')
@@ -30,8 +31,6 @@ beforeAll(async () => {
   blockchains = await readFile(join(dir, 'docs/blockchains.md'), 'utf8')
   tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: dir } })).stdout)
 })
-
-afterAll(() => rm(dir, { recursive: true, force: true }))
 
 /** The section under a heading, up to the next heading of the same level. */
 const partOf = (text: string, heading: string, next: RegExp) =>

@@ -1,11 +1,11 @@
 /** @module-tag slow */
 import { spawnSync } from 'node:child_process'
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const read = (path: string) => readFile(join(root, path), 'utf8')
@@ -27,8 +27,7 @@ async function check(
   env: Record<string, string> = TAG,
   changes = '# Changelog\n\n## [1.2.3] - today\n',
 ) {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-release-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder('gdn-release-')
   await writeFile(join(folder, 'package.json'), JSON.stringify(content))
   await writeFile(join(folder, 'CHANGELOG.md'), changes)
   const { status, stdout, stderr } = spawnSync(process.execPath, [SCRIPT], { cwd: folder, env, encoding: 'utf8' })

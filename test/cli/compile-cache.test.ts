@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { chmod, mkdir, mkdtemp, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { compileCacheFolder } from '../../src/cli/compile-cache.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const KEEPS = 'enableCompileCache' in process.getBuiltinModule('node:module')
@@ -13,11 +13,9 @@ let home: string
 let folder: string
 
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'gdn-compile-'))
+  home = await temporaryFolder('gdn-compile-')
   folder = join(home, '.cache', 'gdn', 'compile')
 })
-
-afterEach(() => rm(home, { recursive: true, force: true }))
 
 const linux = (uid = process.getuid?.() ?? 0) => ({ platform: 'linux' as const, uid })
 

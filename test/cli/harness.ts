@@ -1,8 +1,6 @@
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { onTestFinished } from 'vitest'
 import type { PermitSpending, QuoteSpending } from '../../src/cli/deps.ts'
 import { run } from '../../src/cli/run.ts'
 import type { Keyring } from '../../src/config/keyring.ts'
@@ -10,6 +8,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import type { Clock } from '../../src/core/time.ts'
 import { timeUp } from '../../src/core/time-up.ts'
 import { hurriedClock } from '../helpers/hurried-clock.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 export interface CliOptions {
   /** Whether the streams are a terminal. */
@@ -45,8 +44,7 @@ export interface CliResult {
 
 /** A temporary home that is removed when the test ends. */
 export async function tempHome(): Promise<{ dir: string; env: NodeJS.ProcessEnv }> {
-  const dir = await mkdtemp(join(tmpdir(), 'gdn-cli-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder('gdn-cli-')
   return { dir, env: { HOME: dir, TERM: 'xterm-256color', GDN_PACE_DIR: join(dir, 'pace') } }
 }
 

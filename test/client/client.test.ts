@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -7,8 +7,8 @@ import { statusOf } from '../../src/client/responses.ts'
 import { type Exchange, watched } from '../../src/client/watched-transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
-import { whenTestDone } from '../helpers/clean-up.ts'
 import { type Reply, startHttpServer } from '../helpers/http-server.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { CREATED, client, formA, IDS, KEY, MINT, NFTS, rejection, serve, YES } from './http-client.ts'
 
 describe('requests', () => {
@@ -439,8 +439,7 @@ describe('upload', () => {
   const answer = { json: { url: 'ipfs://bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4' } }
 
   test('sends a file or bytes as a multipart form, and retries after a temporary failure', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'gdn-upload-'))
-    whenTestDone(() => rm(folder, { recursive: true }))
+    const folder = await temporaryFolder('gdn-upload-')
     await writeFile(join(folder, 'a.png'), 'content of the file')
     const server = await serve(['drop', answer])
     const it = client(server.url)

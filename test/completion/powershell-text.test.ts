@@ -1,11 +1,12 @@
 /** @module-tag slow */
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { generateCompletions } from '../../src/build/completions.mjs'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { cli } from '../cli/harness.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 // Checks the text of the script without running it. Where PowerShell is installed, static.test.ts runs it.
 
@@ -14,13 +15,11 @@ let script: string
 let tree: CommandTree
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gdn-powershell-'))
+  dir = await temporaryFolder('gdn-powershell-', whenFileDone)
   await generateCompletions(dir)
   script = await readFile(join(dir, 'completions', 'gdn.ps1'), 'utf8')
   tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: dir } })).stdout)
 })
-
-afterAll(() => rm(dir, { recursive: true, force: true }))
 
 /** The script without strings and comments. */
 const bare = () => script.replaceAll(/'(?:[^']|'')*'|"(?:[^"`]|`.|"")*"|#.*$/gm, '')

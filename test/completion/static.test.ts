@@ -1,12 +1,13 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { generateCompletions } from '../../src/build/completions.mjs'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { OUTPUT_MODES } from '../../src/cli/flags/common.ts'
 import { cli } from '../cli/harness.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { SHELLS } from './shells.ts'
 
 let dir: string
@@ -14,15 +15,13 @@ let folder: string
 let tree: CommandTree
 
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gdn-completion-'))
+  dir = await temporaryFolder('gdn-completion-', whenFileDone)
   folder = join(dir, 'completions')
   await generateCompletions(dir)
   tree = JSON.parse((await cli(['help', '--json'], { env: { HOME: dir } })).stdout)
   for (const name of ['drop.csv', 'art.png', 'a file.csv', '$(touch ran).csv']) await writeFile(join(dir, name), '')
   await mkdir(join(dir, 'state-of-mine'))
 })
-
-afterAll(() => rm(dir, { recursive: true, force: true }))
 
 describe.each(SHELLS.map((shell) => [shell.name, shell] as const))('completion in %s', (_name, shell) => {
   const isMissing = !shell.isThere

@@ -1,10 +1,9 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { onTestFinished } from 'vitest'
 import type { OpenKeyring } from '../../src/config/keyring.ts'
 import { type ConfigFlags, loadSettings } from '../../src/config/settings.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 export interface Home {
   dir: string
@@ -22,8 +21,7 @@ export const noKeyring: OpenKeyring = async () => {
 
 /** Creates a home with a project folder, which is removed after the test. */
 export async function makeHome(): Promise<Home> {
-  const dir = await mkdtemp(join(tmpdir(), 'gdn config ✓ '))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder('gdn config ✓ ')
   const project = join(dir, 'project')
   await mkdir(join(project, '.git'), { recursive: true })
   const write: Home['write'] = async (path, content, mode = 0o600) => {

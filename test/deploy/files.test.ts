@@ -1,15 +1,16 @@
 /** @module-tag slow */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { duration } from '../../src/cli/flags/common.ts'
 import { MIN_FINISH_MS } from '../../src/server/main.ts'
 import { readSettings, readSettingsFile } from '../../src/server/settings/read-settings.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { cli } from '../cli/harness.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { composeFile, FOLDER, filesInFolder, flagsIn, flagsOfCommands, textOf } from './folder.ts'
 
 /** Runs only if systemd is installed. */
@@ -18,11 +19,10 @@ const systemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? ['sys
 let copy: string
 
 beforeAll(async () => {
-  copy = await mkdtemp(join(tmpdir(), 'gdn-deploy-'))
+  copy = await temporaryFolder('gdn-deploy-', whenFileDone)
   await cp(FOLDER, copy, { recursive: true })
   execFileSync('sh', ['make-secrets.sh'], { cwd: copy })
 })
-afterAll(() => rm(copy, { recursive: true, force: true }))
 
 const secret = (name: string) => readFile(join(copy, 'secrets', name), 'utf8')
 

@@ -1,14 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { execa } from 'execa'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { readPage } from '../helpers/pasted-page.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** Runs the script of docs/ci.md with a gdn whose commands end with these exit codes. Returns its exit code. */
 async function exitCodeWith(codes: Readonly<Record<string, number>>) {
-  const dir = await mkdtemp(join(tmpdir(), 'gdn-ci-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder('gdn-ci-')
   const [, script = ''] = /cat > mint\.sh <<'END'\n(.*?)^END$/ms.exec(await readPage('docs/ci.md')) ?? []
   const cases = Object.entries(codes).map(([command, code]) => `"batch ${command}") exit ${code} ;;`)
   const gdn = ['#!/bin/sh', 'case "$1 $2" in', ...cases, '*) exit 1 ;;', 'esac', ''].join('\n')

@@ -1,10 +1,11 @@
-import { cp, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { whenFileDone } from '../helpers/clean-up.ts'
 import { findPostgres } from '../helpers/postgres-server.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
@@ -14,7 +15,7 @@ const PLANS = 'test/server/store/plans.test.ts'
 let scratch: string
 
 beforeAll(async () => {
-  scratch = await mkdtemp(join(tmpdir(), 'gdn-how-to-add-'))
+  scratch = await temporaryFolder('gdn-how-to-add-', whenFileDone)
   const left = new Set(['.git', 'node_modules', 'dist'])
   const filter = (path: string) => !left.has(basename(path))
   for (const entry of await readdir(root)) {
@@ -22,7 +23,6 @@ beforeAll(async () => {
   }
   await symlink(join(root, 'node_modules'), join(scratch, 'node_modules'))
 })
-afterAll(() => rm(scratch, { recursive: true, force: true }))
 
 const write = (path: string, text: string) => writeFile(join(scratch, path), text)
 

@@ -1,12 +1,11 @@
 /** @module-tag slow */
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readdir } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { isInstalled } from '../../src/build/install.mjs'
 import { docsPages } from '../../src/build/llms.mjs'
 import { buildSite } from '../../src/build/site.mjs'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 // .ci/run installs the packages of the site. Elsewhere, the test doesn't download packages.
 const isReady =
@@ -14,8 +13,7 @@ const isReady =
 
 test('the site of the documentation builds, with each page of docs/', { timeout: 300_000 }, async ({ skip }) => {
   skip(!isReady, 'the packages of docs/site are not installed: npm run docs installs them')
-  const out = await mkdtemp(join(tmpdir(), 'gdn-site-'))
-  onTestFinished(() => rm(out, { recursive: true, force: true }))
+  const out = await temporaryFolder('gdn-site-')
   await buildSite({ out })
   const built = (await readdir(out, { recursive: true })).map((name) => name.replaceAll('\\', '/'))
   const expectedPages = (await docsPages()).map((name) => name.replace('README.md', 'index.md').replace(/md$/, 'html'))

@@ -1,9 +1,8 @@
 /** @module-tag slow */
 import { once } from 'node:events'
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -12,6 +11,7 @@ import { violations } from '../helpers/axe.ts'
 import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { whenFileDone } from '../helpers/clean-up.ts'
 import { type Look, tooWide, watchedPage } from '../helpers/explorer-page.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 /** The path of the site on its host, as on GitHub Pages. */
 const BASE = '/gdn/'
@@ -29,8 +29,7 @@ let url: string
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  out = await mkdtemp(join(tmpdir(), 'gdn-site-'))
-  whenFileDone(() => rm(out, { recursive: true, force: true }))
+  out = await temporaryFolder('gdn-site-', whenFileDone)
   await buildSite({ base: BASE, out })
   const server = createServer(async (request, response) => {
     const { pathname } = new URL(request.url ?? '', 'http://localhost')

@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { transform } from 'esbuild'
@@ -12,6 +11,7 @@ import { retryMs } from '../../src/server/pipeline/webhooks/schedule.ts'
 import { sign } from '../../src/server/pipeline/webhooks/signature.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { readPage } from '../helpers/pasted-page.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { startReceiver } from '../helpers/webhook-receiver.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -153,8 +153,7 @@ describe('the function of the page accepts exactly the deliveries that the backe
       const { code } = await execa(program, [language === 'Go' ? 'version' : '--version'], { reject: false })
       skip(code === 'ENOENT', `${language} is not installed`)
       const [, snippet = ''] = new RegExp(`^\`\`\`${fence}\n(.*?)^\`\`\`$`, 'ms').exec(page) ?? []
-      const folder = await mkdtemp(join(tmpdir(), 'gdn-verify-'))
-      whenTestDone(() => rm(folder, { recursive: true, force: true }))
+      const folder = await temporaryFolder('gdn-verify-')
       await mkdir(join(folder, 'webhook'))
       await mkdir(join(folder, 'node_modules'))
       await symlink(root, join(folder, 'node_modules/gdn'))

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { report } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE ?? process.execPath
@@ -28,13 +28,12 @@ afterAll(async () => {
   await dataDir.remove()
 })
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'gdn-machine-'))
+  home = await temporaryFolder('gdn-machine-')
   const made = await gdnAt(backend, home).json<{ contract_address: string }>(
     ...['collection', 'create', '--name', 'Machine', '--wallet', WALLET],
   )
   contract = made.contract_address
 })
-afterEach(() => rm(home, { recursive: true, force: true }))
 
 const rowsOf = (count: number) =>
   `title,description,receiver\n${Array.from({ length: count }, (_, row) => `Piece ${row},One,${WALLET}`).join('\n')}\n`

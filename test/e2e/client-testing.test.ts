@@ -2,25 +2,25 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { execa } from 'execa'
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeAll, expect, onTestFinished, test, vi } from 'vitest'
 import { createClient } from '../../src/lib/create-client.ts'
 import { startLocal } from '../../src/lib/testing.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const root = join(import.meta.dirname, '../..')
 
 /** A project that has this package as a dependency. */
 let project: string
 beforeAll(async () => {
-  project = await mkdtemp(join(tmpdir(), 'gdn-project-'))
+  project = await temporaryFolder('gdn-project-', whenFileDone)
   await mkdir(join(project, 'node_modules'))
   await symlink(root, join(project, 'node_modules/gdn'))
   await symlink(join(root, 'node_modules/vitest'), join(project, 'node_modules/vitest'))
 })
-afterAll(() => rm(project, { recursive: true, force: true }))
 
 const MINT = `
 import { createClient } from 'gdn'
@@ -117,8 +117,7 @@ test('a backend that does not start is an error with its output', async () => {
 })
 
 test('a missing optional package has the code and the hint that docs/client.md names', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-no-libsql-'))
-  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder('gdn-no-libsql-')
   const preload = join(folder, 'without-sqlite.cjs')
   await writeFile(
     preload,

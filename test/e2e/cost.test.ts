@@ -1,10 +1,10 @@
 /** @module-tag slow */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 /** The oracle of OP stack networks. */
@@ -21,8 +21,7 @@ async function start(): Promise<PublicNetwork> {
 
 test('estimates a drop on a network without a backend, with its fee for data', async () => {
   const network = await start()
-  const home = await mkdtemp(join(tmpdir(), 'gdn-cost-'))
-  onTestFinished(() => rm(home, { recursive: true, force: true }))
+  const home = await temporaryFolder('gdn-cost-')
   await writeFile(join(home, 'drop.csv'), `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`)
   const { run } = gdnAt({ url: '', apiKey: '' }, home)
   const argv = ['cost', join(home, 'drop.csv'), '-b', 'optimism', '--price', '3100', '--json']

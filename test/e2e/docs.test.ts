@@ -16,6 +16,7 @@ import { startPublicNetwork } from '../helpers/public-network.ts'
 import { report } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 import { slownessOf, startOfNode } from '../helpers/slowness.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { HAS_PTY } from '../helpers/terminal.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -251,8 +252,7 @@ test.each(pages)('%s never starts a second backend on the default port', async (
 
 /** Compiles the TypeScript of a page against the built package. Returns what runs the result. */
 async function compile(page: string, values: readonly StandIn[] = []) {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-project-'))
-  whenTestDone(() => rm(folder, { recursive: true, force: true }))
+  const folder = await temporaryFolder('gdn-project-')
   await cp(join(root, 'examples'), join(folder, 'examples'), { recursive: true })
   await mkdir(join(folder, 'node_modules'))
   await symlink(root, join(folder, 'node_modules/gdn'))

@@ -1,10 +1,11 @@
 /** @module-tag slow */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const node = process.env.GDN_TEST_NODE ?? process.execPath
@@ -12,11 +13,10 @@ const node = process.env.GDN_TEST_NODE ?? process.execPath
 let folder: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-faults-'))
+  folder = await temporaryFolder('gdn-faults-', whenFileDone)
   await writeFile(join(folder, 'faults.yaml'), 'faults:\n  - { endpoint: getnfts, fault: status, status: 503 }\n')
   await writeFile(join(folder, 'bad.yaml'), 'faults:\n  - { endpoint: getnft, fault: timeout }\n')
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 const gdn = (...args: string[]) =>
   execa(node, [GDN, ...args], {

@@ -1,12 +1,13 @@
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { publint } from 'publint'
 import { formatMessage } from 'publint/utils'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { cachedPackage } from '../../src/build/cached-package.mjs'
+import { whenFileDone } from '../helpers/clean-up.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const node = process.env.GDN_TEST_NODE ?? process.execPath
@@ -36,7 +37,7 @@ let cliOnly: Installed
 let full: Installed
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-pack-'))
+  folder = await temporaryFolder('gdn-pack-', whenFileDone)
   const { stdout } = await execa('npm', ['pack', '--json', '--pack-destination', folder], { cwd: root })
   const [first] = JSON.parse(stdout) as Packed[]
   if (first === undefined) throw new Error(`npm pack said: ${stdout}`)
@@ -44,8 +45,6 @@ beforeAll(async () => {
   cliOnly = await install('cli-only', ['--omit=optional'])
   full = await install('full', ['--global'])
 }, 180_000)
-
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Installs the tarball as a user without any file in the home directory, except that packages are cached. */
 async function install(name: string, flags: string[]): Promise<Installed> {

@@ -1,9 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
@@ -11,6 +10,7 @@ import { operationDigest } from '../../src/api/operation-digest.ts'
 import { referenceScope, rowReferenceId } from '../../src/batch/rows/row-key.ts'
 import { WALLETS } from '../helpers/backend.ts'
 import { report } from '../helpers/seed.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const [OWNER, , CONTRACT] = WALLETS
@@ -74,8 +74,7 @@ async function mintedService(rows: number): Promise<string> {
 
 /** Returns the lines that `gdn plan` prints for this many rows, and its peak memory in MB. */
 async function plan(rows: number): Promise<{ lines: number; peakMb: number }> {
-  const home = await mkdtemp(join(tmpdir(), 'gdn-plan-'))
-  onTestFinished(() => rm(home, { recursive: true, force: true }))
+  const home = await temporaryFolder('gdn-plan-')
   const url = await mintedService(rows)
   const path = join(home, 'drop.csv')
   const lines = Array.from({ length: rows }, (_, row) => `r${row},Title ${row}!,x,${OWNER}`)

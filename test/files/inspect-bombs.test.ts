@@ -1,17 +1,17 @@
 /** @module-tag slow */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { inspectFile } from '../../src/files/inspect/inspect-file.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
 import { png, pngChunk, QUARTERS, rawPng } from '../helpers/images.ts'
 import { report } from '../helpers/seed.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let folder: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-inspect-'))
+  folder = await temporaryFolder('gdn-inspect-', whenFileDone)
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 const u32 = (value: number) => Buffer.from([value >>> 24, value >>> 16, value >>> 8, value])
 const little = (value: number) => Buffer.from(u32(value)).reverse()

@@ -1,23 +1,23 @@
 /** @module-tag slow */
 import { execFileSync } from 'node:child_process'
 import { randomFillSync } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import jpeg from 'jpeg-js'
 import { GifWriter } from 'omggif'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { MAX_FILE_BYTES } from '../../src/api/endpoints/files.ts'
 import { inspectFile, MARKETPLACE_LIMITS } from '../../src/files/inspect/inspect-file.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
 import { png, pngChunk, QUARTERS, rawPng } from '../helpers/images.ts'
 import { runs } from '../helpers/runs.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 let folder: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-inspect-'))
+  folder = await temporaryFolder('gdn-inspect-', whenFileDone)
 })
-afterAll(() => rm(folder, { recursive: true }))
 
 async function inspect(name: string, content: string | Uint8Array) {
   const path = join(folder, name)

@@ -1,14 +1,13 @@
 import { getEventListeners } from 'node:events'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 test('a file is read until the command is stopped', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-content-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder('gdn-content-')
   const path = join(folder, 'picture.png')
   await writeFile(path, Buffer.alloc(4 * 1024 * 1024))
   const stopped = new GdnError('terminated', 'terminated')
@@ -22,8 +21,7 @@ test('a file is read until the command is stopped', async () => {
 })
 
 test('many files are read with few listeners on the signal, which Node.js would report as a leak', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-content-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder('gdn-content-')
   const paths = Array.from({ length: 30 }, (_, i) => join(folder, `${i}.png`))
   for (const path of paths) await writeFile(path, path)
   const { signal } = new AbortController()

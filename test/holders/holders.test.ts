@@ -1,6 +1,5 @@
 /** @module-tag slow */
-import { copyFile, mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { getAddress, type Hex } from 'viem'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
@@ -11,6 +10,7 @@ import { withState } from '../../src/state/open-state.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
 import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
 import { type RpcProxyOptions, startRpcProxy } from '../helpers/rpc-proxy.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { bruteForce } from './brute-force.ts'
 import { type ContractName, type Deployed, deploy } from './token-contracts.ts'
 
@@ -569,8 +569,7 @@ test.each([
 })
 
 test('names line and column of a wrong address to exclude', async () => {
-  const dir = await mkdtemp(join(tmpdir(), 'gdn-exclude-'))
-  onTestFinished(() => rm(dir, { recursive: true }))
+  const dir = await temporaryFolder('gdn-exclude-')
   const file = join(dir, 'team.csv')
   await writeFile(file, `receiver\n${person(1)}\n  0x12\u001b[31m\n`)
   const result = await latest(contracts.Oz20.address, ['--exclude', file])

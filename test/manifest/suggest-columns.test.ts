@@ -1,22 +1,21 @@
 /** @module-tag slow */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { readManifest } from '../../src/manifest/read.ts'
 import { pngNamed } from '../helpers/images.ts'
 import { runs } from '../helpers/runs.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { ALICE, BOB, OPTIONS } from './helpers.ts'
 
 let folder: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-suggest-'))
+  folder = await temporaryFolder('gdn-suggest-')
   await mkdir(join(folder, 'media'))
   for (const name of ['1.png', '2.png', 'a.blend', 'b.blend'])
     await writeFile(join(folder, 'media', name), pngNamed(name))
 })
-afterEach(() => rm(folder, { recursive: true }))
 
 async function hintsOf(content: string, options = {}, name = 'drop.csv') {
   await writeFile(join(folder, name), content)

@@ -1,11 +1,12 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { readManifest } from '../../src/manifest/read.ts'
 import { DropCheck } from '../../src/marketplace/check-drop.ts'
 import { RULES, type RuleName } from '../../src/marketplace/rules.ts'
+import { whenFileDone } from '../helpers/clean-up.ts'
 import { pngNamed, rawPng } from '../helpers/images.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 const svg = (content: string, root = '') =>
@@ -44,10 +45,9 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
 
 let dir: string
 beforeAll(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gdn-marketplace-'))
+  dir = await temporaryFolder('gdn-marketplace-', whenFileDone)
   for (const [name, content] of Object.entries(FILES)) await writeFile(join(dir, name), content)
 })
-afterAll(() => rm(dir, { recursive: true, force: true }))
 
 let createdCount = 0
 

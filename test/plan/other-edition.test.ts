@@ -1,8 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { ManifestRow } from '../../src/manifest/row.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { Machine, row, Server } from './world.ts'
 
 let machine: Machine
@@ -23,8 +23,7 @@ const NOTE = '8 of the 8 minted rows have different content: this manifest may b
 
 /** Returns the path of a manifest in a folder with an edition.json. */
 async function generated(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'gdn-edition-'))
-  onTestFinished(() => rm(folder, { recursive: true }))
+  const folder = await temporaryFolder('gdn-edition-')
   await writeFile(join(folder, 'edition.json'), '{}')
   return join(folder, 'manifest.csv')
 }

@@ -1,19 +1,18 @@
 import { createHash } from 'node:crypto'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { LocalContents } from '../../src/files/local-content.ts'
 import { readPlan, readPlanHeader } from '../../src/plan/plan-file.ts'
 import { mkfifo } from '../cli/mkfifo.ts'
 import { pngOf } from '../helpers/file-server.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { ALICE, row } from './world.ts'
 
 let dir: string
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gdn-plan-file-'))
-  onTestFinished(() => rm(dir, { recursive: true }))
+  dir = await temporaryFolder('gdn-plan-file-')
 })
 const sha256 = (content: string | Uint8Array) => createHash('sha256').update(content).digest('hex')
 

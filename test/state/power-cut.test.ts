@@ -1,13 +1,13 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { openState } from '../../src/state/open-state.ts'
 import { bundleProcess } from '../helpers/bundle-process.ts'
 import { seededRandom } from '../helpers/seed.ts'
+import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { type Cut, everyCut, TracedFolder, tracedCalls } from '../helpers/traced-files.ts'
 
 const run = promisify(execFile)
@@ -18,9 +18,8 @@ const RANDOM_CUTS = process.env.GDN_SOAK === '1' ? 20 : 2
 
 let folder: string
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-power-'))
+  folder = await temporaryFolder('gdn-power-')
 })
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 /** Returns the system calls of a process that commits. */
 async function trace(): Promise<string[]> {

@@ -1,15 +1,14 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { cli } from '../harness.ts'
 
 let dir: string
 
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gdn-config-'))
+  dir = await temporaryFolder('gdn-config-')
 })
-afterEach(() => rm(dir, { recursive: true, force: true }))
 
 async function settings(name: string, blockchain: string): Promise<string> {
   const path = join(dir, name)

@@ -1,18 +1,17 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { KNOWN_NAMES } from '../../../src/api/blockchains.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { startPublicNetwork } from '../../helpers/public-network.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { cli } from '../harness.ts'
 
 let dir: string
 beforeEach(async () => {
-  dir = await mkdtemp(join(tmpdir(), 'gdn-chains-'))
+  dir = await temporaryFolder('gdn-chains-')
 })
-afterEach(() => rm(dir, { recursive: true, force: true }))
 
 const configure = async (chains: Readonly<Record<string, object>>) => {
   const operators = [{ keystore: 'operator.json', password_file: 'password' }]

@@ -1,9 +1,8 @@
 /** @module-tag slow */
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, onTestFinished, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { searchHelp, sectionOfCode } from '../../../src/cli/help/search.ts'
 import { searchText } from '../../../src/cli/help/search-text.ts'
 import { readSections, sectionName } from '../../../src/cli/help/sections.ts'
@@ -11,6 +10,7 @@ import { HELP_TOPICS } from '../../../src/cli/help/topics.ts'
 import { sectionUrl, whereExplained } from '../../../src/cli/render/docs-site.ts'
 import { displayWidth } from '../../../src/cli/text/display-width.ts'
 import { type ErrorCode, EXIT_BY_CODE } from '../../../src/core/errors.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { cli, errorOf } from '../harness.ts'
 
 const CODES = Object.keys(EXIT_BY_CODE) as ErrorCode[]
@@ -20,8 +20,7 @@ const namesOf = async (question: string) =>
 
 /** Creates a folder with pages. */
 async function folderWith(pages: Readonly<Record<string, string>>): Promise<string> {
-  const docs = await mkdtemp(join(tmpdir(), 'gdn-docs-'))
-  onTestFinished(() => rm(docs, { recursive: true, force: true }))
+  const docs = await temporaryFolder('gdn-docs-')
   for (const [name, text] of Object.entries(pages)) {
     await mkdir(join(docs, name, '../..'), { recursive: true })
     await writeFile(join(docs, name), text)

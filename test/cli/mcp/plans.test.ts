@@ -1,10 +1,10 @@
 import { execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { chmod, mkdir, readdir, readFile, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { Plans } from '../../../src/cli/mcp/plans.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const WEEKS_AGO = new Date(Date.now() - 30 * 24 * 3_600_000)
 const planned = { tool: 'nft_mint', values: { title: 'Dawn' }, files: {}, setup: 's', names: 'n' }
@@ -12,10 +12,9 @@ const planned = { tool: 'nft_mint', values: { title: 'Dawn' }, files: {}, setup:
 let folder: string
 let plans: Plans
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-plans-'))
+  folder = await temporaryFolder('gdn-plans-')
   plans = new Plans(folder)
 })
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 const add = () => plans.add(planned, (id) => ['nft', 'mint', `--operation=${id}`])
 

@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { Plans } from '../../../src/cli/mcp/plans.ts'
 import type { Runner, Running } from '../../../src/cli/mcp/runner.ts'
 import { RunningPlans } from '../../../src/cli/mcp/running-plans.ts'
 import type { Tool } from '../../../src/cli/mcp/tools.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const BURN = { name: 'nft_burn' } as Tool
 const caller = { signal: new AbortController().signal, progress: () => {} }
@@ -13,10 +11,9 @@ const caller = { signal: new AbortController().signal, progress: () => {} }
 let folder: string
 let plans: Plans
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-plans-'))
+  folder = await temporaryFolder('gdn-plans-')
   plans = new Plans(folder)
 })
-afterEach(() => rm(folder, { recursive: true, force: true }))
 
 test('a plan that another process starts after the check is continued, not refused', async () => {
   const planned = { tool: BURN.name, values: {}, files: {}, setup: 's', names: 'n' }

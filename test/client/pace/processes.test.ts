@@ -1,13 +1,14 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bootClock } from '../../../src/core/time.ts'
 import { bundleProcess } from '../../helpers/bundle-process.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'
 const PROCESSES = 8
@@ -18,11 +19,10 @@ const SETTLED = SOAK ? 100 : 10
 let folder: string
 let script: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-paced-'))
+  folder = await temporaryFolder('gdn-paced-', whenFileDone)
   script = join(folder, 'paced.mjs')
   await bundleProcess(new URL('./paced-process.ts', import.meta.url), script, import.meta.url)
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** Returns 429 for the third request that arrives within any second. */
 async function limitedServer() {

@@ -1,14 +1,15 @@
 /** @module-tag slow */
-import { chmod, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises'
+import { chmod, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { createSharedPace } from '../../../src/client/pace/shared-pace.ts'
 import { createPacer } from '../../../src/client/pacer.ts'
 import { Secret } from '../../../src/core/secret.ts'
 import { openSqlite, type RawDatabase } from '../../../src/sqlite/driver.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { SimulatedMachine, type SimulatedProcess, Simulation } from './shared-simulation.ts'
 
 /** The clock of the tests on the disk: only waiting for a slot advances it. */
@@ -289,9 +290,8 @@ describe('a slot taken in advance', () => {
 describe('on the disk', () => {
   let folder: string
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gdn-limiters-'))
+    folder = await temporaryFolder('gdn-limiters-')
   })
-  afterEach(() => rm(folder, { recursive: true, force: true }))
 
   interface Process {
     origin?: string

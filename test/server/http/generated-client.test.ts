@@ -1,14 +1,15 @@
 /** @module-tag slow */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import openapiTS, { astToString } from 'openapi-typescript'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { beforeAll, expect, it, vi } from 'vitest'
 import type { Endpoint } from '../../../src/api/endpoint.ts'
 import { buildOpenApi } from '../../../src/api/openapi/document.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 import { ENDPOINTS } from '../../helpers/endpoints.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 // The generator prints its types with the API of TypeScript 5 and 6, which TypeScript 7 doesn't have.
 vi.mock('typescript', async () => ({ default: (await import('@ts-morph/common')).ts }))
@@ -29,12 +30,11 @@ declare function post<Path extends keyof paths>(path: Path, body: Body<Path>): A
 
 let folder: string
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-generated-'))
+  folder = await temporaryFolder('gdn-generated-', whenFileDone)
   const routes = Object.values(ENDPOINTS).map(({ path }) => ({ method: 'POST', url: path }))
   const types = await openapiTS(JSON.stringify(await buildOpenApi(routes, { version: '1.2.3' })))
   await writeFile(join(folder, 'api.d.ts'), astToString(types))
 })
-afterAll(() => rm(folder, { recursive: true, force: true }))
 
 /** What the compiler reports about statements that use the client. */
 async function compile(name: string, statements: readonly string[]): Promise<string> {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
-import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { beforeEach, expect, onTestFinished, test, vi } from 'vitest'
+import { beforeEach, expect, test, vi } from 'vitest'
 import { fileError } from '../../../src/core/file-error.ts'
 import { buildProofs } from '../../../src/wallet/proofs/build-proofs.ts'
 import { writeProofs } from '../../../src/wallet/proofs/write-proofs.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 /** What the code did, in order: the names of synced files, and of renamed folders. */
 const done: string[] = []
@@ -51,8 +51,7 @@ beforeEach(() => {
 })
 
 async function folder() {
-  const dir = await mkdtemp(join(tmpdir(), 'gdn-proofs-'))
-  onTestFinished(() => rm(dir, { recursive: true, force: true }))
+  const dir = await temporaryFolder('gdn-proofs-')
   return { dir, claim: join(dir, 'claim') }
 }
 

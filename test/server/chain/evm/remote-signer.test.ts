@@ -1,7 +1,6 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { chmod, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import { parseTransaction, serializeTransaction, type TransactionSerializable, toHex } from 'viem'
@@ -13,9 +12,11 @@ import { requestOf, type Signer, type UnsignedTransaction } from '../../../../sr
 import type { Hex } from '../../../../src/server/chain/evm/network.ts'
 import { openRemoteSigner } from '../../../../src/server/chain/evm/remote-signer/open-remote-signer.ts'
 import type { RemoteSignerEntry } from '../../../../src/server/settings/signer-schema.ts'
+import { whenFileDone } from '../../../helpers/clean-up.ts'
 import { type HttpServer, type Reply, startHttpServer, startTcpServer } from '../../../helpers/http-server.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../../helpers/public-network.ts'
 import { CERTIFIED, SELF_SIGNED, SELF_SIGNED_TOO } from '../../../helpers/self-signed.ts'
+import { temporaryFolder } from '../../../helpers/temporary-folder.ts'
 
 const KEY = generatePrivateKey()
 const account = privateKeyToAccount(KEY)
@@ -49,9 +50,8 @@ const opened: Signer[] = []
 let folder: string
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gdn-signer-'))
+  folder = await temporaryFolder('gdn-signer-', whenFileDone)
 })
-afterAll(() => rm(folder, { recursive: true }))
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((signer) => signer.close?.()))
   await Promise.all(servers.splice(0).map((server) => server.close()))
