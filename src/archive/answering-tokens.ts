@@ -34,7 +34,7 @@ export async function answeringTokens(archive: OpenArchive): Promise<{ answering
     if (token_id === null || uri === null) continue
     const url = readableUrl(uri, '')
     if ('problem' in url || url.kind !== 'ipfs') counts.elsewhere++
-    // A URI that leads to a malformed node can't be read. The errors for malformed nodes have many types.
+    // A URI that leads to a malformed node can't be read. Malformed nodes cause many types of errors.
     else if (await answers(url.cid, url.path).catch(() => false)) counts.answering++
   }
   return counts

@@ -11,7 +11,7 @@ export interface Archived {
   chainId: number
   standard: 'erc721' | 'erc1155'
   block: Block
-  /** Whether all files of a directory are read, including files that no token names. */
+  /** Whether all files of a directory are read, including files to which no token refers. */
   wholeDirectory: boolean
 }
 
@@ -39,7 +39,7 @@ export interface Source {
   isVerifiable: boolean
 }
 
-/** A file of a token, which is either its metadata (number 0) or a file that the metadata names. */
+/** A file of a token, which is either its metadata (number 0) or a file to which the metadata refers. */
 export interface TokenFile {
   number: number
   /** `metadata`, or the place in the metadata, such as `properties.files[0].uri`. */

@@ -66,7 +66,7 @@ function* differences(before: IndexToken, current: IndexToken): Generator<Findin
     yield about(current, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
   const isReadable = current.files[0]?.error === undefined && current.files[0]?.cid !== undefined
-  // If the archive lacks the metadata, it doesn't show which files the metadata names.
+  // If the archive lacks the metadata, the files to which the metadata refers are unknown.
   const hadMetadata = before.files[0]?.cid !== undefined
   const isArchived = ({ url, cid }: IndexFile) =>
     before.files.some((file) => file.cid !== undefined && file.url === url && (cid === undefined || file.cid === cid))

@@ -19,7 +19,7 @@ export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promi
     for (let cid = open.pop(); cid !== undefined; cid = open.pop()) {
       const text = cidText(cid)
       if (cid.code === RAW ? has(text) : visited.has(text) || nodes.get(text) === true) continue
-      // The errors for malformed nodes have many types.
+      // Catch all errors, because malformed nodes cause many types of errors.
       const isKnown = cid.code === RAW || nodes.has(text)
       const links = isKnown ? null : await linksOf(cid, text).catch(() => null)
       if (links === null) {

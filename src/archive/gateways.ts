@@ -44,9 +44,9 @@ export interface Gateways {
   close(): Promise<void>
 }
 
-/** Number of consecutive failed CAR files after which a gateway isn't asked for another CAR file. */
+/** Number of consecutive failed CAR files after which no more CAR files are requested from a gateway. */
 const CAR_ATTEMPTS = 3
-/** Number of rounds in which all gateways are asked for a block. */
+/** Number of rounds in which a block is requested from all gateways. */
 const ROUNDS = 3
 const BACKOFF = { firstMs: 500, maxMs: 10_000 }
 const LONGEST_WAIT_MS = 30_000
@@ -61,7 +61,7 @@ interface Gateway {
   disconnected: FetchFailure | null
 }
 
-/** Opens gateways. If a gateway doesn't have a block or returns other bytes for it, the next gateway is asked. */
+/** Opens gateways. If a gateway doesn't have a block or returns different bytes for it, the next gateway is tried. */
 export function openGateways(options: GatewayOptions): Gateways {
   const { urls, allowPrivate, limits, userAgent, sleep } = options
   const { timeoutMs, fileBytes } = limits
@@ -167,8 +167,8 @@ const mostUseful = (failures: readonly FetchFailure[]): FetchFailure =>
   worthRepeating(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { lasting: true })
 
 /**
- * Number of consecutive failures after which a server isn't asked again. Otherwise, each file would wait for the
- * timeout of a dead server.
+ * Number of consecutive failures after which no more requests are sent to a server. Otherwise, each file would wait for
+ * the timeout of a dead server.
  */
 const MAX_FAILURES = 24
 

@@ -34,12 +34,12 @@ export interface IndexFile {
 }
 
 export interface IndexToken {
-  /** Null for the metadata of the collection itself (ERC-7572). */
+  /** The token ID; null for the metadata of the collection itself (ERC-7572). */
   token_id: string | null
   uri: string | null
   /**
-   * The metadata, followed by the files that it names. For an updated token of a gdn collection, the original metadata
-   * and its files follow.
+   * The metadata, followed by the files to which it refers. For an updated token of a gdn collection, the original
+   * metadata and its files follow.
    */
   files: IndexFile[]
   error?: string | undefined
@@ -47,7 +47,7 @@ export interface IndexToken {
 
 /** A token or file that could not be read, with the reason. */
 export interface ArchiveProblem {
-  /** Null for the metadata of the collection itself. */
+  /** The token ID; null for the metadata of the collection itself. */
   token_id: string | null
   field: string | null
   url: string | null

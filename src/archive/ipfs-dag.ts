@@ -292,7 +292,7 @@ function linksOf(bytes: Uint8Array) {
   }
 }
 
-/** Converts the errors for malformed nodes, which have many types, to one error. */
+/** Converts the many types of errors for malformed nodes to one error. */
 async function orMalformed<Result>(signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
   try {
     return await act()

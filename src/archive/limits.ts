@@ -1,4 +1,4 @@
-/** The limits for other people's contracts and servers, which aren't trusted. */
+/** Limits for third-party contracts and servers, which aren't trusted. */
 export interface ArchiveLimits {
   /** Maximum size of one file in bytes. `totalBytes` is the maximum size of all blocks together. */
   fileBytes: number
@@ -25,7 +25,7 @@ export const MAX_TOKENS = 1_000_000
 /** Maximum size of a token URI that a contract returns. On-chain images take up to a few hundred KB. */
 export const MAX_URI_BYTES = 2 * 1024 * 1024
 export const MAX_METADATA_BYTES = 8 * 1024 * 1024
-/** Maximum number of files that the metadata of one token may name. */
+/** Maximum number of files to which the metadata of one token may refer. */
 export const MAX_FILES = 100
 export const MAX_REDIRECTS = 5
 /** Maximum number of different blocks in a file. `MAX_DIRECTORY_BLOCKS` is the maximum for a whole directory. */

@@ -29,7 +29,7 @@ const CALLS_AT_ONCE = 50
 
 /**
  * Stores the URL of the original metadata for each updated token of a gdn collection. The proof of a reveal needs the
- * original metadata and the files that it names.
+ * original metadata and the files to which it refers.
  */
 export async function listMinted(options: Options): Promise<void> {
   const { reader, store, contract, block } = options

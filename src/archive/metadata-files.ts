@@ -1,7 +1,7 @@
 import { isObject } from '../core/json.ts'
 import { MAX_FILES } from './limits.ts'
 
-/** A file that metadata names. */
+/** A file to which metadata refers. */
 export interface NamedUrl {
   /** The place in the metadata, such as `properties.files[0].uri`. */
   field: string
@@ -13,15 +13,15 @@ const FILE_KEY =
   /^(?:image|image_?ur[il]|image_?original_?ur[il]|animation_?ur[il]|video_?ur[il]|audio_?ur[il]|model_?ur[il]|thumbnail(?:_?ur[il])?|display_?uri|artifact_?uri|media(?:_?ur[il])?|uri|src|[a-z]+_image)$/i
 const CONTENT = /^(?:ipfs|ar):\/\//i
 const URL_FORM = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:)/i
-/** Keys that always name a file. A value that isn't a URL is reported. */
+/** Keys whose value is always a file. A value that isn't a URL is reported. */
 const ALWAYS_FILE = /^(?:image|image_url|animation_url)$/
 /** Maximum number of values to examine. */
 const MAX_VALUES = 100_000
 const MAX_FIELD = 200
 
 /**
- * Returns the files that metadata names, in order and each URL once. These are all ipfs and ar URLs, and other URLs
- * under keys for files.
+ * Returns the files to which metadata refers, in order and each URL once. These are all ipfs and ar URLs, and other
+ * URLs under keys for files.
  *
  * @returns `isCut` is true if there are or may be more files than were returned
  */

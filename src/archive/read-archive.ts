@@ -8,7 +8,6 @@ import { isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
 import { INDEX_FORMAT, INDEX_VERSION, type IndexHeader, type IndexToken } from './index-lines.ts'
 import { blockFinder } from './intact-blocks.ts'
 
-/** A block of an archive. */
 export interface ArchivedBlock {
   /** The CID in version 1. */
   cid: CID
@@ -347,7 +346,7 @@ async function* contentOf(path: string, archive: ArchivedBlocks, root: CID): Asy
     yield* streamNode({ get }, root, node)
   } catch (error) {
     if (systemCode(error) !== undefined || (error instanceof GdnError && error.code !== 'unexpected')) throw error
-    // The errors for malformed nodes have many types.
+    // Malformed nodes cause many types of errors.
     throw noIndex(path)
   }
 }

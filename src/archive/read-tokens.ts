@@ -16,7 +16,7 @@ export interface ReadTokensOptions {
   standard: 'erc721' | 'erc1155'
   /** Base URL of an Arweave gateway, without a trailing slash. */
   arweave: string
-  /** Whether all files of a directory are read, including files that no token names. */
+  /** Whether all files of a directory are read, including files to which no token refers. */
   wholeDirectory: boolean
   /** Whether the files stay in the store. Metadata always stays. */
   keepsFiles: boolean
@@ -60,8 +60,8 @@ async function filesOf({ token, uri, minted }: ListedToken, options: ReadTokensO
 }
 
 /**
- * Reads metadata and the files that it names. `prefix` is prepended to the field names, and `from` is the number of the
- * first file.
+ * Reads metadata and the files to which it refers. `prefix` is prepended to the field names, and `from` is the number
+ * of the first file.
  */
 async function filesAt(
   token: string,

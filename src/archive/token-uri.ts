@@ -16,7 +16,7 @@ const TRANSACTION = /^[\w-]{43}$/
 export const withId = (uri: string, id: bigint): string => uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
 
 /**
- * Returns how to read a URL, or the reason why it can't be read.
+ * Parses a URL. Returns the reason if the URL can't be read.
  *
  * @param arweave base URL of an Arweave gateway, without a trailing slash
  */

@@ -7,9 +7,9 @@ type Member = TraitSet['members'][number]
 const keyOf = ({ layer, trait }: Member) => `${layer}/${trait}`
 
 /**
- * Finds a trait that its own rules exclude from every NFT: the trait excludes itself, or it requires another trait of
- * its layer, two traits of one other layer, or a trait that another rule excludes. Returns the problem and the location
- * of the first such rule; null if there is none.
+ * Finds a trait that its own rules exclude from every NFT. Such a trait excludes itself, or it requires another trait
+ * of its layer, two traits of one other layer, or a trait that another rule excludes. Returns the problem and the
+ * location of the first such rule; null if there is none.
  */
 export function forbiddenSubject(art: Art): { place: Place; message: string; hint?: string } | null {
   const excluded = exclusions(art.rules)
@@ -28,15 +28,15 @@ export function forbiddenSubject(art: Art): { place: Place; message: string; hin
   return null
 }
 
-/** The traits of a layer that rules require: those in all sets, and the name of the last of these sets. */
+/** The traits of one layer that are in all sets that rules require. `name` is the name of the last set. */
 interface Required {
   name: string
   traits: ReadonlySet<number>
 }
 
 /**
- * Returns why no NFT with a trait can satisfy the rules up to this one, because they require two traits of the same
- * layer. Returns null if this is possible.
+ * Returns the reason why no NFT with a trait can satisfy the rules up to this one, because they require two traits of
+ * the same layer. Returns null if this is possible.
  *
  * @param required the required traits, by trait and layer
  */

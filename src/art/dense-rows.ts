@@ -49,8 +49,8 @@ export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exac
 }
 
 /**
- * Makes distinct rows in a small space. Chooses combinations from a list, and then exchanges chosen combinations for
- * others until the counts are met.
+ * Generates distinct rows in a small space. Chooses combinations from a list, and then exchanges chosen combinations
+ * for others until the counts are met.
  *
  * @param all the combinations that satisfy the rules. There must be at least as many as NFTs.
  * @param start 1 for each combination of the initial choice. Default: a random choice
@@ -67,7 +67,7 @@ class Choice {
   readonly #layers: number
   readonly #sizes: readonly number[]
   readonly #random: SeededRandom
-  /** The number of values of all layers. */
+  /** The total number of values in all layers. */
   readonly #values: number
   readonly #chosen: Uint8Array
   readonly #balance: Balance

@@ -109,7 +109,7 @@ function valueAt({ layers }: Art, layer: number, value: number) {
   }
 }
 
-/** Returns a sentence that says that a proof's counts are too large or too small in total. */
+/** Returns a sentence about a proof's counts, whose total is too large or too small. */
 function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
   const side = (sign: 1 | -1) => {
     const sideTerms = terms.filter(({ points }) => points * sign > 0)

@@ -31,7 +31,7 @@ export interface Diagram {
   withValue: readonly (readonly bigint[])[]
 }
 
-/** The largest number of arcs in a diagram. */
+/** Maximum number of arcs in a diagram. */
 const MAX_ARCS = 1_000_000
 
 /**
@@ -57,7 +57,9 @@ export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], 
   }
 }
 
-/** Orders the layers so that few clauses are open. Each next layer is the one that leaves the fewest open. */
+/**
+ * Orders the layers so that few clauses are open. The next layer is always the one that leaves the fewest clauses open.
+ */
 function orderOf(sizes: readonly number[], clauses: readonly Clause[]): number[] {
   const order: number[] = []
   const rest = new Set(sizes.keys())
@@ -184,7 +186,7 @@ function merged(levels: readonly Level[]): Level[] {
   return made
 }
 
-/** Makes a diagram of levels: counts its combinations and arcs. */
+/** Builds a diagram from levels, and counts its combinations and arcs. */
 function counted(sizes: readonly number[], levels: readonly Level[], omitted: readonly number[]): Diagram {
   const after: bigint[][] = [[1n]]
   for (const { nodes, child, classes } of levels.toReversed()) {

@@ -12,7 +12,7 @@ import type { Art, Deviation, Edition, EditionItem } from './types.ts'
 
 /** Maximum number of traits that an error lists. */
 const LISTED = 20
-/** Number of searches in which the NFTs that impossible weights leave are divided among other values. */
+/** Maximum number of searches that shift NFTs from impossible weights to other values. */
 const BALANCES = 2
 
 export interface EditionOptions {
@@ -25,10 +25,10 @@ export interface EditionOptions {
 }
 
 /**
- * Makes an edition of distinct combinations that satisfies the rules and the exact counts.
+ * Generates an edition of distinct combinations that satisfies the rules and the exact counts.
  *
  * @throws GdnError `art_impossible` with a proof, `art_undecided` if the search found neither an edition nor a proof,
- *   `art_deviates` if a weight isn't met and `strict` is set, `invalid_config` if a one-of-one has a larger number
+ * `art_deviates` if a weight isn't met and `strict` is set, `invalid_config` if a one-of-one has a larger number
  */
 export function makeEdition(art: Art, { count, seed, strict = false }: EditionOptions): Edition {
   const problem = generatedPart(art, count)

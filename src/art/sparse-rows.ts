@@ -24,8 +24,8 @@ const SAMPLE = 12
 const MIDDLES = 8
 
 /**
- * Makes distinct rows in a space with many more combinations than NFTs. Draws random rows, and then changes rows until
- * the counts are met.
+ * Generates distinct rows in a space with many more combinations than NFTs. Draws random rows, and then changes rows
+ * until the counts are met.
  *
  * @returns the values of each row by layer; null if fewer distinct rows were found
  */
@@ -89,7 +89,7 @@ class Repair {
   readonly #buckets: Buckets
   readonly #known = new Set<string>()
   readonly #next: Int16Array
-  /** The number of values of all layers. */
+  /** The total number of values in all layers. */
   readonly #values: number
   #steps = 0
 

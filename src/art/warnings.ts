@@ -19,8 +19,8 @@ export async function artWarnings(art: Art, count: number, folder: string): Prom
 }
 
 /**
- * Warns about equal titles. The hint uses quotes, because in YAML a number sign after a space begins a comment
- * otherwise.
+ * Warns about equal titles. The hint uses quotes, because an unquoted number sign after a space begins a comment in
+ * YAML.
  */
 function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[] {
   const generatedCount = count - oneOfOnes.filter((oneOfOne) => oneOfOne.title !== null).length
@@ -75,7 +75,7 @@ function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   return warnings
 }
 
-/** Finds images and folders beside those of the layers that `art.yaml` doesn't name. */
+/** Finds images and folders that `art.yaml` doesn't name, next to those of the layers. */
 async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<ArtIssue[]> {
   const named = new Set([
     ...layers.flatMap(({ traits }) => traits.map(({ path }) => path)),

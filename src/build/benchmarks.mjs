@@ -10,7 +10,7 @@ export const PAGES = ['README.md', 'docs/benchmarks.md', 'docs/install.md']
 const EXPORTS = "export { figureTables } from './page.ts'; export { quotedTables } from './quoted.ts'"
 const TABLE = /(<!-- generated: ([a-z]+) -->\n).*?(<!-- end -->)/gs
 
-/** Writes the pages with the tables of the recorded figures into a folder. */
+/** Writes the pages, including the tables of recorded figures, to a folder. */
 export async function generateBenchmarks(dir) {
   const { outputFiles } = await build({
     stdin: { contents: EXPORTS, resolveDir: join(root, 'bench') },

@@ -1,5 +1,5 @@
-// `npm run build`: compiles the contracts, generates sources, then bundles. `--watch` rebuilds at every change.
-// `--clean` removes the files of earlier builds.
+// `npm run build`: compiles the contracts, generates sources and bundles the program. `--watch` rebuilds after each
+// change. `--clean` removes the files of earlier builds.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -16,12 +16,13 @@ import { publish } from './publish.mjs'
 import { manPageFile, schemaFiles } from './reference.mjs'
 import { defineSheetScript } from './sheet-script.mjs'
 
-/** Packages with native code are not bundled; see `optionalDependencies`. */
+/** Packages with native code. They aren't bundled (see `optionalDependencies`). */
 export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring', 'sharp']
 
 /**
- * fastify requires these for features that we don't use: custom schemas, and requests without a socket. Without them
- * the backend starts 10 ms sooner. pg requires a native driver that isn't installed, and sockets of another platform.
+ * Packages that aren't bundled, because gdn doesn't use the code that requires them. fastify requires its packages for
+ * custom schemas and for requests without a socket. Without them, the backend starts 10 ms sooner. pg requires a native
+ * driver that isn't installed, and sockets for another platform.
  */
 export const UNUSED_PACKAGES = [
   ...['@fastify/ajv-compiler', '@fastify/fast-json-stringify-compiler', 'light-my-request'],
@@ -29,8 +30,8 @@ export const UNUSED_PACKAGES = [
 ]
 
 /**
- * `help` and `run` are groups that commands load. Rolldown assigns the exports of an entry, but defines a getter for
- * each export of any other file, which takes a millisecond for all of these.
+ * The entries of the program. `help` and `run` are groups that commands load. They are entries, because Rolldown
+ * defines a getter for each export of any other file. These getters would take a millisecond in total.
  */
 const INPUT = {
   main: join(root, 'src/cli/main.ts'),
@@ -43,8 +44,8 @@ const INPUT = {
 const LIB_INPUT = Object.fromEntries(LIB_ENTRIES.map((name) => [name, join(root, 'src/lib', `${name}.ts`)]))
 
 /**
- * Functions, classes and globals of a file keep their names, so that a user's stack trace is readable without source
- * maps. Names inside functions would take a sixth of the bytes that a command loads.
+ * Functions, classes and globals of a file keep their names, so that stack traces are readable without source maps.
+ * Names inside functions are shortened. They would be a sixth of the bytes that a command loads.
  */
 const SMALL = {
   minify: { compress: true, mangle: { toplevel: false, keepNames: true }, codegen: true },
@@ -52,7 +53,10 @@ const SMALL = {
   charset: 'ascii',
 }
 
-/** CommonJS, because loading ES modules on Node 20 adds a quarter of the start time of bare node to a command. */
+/**
+ * The format is CommonJS. On Node.js 20, loading ES modules would add a quarter of Node.js's own start time to a
+ * command.
+ */
 const OUTPUT = {
   format: 'cjs',
   entryFileNames: ({ name }) => (name === 'main' || name === 'art-worker' ? '[name].cjs' : 'chunks/[name]-[hash].cjs'),
@@ -67,16 +71,16 @@ const LIB_OUTPUT = {
   entryFileNames: 'lib/[name].js',
   chunkFileNames: 'lib/chunks/[name]-[hash].js',
   ...SMALL,
-  // For an uncaught error, node prints the line that threw it, which must be a readable one.
+  // Node.js prints the source line of an uncaught error, so that line must be readable.
   minify: false,
 }
 
 /**
- * Bundles the command line and the typed client into `outDir`, each with a chunk per lazy import. Other processes may
- * be running from it.
+ * Bundles the command line and the typed client into `outDir`. The two share no files. Other processes may run files in
+ * `outDir` during the build.
  *
- * @param programOnly whether to leave the files unchanged that gdn itself doesn't read: the typed client, the man page
- * and the schemas
+ * @param programOnly whether to skip the files that gdn itself doesn't read: the typed client, the man page and the
+ * schemas
  * @returns the number of files and bytes written, and Rolldown's chunks
  */
 export async function bundle({ outDir = distDir, clean = false, programOnly = false } = {}) {
@@ -123,14 +127,14 @@ async function inputOptions(input = INPUT, preserveEntrySignatures = 'strict') {
       (name) => new RegExp(`^${name.replace('*', '[^/]+')}(?:/|$)`),
     ),
     preserveEntrySignatures,
-    // Modules that are imported both lazily and directly are in one of the groups.
+    // Turn this warning off. Modules that are imported both lazily and directly belong to a group.
     checks: { ineffectiveDynamicImport: false },
   }
 }
 
 /**
- * Bundles an entry of a package with its own copy of the package's modules. A module is bundled with all exports that
- * its importers use: 84 kB for zod, and 20 kB for users of zod/mini. Schemas of different copies work together.
+ * Bundles an entry of a package with its own copy of the package's modules. A shared copy contains the exports that any
+ * importer uses: 84 kB of zod, instead of 20 kB for users of zod/mini. Schemas from different copies work together.
  */
 function ownCopy(entry) {
   const mark = `?${entry}`
@@ -146,8 +150,8 @@ function ownCopy(entry) {
 }
 
 /**
- * ora measures each frame of the spinner with our function. string-width takes 70 ms of CPU for its first text that
- * isn't ASCII, which every frame is.
+ * Replaces string-width in ora, which measures each frame of the spinner. string-width takes 70 ms of CPU time for the
+ * first text that isn't ASCII, such as a frame.
  */
 const ownWidthInOra = {
   name: 'own-width-in-ora',
@@ -159,7 +163,7 @@ const ownWidthInOra = {
 }
 
 async function publishOutput({ cli, lib, others }, outDir, clean) {
-  // Each entry comes after the chunks that it names.
+  // Each entry follows the chunks that it imports.
   const chunks = [...cli, ...lib.toSorted((a, b) => Number(a.isEntry) - Number(b.isEntry))]
   const files = chunks.map(({ fileName, code }) => ({ path: join(outDir, fileName), contents: Buffer.from(code) }))
   const explorer = await explorerFiles(join(outDir, 'explorer'))
@@ -187,9 +191,10 @@ async function compile({ programOnly = false } = {}) {
 }
 
 /**
- * Builds contracts, generated sources and bundle, in one process at a time. Returns a summary line.
+ * Builds the contracts, the generated sources and the bundle. Only one process builds at a time. Returns a summary
+ * line.
  *
- * @param options of `bundle()`
+ * @param options the options of `bundle()`
  */
 export async function build(options = {}) {
   const start = performance.now()
@@ -204,7 +209,7 @@ function summary({ files, bytes }, start) {
   return `built dist: ${files} files, ${(bytes / 1e6).toFixed(1)} MB, in ${seconds} s`
 }
 
-/** Builds at every change. Rolldown's watcher only triggers builds, because it returns no output to publish. */
+/** Rebuilds after each change. Rolldown's watcher only triggers builds, because it returns no output to publish. */
 async function watch() {
   await compile()
   const options = await inputOptions()

@@ -1,10 +1,10 @@
-// Packages that only some tests need, kept in the cache directory so that nobody has to install them.
+// Packages that only some tests need. They are kept in the cache directory instead of being installed.
 import { mkdir, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { run } from './run.mjs'
 
-/** Returns the path of a package of the registry, and fetches it unless it is cached. */
+/** Returns the path of a package from the npm registry. Downloads the package unless it is cached. */
 export async function cachedPackage(name, version) {
   const cache = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'gdn', 'packages')
   const prefix = join(cache, `${name.replace('/', '-')}@${version}`)

@@ -1,10 +1,13 @@
-// Writes the facts of EVM networks from viem/chains into TypeScript, because importing that package takes longer than a
-// command. It is plain JavaScript, because it runs before the build.
+// Generates TypeScript files with data about EVM networks from viem/chains, because importing that package takes longer
+// than running a command. This script is plain JavaScript, because it runs before the build.
 import fs from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** The names that need no configuration: those of the API reference, in its order, those of version 1.2, and ours. */
+/**
+ * The networks that need no configuration: those of the API reference, in its order, those of version 1.2, and gdn's
+ * own.
+ */
 const NAMES = [
   ...['polygon', 'polygon-mumbai', 'astar', 'astar-shiden', 'astar-shibuya', 'avalanche', 'avalanche-fuji'],
   ...['optimism', 'optimism-goerli', 'fantom', 'fantom-testnet', 'bnb-mainnet', 'bnb-testnet'],
@@ -13,7 +16,7 @@ const NAMES = [
   ...['zora', 'linea', 'scroll', 'sonic'],
 ]
 
-/** The exports of viem/chains whose names differ from ours by more than their spelling. */
+/** The exports of viem/chains whose names differ from gdn's in more than their spelling. */
 const EXPORTS = {
   'arbitrum-one': 'arbitrum',
   'arbitrum-testnet': 'arbitrumGoerli',
@@ -34,7 +37,10 @@ const ROW = "[string, number, string, string | null, 'op-stack' | 'arbitrum' | n
 const KNOWN_FILE = join(root, 'src/api/generated/evm-chains.ts')
 const ALL_FILE = join(root, 'src/server/settings/generated/networks.ts')
 
-/** Writes both files, unless they are up to date. Several processes may call it at the same time. */
+/**
+ * Writes the two generated files, unless they are up to date. Several processes may call this function at the same
+ * time.
+ */
 export async function generateChains() {
   const known = (await knownChains()).map(({ name, chain }) => [
     name,
@@ -50,7 +56,10 @@ export async function knownChains() {
   return NAMES.map((name) => ({ name, chain: name === 'astar-shibuya' ? SHIBUYA : chainOf(exported, name) }))
 }
 
-/** Returns `[name, chain ID, coin, block explorer, fee model]` of every network of viem/chains, our names first. */
+/**
+ * Returns `[name, chain ID, coin, block explorer, fee model]` of every network in viem/chains. Networks that need no
+ * configuration come first.
+ */
 async function allNetworks() {
   const known = await knownChains()
   const used = new Set(known.map(({ chain }) => chain))
@@ -67,7 +76,7 @@ async function allNetworks() {
 }
 
 /**
- * Returns the fee model of a chain. OP Stack chains have an oracle for L1 fees. viem/chains doesn't mark Arbitrum's
+ * Returns the fee model of a chain. OP Stack chains have an oracle for L1 fees. viem/chains has no marker for Arbitrum
  * chains.
  */
 function feeModel(name, chain) {
@@ -84,7 +93,7 @@ function chainOf(exported, name) {
   return exported[key]
 }
 
-/** Spells `arbitrumNova` as `arbitrum-nova`. */
+/** Converts a name such as `arbitrumNova` to `arbitrum-nova`. */
 const spelled = (name) => name.replace(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase()
 
 async function write(file, line) {

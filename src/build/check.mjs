@@ -1,5 +1,5 @@
 // `npm run check`: the checks that a change must pass. Prints one line for each check, and the output of failed checks.
-// With `-- --changed`, names and runs the tests that belong to the uncommitted changes.
+// With `-- --changed`, also lists and runs the tests that belong to the uncommitted changes.
 import { join } from 'node:path'
 import { generateExamples } from '../../examples/generate.mjs'
 import { generateBenchmarks, PAGES as PAGES_WITH_FIGURES } from './benchmarks.mjs'
@@ -100,13 +100,13 @@ async function generateSources() {
 }
 
 await ensureTools()
-// First, because tsc reads the generated types.
+// Run this check first, because tsc reads the generated types.
 const results = [await check({ name: 'contracts compile (solc), sources are generated', run: generateSources })]
 results.push(...(await Promise.all(CHECKS.map(check))))
 if (process.argv.includes('--changed')) results.push(await testChanges())
 if (results.includes(false)) process.exitCode = 1
 
-/** Runs the tests of uncommitted changes in all projects, including those that `npm test` leaves out. */
+/** Runs the tests of uncommitted changes in all projects, including those that `npm test` omits. */
 async function testChanges() {
   const tests = testsOf(root, await changedFiles(root))
   process.stdout.write(

@@ -49,7 +49,7 @@ const GROUPS = [
       'src/sqlite/shared-database.ts',
     ],
   },
-  // Includes its part of zod.
+  // Includes the part of zod that this endpoint uses.
   { name: 'getnfts', paths: ['src/api/endpoints/getnfts.ts'] },
   { name: 'zod', paths: ['node_modules/zod'] },
   {
@@ -61,11 +61,12 @@ const GROUPS = [
       ),
     ],
   },
-  // Needed only by draws of shuffled drops, and includes its part of @noble/curves.
+  // Needed only to draw the rows of shuffled drops. Includes the part of @noble/curves that this code uses.
   { name: 'beacon', paths: ['src/api/beacon.ts'] },
-  // Endpoints of few commands, because to create their schemas takes 10 ms.
+  // Endpoints that few commands use. They are separate, because creating their schemas takes 10 ms.
   { name: 'endpoints', paths: ['src/api'] },
-  // Shared by a backend and the commands that spend or read manifests, whose code a backend doesn't load.
+  // Shared by backends and by commands that spend or read manifests. Backends don't load the other code of these
+  // commands.
   {
     name: 'basics',
     paths: [
@@ -94,7 +95,7 @@ const GROUPS = [
       ),
       'src/core/nothing-sent.ts',
       'src/reveal/provenance-folder.ts',
-      // Nearly all commands that take addresses may spend.
+      // Nearly all commands that accept addresses may spend.
       'src/cli/flags/ens.ts',
       'src/cli/request/ens-names.ts',
     ],
@@ -111,12 +112,12 @@ const GROUPS = [
         'src/reveal/drop-state.ts',
         'src/cli/batch/reveal/next-reveal.ts',
       ],
-      // Flags of the commands for rows.
+      // Flags of the commands that process rows.
       ...['src/marketplace/rules.ts', 'src/cli/flags/opensea.ts', 'src/cli/commands/batch/marketplace-check.ts'],
     ],
   },
-  // Loaded by a backend before it is ready, after `basics` and in this order: the database, the rest of a worker's
-  // code, and HTTP.
+  // A backend loads these groups before it is ready, after `basics` and in this order: the database, the rest of a
+  // worker's code, and HTTP.
   { name: 'multiformats', paths: ['node_modules/multiformats'] },
   { name: 'ipaddr', paths: ['node_modules/ipaddr.js'] },
   { name: 'store', paths: ['src/server/store/open-store.ts'] },
@@ -127,7 +128,7 @@ const GROUPS = [
 /** Code that is loaded only to generate the OpenAPI document. */
 const APART = '/src/api/openapi/'
 
-/** `output.codeSplitting.groups` of Rolldown. */
+/** The value of Rolldown's `output.codeSplitting.groups`. */
 export const chunkGroups = GROUPS.map(({ name, paths }, index) => {
   const missing = paths.find((path) => !existsSync(join(root, path)))
   if (missing !== undefined) throw new Error(`src/build/chunks.mjs: ${missing} doesn't exist`)

@@ -1,4 +1,4 @@
-// Writes the types of the API's requests and responses for the client in src/lib, from the contracts.
+// Generates the types of the API's requests and responses for the client in src/lib, from the API contracts.
 import { createHash } from 'node:crypto'
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -41,7 +41,7 @@ async function clientTypes() {
   const generator = await loadGenerator()
   const { ENDPOINT_NAMES, KNOWN_NAMES, buildOpenApi } = generator
   const routes = ENDPOINT_NAMES.map((name) => ({ method: 'POST', url: `/api/v1/${name}` }))
-  // 1.2 is the wider version: fields that only 1.1 requires are optional in it.
+  // Use version 1.2, in which the fields that only version 1.1 requires are optional.
   const { paths } = await buildOpenApi(routes, { version: '0', apiVersion: '1.2' })
   const operations = Object.values(paths).map(({ post }) => post)
   return [
@@ -59,8 +59,7 @@ async function clientTypes() {
 }
 
 /**
- * Loads the generator from a bundle, because the sources are TypeScript, and openapi-typescript needs an earlier
- * TypeScript API.
+ * Bundles and loads the generator. The sources are TypeScript, and openapi-typescript needs an earlier TypeScript API.
  */
 async function loadGenerator() {
   const cache = join(root, 'node_modules', '.cache')

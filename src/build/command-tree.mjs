@@ -5,7 +5,10 @@ import { pathToFileURL } from 'node:url'
 import { build as esbuild } from 'esbuild'
 import { root } from './paths.mjs'
 
-/** The output of `gdn help --json` from these sources, from which completions, man page and reference are generated. */
+/**
+ * Returns the output of `gdn help --json` for the current sources. The completions, the man page and the reference are
+ * generated from this output.
+ */
 export const readCommandTree = () => withCommandLine((json) => json('help'))
 
 /** Returns the command tree, and every help topic in full. */
@@ -29,7 +32,7 @@ export const readSchemas = () =>
 async function withCommandLine(work) {
   const cache = join(root, 'node_modules', '.cache')
   await mkdir(cache, { recursive: true })
-  // Below node_modules, so that Node finds the packages.
+  // Use a folder below node_modules, so that Node.js finds the packages.
   const folder = await mkdtemp(join(cache, 'gdn-tree-'))
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   try {
@@ -55,7 +58,7 @@ async function withCommandLine(work) {
   }
 }
 
-/** Leaves out the files directly in `server`, because commands import them only when they start or open a backend. */
+/** Excludes the files directly in `server`, because commands import them only when they start or open a backend. */
 const WITHOUT_SERVER = {
   name: 'without-server',
   setup: (build) => build.onResolve({ filter: /\/server\/[^/]+\.ts$/ }, ({ path }) => ({ path, external: true })),

@@ -40,7 +40,7 @@ export function completionTables(tree) {
   return { words: wordsOf(tree), commands, bundles, values }
 }
 
-/** The words that may come first, after each noun, and after help. */
+/** Returns the words that are valid at the beginning of a command line, after each noun, and after `help`. */
 function wordsOf({ groups, commands, topics }) {
   const entries = groups.flatMap((group) => group.entries)
   const first = entries.map(({ name, summary }) => `${name} ${summary}`)
@@ -84,7 +84,7 @@ function bundlesOf(flags, takes, bundles) {
   for (const flag of flags) groups.set(flag.group, [...(groups.get(flag.group) ?? []), ...flagLine(flag, takes)])
   return [...groups].map(([group, lines]) => {
     const text = lines.join('\n')
-    // Named by content, so that a new command doesn't change other names.
+    // The name contains a digest of the content, so that a new command doesn't change other names.
     const digest = createHash('sha256').update(text).digest('hex').slice(0, 6)
     const id = `${group.toLowerCase().replaceAll(/[^a-z]+/g, '-')}-${digest}`
     bundles.set(id, text)

@@ -6,7 +6,10 @@ import { readCommandTree } from './command-tree.mjs'
 import { completionTables } from './completion-tables.mjs'
 import { root } from './paths.mjs'
 
-/** By shell: the file name that the shell expects, and functions that quote text and write tables. */
+/**
+ * For each shell, the source of its completion engine, the file name that the shell expects, and the function that
+ * formats the tables.
+ */
 const SHELLS = [
   { engine: 'bash.sh', file: 'gdn.bash', tables: bourneTables },
   { engine: 'zsh.zsh', file: '_gdn', tables: bourneTables },
@@ -14,7 +17,7 @@ const SHELLS = [
   { engine: 'powershell.ps1', file: 'gdn.ps1', tables: powershellTables },
 ]
 
-/** Writes completions/ into a folder. */
+/** Writes the completion files to a folder. */
 export async function generateCompletions(dir) {
   const tables = completionTables(await readCommandTree())
   await mkdir(join(dir, 'completions'), { recursive: true })

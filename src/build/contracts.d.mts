@@ -1,7 +1,7 @@
 export interface CompiledContract {
   abi: readonly unknown[]
   bytecode: `0x${string}`
-  /** The code on chain, with zeros in the places of values that the constructor sets. */
+  /** The deployed code, with zeros in place of the values that the constructor sets. */
   deployed: { code: `0x${string}`; immutables: [start: number, length: number][] }
 }
 

@@ -30,7 +30,7 @@ export async function declarationFiles(outDir) {
   }
 }
 
-/** For users whose `lib` is older. It isn't in the source, where it would apply to the whole repository. */
+/** A reference for users whose `lib` setting is older. In the source, it would apply to the whole repository. */
 const DISPOSABLE = '/// <reference lib="esnext.disposable" />\n'
 
 const RELATIVE = /(from ')(\.[^']+)\.ts(?=')/g
@@ -38,7 +38,7 @@ const RELATIVE = /(from ')(\.[^']+)\.ts(?=')/g
 async function collect(path, files) {
   if (files.has(path)) return
   const text = await readFile(path, 'utf8')
-  // TypeScript 7 keeps the extensions of sources.
+  // TypeScript 7 keeps the file extensions of imports, such as `.ts`.
   files.set(path, (text.includes('Symbol.asyncDispose') ? DISPOSABLE : '') + text.replaceAll(RELATIVE, '$1$2.js'))
   for (const [, , specifier] of text.matchAll(RELATIVE)) await collect(join(dirname(path), `${specifier}.d.ts`), files)
 }

@@ -1,4 +1,4 @@
-// The files of the backend's page /docs: unchanged from their package, and compressed as they are served.
+// The files of the backend's /docs page. They are unmodified files of a package, compressed as they are served.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -10,7 +10,10 @@ const SERVED = ['swagger-ui.css', 'swagger-ui-bundle.js']
 /** Licenses of the packages that Swagger UI contains. */
 const LICENSES = 'swagger-ui-bundle.js.LICENSE.txt'
 
-/** @returns the files for the folder, compressed at the highest level, which would be too slow for a request */
+/**
+ * @returns the files for the folder. They are compressed at the highest level, which would be too slow during a
+ * request.
+ */
 export async function docsFiles(folder) {
   const compress = async (name) => ({
     path: join(folder, `${name}.gz`),

@@ -66,7 +66,7 @@ export async function packExecutable(outDir) {
   }
 }
 
-/** Returns the path of a Node.js binary that is known to be the published one. */
+/** Returns the path of a Node.js binary after verifying that it is the published one. */
 async function verifiedNode() {
   if (isMac) {
     if (process.versions.node !== NODE_VERSION) throw new Error(`the executable is built with Node.js ${NODE_VERSION}`)
@@ -82,14 +82,14 @@ async function verifiedNode() {
   return node
 }
 
-/** Writes a copy of Node.js that runs the launcher, and ignores NODE_OPTIONS. */
+/** Writes a copy of Node.js that runs the launcher and ignores NODE_OPTIONS. */
 async function embed(node, executable, staging) {
   const config = join(staging, 'sea.json')
   const blob = join(staging, 'sea.blob')
   const fields = { main: 'src/build/launch-executable.cjs', output: blob }
   const options = { disableExperimentalSEAWarning: true, execArgvExtension: 'none' }
   await writeFile(config, JSON.stringify({ ...fields, ...options }))
-  // The blob contains the path of the launcher as it is given: relative, so that it is the same in each checkout.
+  // The blob contains this path. Use a relative path, so that the blob is the same in each checkout.
   await must(node, ['--experimental-sea-config', config], { cwd: root })
   await copyFile(node, executable)
   await chmod(executable, 0o755)
@@ -98,7 +98,7 @@ async function embed(node, executable, staging) {
   const fuse = ['--sentinel-fuse', FUSE]
   const segment = isMac ? ['--macho-segment-name', 'NODE_SEA'] : []
   await must(process.execPath, [postject, executable, 'NODE_SEA_BLOB', blob, ...fuse, ...segment])
-  // macOS runs no unsigned program on arm64. "-" is a signature without an identity.
+  // On arm64, macOS doesn't run unsigned programs. "-" means a signature without an identity.
   if (isMac) await must('codesign', ['--sign', process.env.GDN_CODESIGN_IDENTITY ?? '-', executable])
 }
 
@@ -112,7 +112,10 @@ async function packageFiles() {
   return paths.map((path) => [path.replace(/^dist\/man\//, 'man/man1/'), join(root, path)])
 }
 
-/** Returns the files of the installed native packages. The built-in SQLite replaces libsql, and Node.js needs glibc. */
+/**
+ * Returns the files of the installed native packages. Omits libsql, which the built-in SQLite replaces, and packages
+ * for musl.
+ */
 async function nativeFiles() {
   const modules = join(root, 'node_modules')
   const names = []

@@ -1,5 +1,5 @@
-// The files of the backend's pages `/` and `/docs`: bundled for browsers, named by their content, and compressed as
-// they are served.
+// The files of the backend's pages `/` and `/docs`. They are bundled for browsers, named after a hash of their content,
+// and compressed as they are served.
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { basename, extname, join } from 'node:path'
@@ -11,7 +11,7 @@ import { root } from './paths.mjs'
 const from = join(root, 'src/explorer')
 const ENTRIES = ['main.tsx', 'theme.ts', 'docs.ts', 'styles/main.css']
 const ICON = 'icon.svg'
-/** Browsers of at least the last two years: the CSS features in use were released in 2023 and 2024. */
+/** The oldest supported browsers. They support the CSS features in use, which were released in 2023 and 2024. */
 export const BROWSERS = ['chrome123', 'firefox121', 'safari17.5']
 
 /**
@@ -54,11 +54,11 @@ function sourcesOf({ outputs }) {
   return inputs.flatMap(([file, { bytesInOutput }]) => (bytesInOutput > 0 ? [join(root, file)] : []))
 }
 
-/** @returns the files for the folder, and the source files that they contain */
+/** @returns the files for the folder, and the source files that the bundles contain */
 export async function explorerFiles(folder) {
   const { entries, files, sources } = await bundleExplorer()
   const assets = files.map(({ name, contents }) => ({ path: join(folder, `${name}.gz`), contents }))
-  // Written last, because it names the others.
+  // The index is written last, because it names the other files.
   const index = { path: join(folder, 'assets.json'), contents: Buffer.from(JSON.stringify(entries)) }
   return { files: [...assets, index], sources }
 }

@@ -1,5 +1,5 @@
-// Checks which folder of `src` may import which and where SQL is, in `npm run check` and `npm test`. Biome checks
-// cycles of files (noImportCycles).
+// Checks the imports between the folders of `src` and the location of SQL, in `npm run check` and `npm test`. Biome
+// checks for import cycles between files (noImportCycles).
 import { readdir, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path/posix'
 
@@ -46,16 +46,16 @@ export const MAY_IMPORT = {
   plan: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'sqlite', 'state'],
   reveal: ['core', 'api', 'batch', 'client', 'files', 'manifest', 'operations', 'plan', 'sqlite', 'state', 'verify'],
   server: ['core', 'api', 'keystore', 'object-store', 'files', 'ipfs', 'sqlite'],
-  // Runs in browsers.
+  // The explorer runs in browsers.
   explorer: ['core', 'server/explorer/types.ts'],
   cli: CLI,
-  // Programs import it.
+  // Programs import this library.
   lib: ['core', 'api', 'batch', 'client', 'config', 'files', 'manifest', 'operations', 'sqlite', 'state'],
   build: [],
 }
 
 /**
- * Only these files and folders may load `server`: they work on a backend's data, check its requirements or settings,
+ * The only files and folders that may load `server`. They work on a backend's data, check its requirements or settings,
  * estimate gas, send transactions of owners, or check IPFS content.
  */
 const LOADS_SERVER = [
@@ -89,36 +89,37 @@ export const SERVER_LAYERS = [
 ]
 
 /**
- * Files that are independent of the kind of blockchain. The steps of the pipeline access a blockchain through its
- * driver, and services through its facts. Exceptions choose between the kinds, or serve the JSON-RPC of an embedded
- * chain.
+ * Files that are independent of the kind of blockchain. Steps of the pipeline access a blockchain through its driver,
+ * and services use its facts. The exceptions choose between kinds, or serve the JSON-RPC of an embedded chain.
  */
 const KNOWS_NO_KIND = /^server\/(?:pipeline\/(?:webhooks\/)?[^/]+$|(?:services|explorer|http|admin|metrics)\/)/
 const KNOWS_KINDS = ['server/pipeline/load-driver.ts', 'server/pipeline/chain-facts.ts', 'server/http/rpc.ts']
 const isOfKind = (path) => /^server\/(?:chain|pipeline)\/(?:evm|solana)\//.test(path)
 
-/** Where statements are run: on the client database in `state`, and elsewhere only on other databases. */
+/** The only places that may run SQL: `state` on the client database, and the others on their own databases. */
 const RUNS_SQL = [
   ...['state/', 'server/', 'sqlite/', 'build/'],
   // The database of the rate limits that the processes of a user share.
   'client/pace/shared-pace.ts',
-  // The database of a reading, in which it resumes.
+  // The database from which an interrupted read of holders resumes.
   'holders/',
   // The database of an unfinished archive.
   'archive/',
 ]
-/** A call of a method of `Sql`, which is always named `sql`, or a text that begins as a statement. */
+/**
+ * Matches a method call on an `Sql` object, which is always named `sql`, or text that begins like an SQL statement.
+ */
 const STATEMENT =
   /\bsql\s*\.\s*(?:all|get|run|script)\b|['"`]\s*(?:SELECT|INSERT|REPLACE|UPDATE|DELETE|WITH|CREATE|DROP|PRAGMA)\s/
 
 const STATIC_IMPORT = /^(?:import|export)\b(?! type\b)(?:[^;'"(]*? from)? '(\.[^']+)'/gm
 const LAZY_IMPORT = /(?<!typeof )\bimport\('(\.[^']+)'\)/g
-/** Any import: of values or types, static or lazy. The formatter makes all quotes single. */
+/** Matches any import of values or types, static or lazy. The formatter makes all quotes single. */
 const ANY_IMPORT = /\b(?:from |import |import\()'(\.[^']+)'/g
 
 /**
  * Finds imports that violate the tables, folders that no table lists, imports that form a cycle of files and folders,
- * lazy imports of modules that are loaded anyway, and SQL outside `src/state`. Returns a sentence for each.
+ * lazy imports of modules that are loaded anyway, and SQL outside `src/state`. Returns a sentence for each problem.
  *
  * @param {string} src the folder `src`
  * @returns {Promise<string[]>}

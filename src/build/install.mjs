@@ -1,4 +1,4 @@
-// Runs before any installation, so it imports only Node's own modules.
+// This module runs before any package is installed, so it imports only built-in modules.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { run } from './run.mjs'
@@ -32,7 +32,7 @@ async function readPackages(file) {
   }
 }
 
-/** Runs `npm ci` in a folder, without output unless it fails. No package needs an install script, so none runs. */
+/** Runs `npm ci` in a folder. Shows no output, and never runs install scripts, because no package needs them. */
 export async function install(root) {
   const { code, output } = await run('npm', ['ci', '--ignore-scripts', '--no-audit', '--no-fund'], { cwd: root })
   if (code !== 0) throw new Error(`npm ci failed:\n${reasonIn(output)}`)
@@ -41,8 +41,8 @@ export async function install(root) {
 const MAX_LINES = 15
 
 /**
- * Returns the lines of npm's output that say why it failed. Warnings, such as EBADENGINE for each package, come before
- * them, and pages of usage may follow.
+ * Returns the lines of npm's output that contain the errors. They follow warnings, such as EBADENGINE for each package,
+ * and may precede pages of usage.
  */
 export function reasonIn(output) {
   const lines = output.split('\n').filter((line) => line.trim() !== '')

@@ -1,5 +1,5 @@
-// Embedded in the executable of gdn, as its whole program. Everything else is in files beside the executable, so that
-// gdn starts as fast as from the package: Node.js caches compiled code only for files.
+// The program that is embedded in the executable of gdn. All other code is in files next to the executable, so that gdn
+// starts as fast as from the package: Node.js caches compiled code only for files.
 'use strict'
 const { realpathSync } = require('node:fs')
 const { createRequire } = require('node:module')

@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Packages that no bundler sees: Solidity libraries compiled into the contracts, and the files of /docs. */
+/** Packages that are in no bundle: Solidity libraries compiled into the contracts, and the files of /docs. */
 const UNSEEN = ['@openzeppelin/contracts', 'erc721a-upgradeable', 'swagger-ui-dist']
 
 export const RULE = `${'-'.repeat(80)}\n`
@@ -27,7 +27,7 @@ export async function thirdPartyLicenses(sources) {
   return `gdn contains these packages, under their own licenses.\n\n${RULE}${bodies.join(`\n${RULE}`)}`
 }
 
-/** `…/node_modules/a/node_modules/@b/c/x.js` → `…/node_modules/a/node_modules/@b/c` */
+/** Converts `…/node_modules/a/node_modules/@b/c/x.js` to `…/node_modules/a/node_modules/@b/c`. */
 function packageFolder(file) {
   return /^.*node_modules[\\/](?:@[^\\/]+[\\/])?[^\\/]+(?=[\\/])/.exec(file)?.[0]
 }

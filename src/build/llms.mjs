@@ -1,9 +1,9 @@
-// docs/llms.txt (llmstxt.org): a list of the documentation's pages for agents, made from the README and the pages.
+// Generates docs/llms.txt (llmstxt.org), a list of the documentation's pages for agents, from the README and the pages.
 import { readdir, readFile } from 'node:fs/promises'
 import { join, posix } from 'node:path'
 import { root } from './paths.mjs'
 
-/** A row of the README's table of pages. */
+/** Matches a row of the README's table of pages. */
 const ROW = /^\| ([a-z ]+) \| (\[.*\]\(docs\/.*\)) \|$/gm
 const LINK = /\(docs\/([\w/-]+\.md)\)/g
 
@@ -31,7 +31,9 @@ export async function llmsText() {
   return `${lines.join('\n')}\n`
 }
 
-/** Returns the text of llms-full.txt, which is only in the site: the README and all pages, in the order of llms.txt. */
+/**
+ * Returns the text of llms-full.txt, which only the site contains: the README and all pages, in the order of llms.txt.
+ */
 export async function llmsFullText() {
   const links = (await llmsText()).matchAll(/^- \[.*?\]\((.*?)\)/gm)
   const names = ['README.md', ...[...links].map(([, name]) => `docs/${name}`)]
@@ -39,7 +41,7 @@ export async function llmsFullText() {
   return (await Promise.all(pages)).join('\n')
 }
 
-/** Returns the pages of docs/ and docs/commands, as paths from docs/. */
+/** Returns the pages of docs/ and docs/commands, as paths relative to docs/. */
 export async function docsPages() {
   const names = await Promise.all(
     ['.', 'commands'].map(async (folder) =>
@@ -52,7 +54,7 @@ export async function docsPages() {
     .sort()
 }
 
-/** The first sentence of a page, without links. */
+/** Returns the first sentence of a page, without links. */
 function sentenceIn(page) {
   const paragraphs = page.replace(/^```.*?^```$/gms, '').split(/\n{2,}/)
   const prose = paragraphs.find((text) => /^[A-Za-z`[]/.test(text.trim())) ?? ''

@@ -3,8 +3,8 @@ import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Runs `work` while no other process runs it with the same lock file. Takes over the lock of a process that has ended,
- * so that a killed build never blocks the next.
+ * Runs `work` while it holds an exclusive lock on a file. Takes over the lock of a process that has ended, so that a
+ * killed build never blocks the next.
  */
 export async function withLock(file, work) {
   await mkdir(dirname(file), { recursive: true })
@@ -20,7 +20,7 @@ async function take(file) {
   const own = `${file}.${process.pid}`
   await writeFile(own, String(process.pid))
   try {
-    // The link has its content from the start, so no lock exists without a holder.
+    // The link has its content from the start, so a lock file always names its holder.
     await link(own, file)
     return true
   } catch (error) {

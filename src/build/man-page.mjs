@@ -1,4 +1,4 @@
-/** gdn(1) in the macros of man(7), which both groff and mandoc support. */
+/** Returns the man page gdn(1), in the macros of man(7), which both groff and mandoc support. */
 export function manPage({ tree, topics }) {
   const { name, version, summary, groups, commands, flags } = tree
   return [
@@ -74,7 +74,10 @@ const firstLower = (words) => words.charAt(0).toLowerCase() + words.slice(1)
 
 const quoted = (words) => `"${text(words).replaceAll('"', '\\(dq')}"`
 
-/** Escapes text for roff: no escapes, no macros at the start of a line, and dashes that can be copied. */
+/**
+ * Escapes text for roff, so that it contains no escape sequences, begins no line with a macro, and has dashes that can
+ * be copied.
+ */
 function text(words) {
   return words
     .replaceAll('\\', '\\e')

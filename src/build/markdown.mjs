@@ -15,7 +15,7 @@ export function commandPages({ groups, commands, flags }) {
   return [['README.md', index], ...pages].map(([name, parts]) => [name, `${parts.join('\n\n')}\n`])
 }
 
-/** The tables of other pages that are generated from the command tree, by name. */
+/** Returns the tables of other pages that are generated from the command tree, by name. */
 export function generatedTables({ commands, exit_codes: codes, environment }) {
   const coded = codeIn(commands)
   const variables = (own) =>
@@ -38,7 +38,7 @@ export function generatedTables({ commands, exit_codes: codes, environment }) {
   }
 }
 
-/** The table of the networks that need no configuration, as viem/chains defines them. */
+/** Returns the table of the networks that need no configuration, as viem/chains defines them. */
 export function blockchainTable(chains) {
   const evm = chains.map(({ name, chain: { id, name: title, nativeCurrency, testnet } }) => [
     code(name),

@@ -8,7 +8,10 @@ import { runTests } from './vitest.mjs'
 const PROJECTS = ['core', 'isolated', 'long']
 /** Node 22.15 has a `node:sqlite` that is too old for gdn. */
 const VERSIONS = ['22.15', '22', '24', '26']
-/** Tests that run in another Node.js: of databases, and of pixels that must not depend on the version. */
+/**
+ * Tests that run on the other versions of Node.js: tests of databases, and of pixels, which must not depend on the
+ * version.
+ */
 const IN_NODE = [
   'test/art/generate',
   'test/sqlite',

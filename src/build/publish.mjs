@@ -1,13 +1,13 @@
 import { mkdir, readdir, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, relative } from 'node:path'
 
-/** How long chunks of an earlier build are kept: a backend started from it imports them lazily. */
+/** Time in milliseconds for which chunks of an earlier build are kept. A backend of that build imports them lazily. */
 const GRACE_MS = 60 * 60 * 1000
 
 /**
- * Publishes the files of a build so that no process sees half of one. Chunks have a content hash in their names, so
- * they are added next to existing ones. `last`, which names them, replaces its predecessor at the end by a rename. Old
- * files are removed later, or at once with `clean`, or not if it is 'keep'.
+ * Publishes the files of a build so that no process loads a partial build. Chunks have a content hash in their names,
+ * so they are added next to the existing ones. `last` names the chunks, and replaces its predecessor at the end with a
+ * rename. Old files are removed later, immediately if `clean` is true, or never if `clean` is 'keep'.
  */
 export async function publish(files, { outDir, last, clean }) {
   const staging = join(outDir, `.new-${process.pid}`)

@@ -1,4 +1,4 @@
-// `npm run record`: creates the recorded session and the screenshots of the README with the product on this machine.
+// `npm run record`: creates the recorded session and the screenshots of the README by running gdn on this machine.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -49,7 +49,7 @@ async function record() {
   }
 }
 
-/** Speeds the frames up so that they take at most `maxMs` in total. */
+/** Shortens the frames in proportion, so that their total duration is at most `maxMs`. */
 function within(maxMs, frames) {
   const ms = frames.reduce((sum, frame) => sum + frame.ms, 0)
   return frames.map((frame) => ({ ...frame, ms: frame.ms * Math.min(1, maxMs / ms) }))

@@ -13,15 +13,15 @@ import { root } from './paths.mjs'
 /** Hand-written pages with generated tables. */
 const PAGES = ['docs/blockchains.md', 'docs/configuration.md', 'docs/exit-codes.md']
 
-/** A table between its markers. */
+/** Matches a generated table and its markers. */
 const GENERATED = /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs
 
-/** @returns the file for the build's folder */
+/** Returns the man page as a file for the build's folder. */
 export async function manPageFile(folder) {
   return { path: join(folder, 'man', 'gdn.1'), contents: Buffer.from(manPage(await readHelp())) }
 }
 
-/** @returns the files of the JSON Schemas for the build's folder */
+/** Returns the JSON Schemas as files for the build's folder. */
 export async function schemaFiles(folder) {
   return (await readSchemas()).map(([name, schema]) => ({
     path: join(folder, 'schemas', `${name}.json`),
@@ -29,7 +29,7 @@ export async function schemaFiles(folder) {
   }))
 }
 
-/** Writes the generated pages of docs/, and the tables of the others, into a folder. */
+/** Writes the generated pages of docs/, and the hand-written pages with their generated tables, to a folder. */
 export async function generateReference(dir) {
   const tree = await readCommandTree()
   const tables = { ...generatedTables(tree), blockchains: blockchainTable(await knownChains()) }

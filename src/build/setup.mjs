@@ -9,7 +9,7 @@ import { distDir, root, toolsDir } from './paths.mjs'
  * Installs packages and builds, without the programs that only checks and tests use.
  *
  * @param say called with one line for each step that takes time
- * @param options of `build()`
+ * @param options the options of `build()`
  */
 export async function setUp(say = toStderr, options = {}) {
   await ensureInstalled(say)

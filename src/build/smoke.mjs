@@ -1,5 +1,5 @@
-// Tries the built gdn on a system where the test suite doesn't run: a drop, a wallet, an edited row and MCP, in an
-// empty home directory.
+// A smoke test of the built gdn, for systems on which the test suite doesn't run. Tests a drop, a wallet, an edited row
+// and MCP in an empty home directory.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
@@ -12,8 +12,8 @@ const home = await mkdtemp(join(tmpdir(), 'gdn-smoke-'))
 const env = { ...process.env, HOME: home, USERPROFILE: home, LOCALAPPDATA: home, APPDATA: home, GDN_KEYRING: 'off' }
 
 /**
- * Runs gdn with text on its standard input, which ends once the output matches. Returns the output. Rejects if gdn
- * fails.
+ * Runs gdn with text on standard input. Closes standard input when the output matches `answer`. Returns the output.
+ * Rejects if gdn fails.
  */
 function gdn(args, input = '', answer = /^/) {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
-// `npm run test:solana`: runs the tests of Solana clusters by RPC URL with surfpool, a third-party node, instead of our
-// stand-in. Its binary comes from an npm package, kept in the cache directory.
+// `npm run test:solana`: runs the tests that use Solana clusters by RPC URL. Uses surfpool, a third-party node, instead
+// of the fake node of the other tests. The binary of surfpool comes from an npm package in the cache directory.
 import { cachedPackage } from './cached-package.mjs'
 import { setUp } from './setup.mjs'
 import { runTests } from './vitest.mjs'

@@ -1,10 +1,10 @@
-// Which test file runs when. `npm test` runs every file that isn't named here, apart from tests with the tag `slow`,
+// Assigns test files to suites. `npm test` runs every file that isn't listed here, except tests with the tag `slow`,
 // which `npm run test:rest` runs. test/build/suites.test.ts checks the lists.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './paths.mjs'
 
-/** Run with `npm run test:rest`, for each commit: kills, crashes, restored backups, and the package. */
+/** Files that `npm run test:rest` runs for each commit: tests of kills, crashes, restored backups, and the package. */
 export const LONG = [
   'test/batch/{crash,race}.test.ts',
   'test/operations/crash.test.ts',
@@ -13,7 +13,8 @@ export const LONG = [
 ]
 
 /**
- * Run on PostgreSQL with `npm run test:rest`, for each commit. All but those of the first line run on SQLite as well.
+ * Files that `npm run test:rest` runs on PostgreSQL for each commit. All except those of the first line also run on
+ * SQLite.
  */
 export const POSTGRES = [
   'test/server/postgres/**/*.test.ts',
@@ -74,7 +75,7 @@ export const PARTS = {
   ],
 }
 
-/** More files of parts of `npm run soak`: other suites run their short forms, or they have none. */
+/** More files for the parts of `npm run soak`. Other suites run their short forms, or they have no short form. */
 export const LONG_FORMS = {
   crash: [
     'test/{archive,art}/kill.test.ts',
@@ -116,7 +117,10 @@ export const LONG_FORMS = {
   memory: ['test/server/explorer/{counts,hostile}.test.ts'],
 }
 
-/** Run on PostgreSQL with `npm run soak -- postgres`, in their long forms, and on SQLite like all tests. */
+/**
+ * Files that `npm run soak -- postgres` runs on PostgreSQL in their long forms. Like all tests, they also run on
+ * SQLite.
+ */
 export const MORE_POSTGRES = [
   'test/server/store/due-times.test.ts',
   'test/server/http/rate-limits.test.ts',
@@ -143,15 +147,17 @@ export const REST = '!promise || needed'
 const filesOfPart = (part) => [...(PARTS[part] ?? []), ...(LONG_FORMS[part] ?? [])]
 const SHORT_FORMS = Object.values(PARTS).flat()
 
-/** Returns the files of parts of `npm run soak`; without parts, those whose short forms no other suite runs. */
+/**
+ * Returns the files of parts of `npm run soak`. Without parts, returns the files whose short forms no other suite runs.
+ */
 export const soakFiles = (parts) => parts?.split(',').flatMap(filesOfPart) ?? SHORT_FORMS
 
-/** Files of other projects. */
+/** Files that other Vitest projects run. */
 const ELSEWHERE = ['test/soak/**', 'test/server/postgres/**', 'test/postgres-missing.test.ts', ...LONG, ...SHORT_FORMS]
 
 const SLOW = /^\/\*\* @module-tag slow \*\/$/m
 const PROMISE = /tags: \['promise'/
-/** Modules that a file replaces would stay replaced for the next file in its process. */
+/** Matches files that mock modules. In a shared process, the mocks would also affect the next file. */
 const MOCKS = /\bvi\.(?:doMock|mock)\(/
 
 /**

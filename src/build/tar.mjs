@@ -2,11 +2,11 @@ import { readFile, stat } from 'node:fs/promises'
 
 const BLOCK = 512
 
-/** The time of all entries, as in npm's packages: the same files give the same archive. */
+/** The modification time of all entries, as in npm packages. Equal files therefore result in equal archives. */
 const MODIFIED = Date.UTC(1985, 9, 26, 8, 15) / 1000
 
 /**
- * Yields a tar archive of files that belong to root, without times of this machine.
+ * Yields a tar archive in which all files belong to root, and have none of this machine's timestamps.
  *
  * @param entries pairs of the path in the archive and the file
  */

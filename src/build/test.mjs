@@ -1,9 +1,9 @@
-// `npm test` and `npm run test:rest`: runs a suite, and prints its duration and the tests that it left out.
+// `npm test` and `npm run test:rest`: runs a suite, and prints its duration and the omitted tests.
 import { readFileSync } from 'node:fs'
 import { CORE } from './suites.mjs'
 import { runTests } from './vitest.mjs'
 
-/** Core-seconds of `npm test`: less than three minutes on two cores. */
+/** Maximum CPU time of `npm test` in core-seconds. On two cores, this is less than three minutes. */
 const BUDGET = 330
 
 const SUITES = {
@@ -21,7 +21,7 @@ const SUITES = {
   },
 }
 
-/** Returns the core-seconds of all ended child processes; null if the system doesn't report them. */
+/** Returns the CPU time of all ended child processes, in core-seconds; null if the system doesn't report them. */
 function usedByChildren() {
   try {
     const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ')

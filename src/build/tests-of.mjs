@@ -1,10 +1,10 @@
-// The tests that belong to changed files, for `npm run check -- --changed`.
+// Finds the tests that belong to changed files, for `npm run check -- --changed`.
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { dirname, normalize } from 'node:path/posix'
 import { run } from './run.mjs'
 
-/** Tests of rules that apply to a whole folder. Their names need not say which file they test. */
+/** Tests of rules that apply to a whole folder. Their names don't need to match the tested files. */
 const RULES = [
   [/^src\/cli\//, [/^test\/cli\/contract\//, /^test\/cli\/(?:catalogue|help-examples)\.test/]],
   [
@@ -68,8 +68,9 @@ function mirrored(path, tests) {
 }
 
 /**
- * Returns the test files that belong to changed files, sorted: those that import them or have their name, or else those
- * of the folder that mirrors theirs, and the tests of rules that apply to their folder.
+ * Returns the sorted test files that belong to changed files. These are tests that import a changed file or have its
+ * name, or else the tests in the mirroring folder. Also returns the tests of rules that apply to the folders of the
+ * changed files.
  */
 export function testsOf(root, changed) {
   const all = list(root, 'test', /\.[mc]?tsx?$/)

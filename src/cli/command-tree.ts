@@ -56,7 +56,7 @@ export interface TreeFlag {
   type: ValueType | 'boolean'
   values: string[] | null
   repeatable: boolean
-  /** Whether the value must be on the command line. Other values may come from the configuration. */
+  /** Whether the value must be on the command line. If false, the value may come from the configuration. */
   required: boolean
   /** The default in parentheses at the end of the summary. True if the flag has no value and is on by default. */
   default: string | true | null

@@ -9,8 +9,9 @@ export interface CommandModule {
 }
 
 /**
- * What a command may change. `read` changes only caches. `write` changes files, settings, or records on this machine or
- * a server. `spend` sends transactions, or requests them from a server, which costs money on a public network.
+ * The side effects of a command. `read` changes only caches. `write` changes files, settings, or records on this
+ * machine or a server. `spend` sends transactions, or requests them from a server, which costs money on a public
+ * network.
  */
 export type CommandEffect = 'read' | 'write' | 'spend'
 
@@ -44,7 +45,7 @@ export type ValueType =
   | 'words'
   | 'list'
   | 'pair'
-  /** The name of something on this machine. */
+  /** A name from the records of this machine. */
   | 'profile'
   | 'run'
   | 'run_name'
@@ -60,7 +61,7 @@ export class GdnCommand extends Command {
   /** Data about each long flag that Commander's `Option` doesn't store. */
   readonly flagFacts = new Map<string, { takes: Takes | undefined; repeatable: boolean; required: boolean }>()
 
-  /** Whether --timeout limits all waits of the command. */
+  /** Whether `--timeout` limits the duration of the whole command. */
   endsAtTimeout = false
 
   constructor(text: CommandText) {

@@ -37,7 +37,7 @@ export interface Edge {
   clock?: Clock
 }
 
-/** The part of the process that a command receives. */
+/** An `Edge` with the signals of one command. */
 export type CommandEdge = Edge & { signals: CommandSignals }
 
 /** Requests that create a collection, or create or change NFTs. */
@@ -96,7 +96,7 @@ export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bi
  * Called by a dry run with the request that it would send, so that the caller can show the cost. A real run shows the
  * cost in its prompt instead.
  *
- * @param gas returns the typical use of the requests; null if unknown
+ * @param gas returns the typical gas and data of the requests; null if unknown
  * @param refuseAbove throws `max_cost` if the requests may exceed a limit for which the dry run has no flag
  */
 export type QuoteSpending = (
@@ -106,8 +106,8 @@ export type QuoteSpending = (
 ) => Promise<void>
 
 /**
- * The effect of a command and the facts that it depends on. The keys are NFT IDs, names of settings, or words such as
- * `request` and `rows`.
+ * The effect of a command and the facts on which the effect depends. The keys are NFT IDs, names of settings, or words
+ * such as `request` and `rows`.
  */
 export type Intent = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
@@ -146,7 +146,7 @@ export interface Deps extends Clock {
   openKeyring: OpenKeyring
   /** Merges flags, environment, project and user configuration. */
   settings(flags: ConfigFlags): Promise<Settings>
-  /** The named wallets and addresses on this machine. */
+  /** Opens the address book with the named wallets and addresses on this machine. */
   addresses(): Promise<AddressBook>
   /** Identifies the backend of a server once, without sending the key. Later requests are only sent to this backend. */
   identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>

@@ -42,7 +42,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   }
 }
 
-/** Time in milliseconds within which open handles normally close by themselves. */
+/** Grace period in milliseconds in which open handles can close. */
 const LEAVE_WITHIN_MS = 500
 
 /**

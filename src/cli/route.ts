@@ -6,7 +6,7 @@ import { findTopic } from './help/topics.ts'
 
 export type CommandRoute = HelpRoute | { kind: 'verb'; verb: Verb; argv: string[] } | UnknownRoute
 
-/** Words that name no command. */
+/** Words that don't name a command. */
 interface UnknownRoute {
   kind: 'unknown'
   words: readonly string[]
@@ -15,15 +15,14 @@ interface UnknownRoute {
 const HELP = new Set(['-h', '--help', 'help'])
 const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '-o', '--output', '--fields'])
 
-/** Flags of `gdn help`. */
 const HELP_FLAGS = ['--json', '--help', '-h', '--no-color', '--no-input', '--quiet', '-q', '--debug']
 
 /** Flags that may precede a command, so that they may also be the only arguments. */
 const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--version', '-V', '--local', '--'])]
 
 /**
- * Finds the command that the arguments name. Flags may precede the command, as in `gdn --json nft show …`. A misspelled
- * command never runs a similar one.
+ * Finds the command that the arguments specify. Flags may precede the command, as in `gdn --json nft show …`. A
+ * misspelled command never runs a similar one.
  */
 export function route(argv: readonly string[]): CommandRoute {
   const { flags, word: first, rest } = takeWord(argv, ENTRIES)

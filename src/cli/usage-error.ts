@@ -107,7 +107,7 @@ function inOurWords({ code, message }: CommanderError, command: GdnCommand): str
     .replace(/^(missing required argument) '(.*)'$/s, '$1 "$2"')
 }
 
-/** Flags that name the output file. Each command has at most one of them. */
+/** Flags that specify the output file. Each command has at most one of them. */
 const FILE_FLAGS: Readonly<Record<string, string>> = { '--out': '--to', '--to': '--out' }
 
 /** Returns the flag of the command that the user probably meant, by its name or an alias. */

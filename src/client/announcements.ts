@@ -22,7 +22,7 @@ export class Announcements {
       if (headers[header] === 'yes') this.#capabilities.set(capability, true)
       else if (isOfServer && !this.#capabilities.has(capability)) this.#capabilities.set(capability, false)
     }
-    // Only the latest response counts, because a restarted server may have other networks.
+    // Only the latest response counts, because a restarted server may have different networks.
     if (isOfServer || headers[HEADERS.blockchainsWithoutValue] !== undefined) {
       this.#withoutValue = namesWithoutValue(headers)
     }

@@ -36,7 +36,7 @@ export interface LearnOptions extends CallOptions {
 }
 
 export interface UploadOptions extends CallOptions {
-  /** The expected SHA-256 of the content, in hexadecimal. A file with other content isn't uploaded. */
+  /** The expected SHA-256 of the content, in hexadecimal. A file with different content isn't uploaded. */
   sha256?: string | undefined
 }
 
@@ -101,8 +101,8 @@ export interface ApiClient {
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**
    * Restricts later requests to blockchains whose coins have no value. A gdn backend rejects requests for any other
-   * blockchain, even after it restarts with other networks. `call` then throws the error `not_confirmed`, and `send`
-   * returns it.
+   * blockchain, even after it restarts with different networks. `call` then throws the error `not_confirmed`, and
+   * `send` returns it.
    */
   onlyWithoutValue(only: boolean): void
   /**

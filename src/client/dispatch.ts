@@ -8,7 +8,7 @@ import { retryAfterMs } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** How long to wait after a 429 that states no duration, in milliseconds. */
+/** The wait in milliseconds after a 429 that states no duration. */
 const DEFAULT_HOLD_MS = 1_000
 
 export interface DispatchOptions {
@@ -32,7 +32,7 @@ export interface Post {
   extraMs?: number
   /** Called last, when the request may be sent. If the function throws, nothing is sent. */
   beforeSending?: (() => Promise<void>) | undefined
-  /** Called if nothing was sent after `beforeSending`, before the pacer is asked for permission again. */
+  /** Called if nothing was sent after `beforeSending`, before permission is requested from the pacer again. */
   notSent?: (() => void) | undefined
 }
 

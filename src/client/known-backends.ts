@@ -13,7 +13,7 @@ type Identity = Pick<Backend, 'id' | 'incarnation'>
 const TIMEOUT_MS = 10_000
 /** Maximum size of the response in bytes, because a hosted service may return a web page for any path. */
 const MAX_BYTES = 1024 * 1024
-/** How long after a response gdn assumes that the backend still has its address, in milliseconds. */
+/** Time in milliseconds after a response in which gdn assumes that the backend still has its address. */
 const TRUST_MS = 10_000
 
 const NONE: Identity = { id: null, incarnation: null }
@@ -70,8 +70,8 @@ export class KnownBackends {
 
   /**
    * Wraps a transport so that requests fail if another backend has replaced the one that was identified at a base URL.
-   * Another backend can still get a request within `TRUST_MS` of the last response. The response then reveals the other
-   * backend. If no backend was identified, or if the backend has no ID, requests are not checked.
+   * Another backend can still receive a request within `TRUST_MS` of the last response. The response then reveals the
+   * other backend. If no backend was identified, or if the backend has no ID, requests are not checked.
    *
    * @param isLocal whether the server runs on this machine, where another backend can take its port within a second.
    * The ID is then checked again for each new connection

@@ -33,8 +33,8 @@ export type Sent =
 export interface NoEffect {
   outcome: 'no_effect'
   /**
-   * Reason why the request had no effect. `other_label` means that an NFT has another label, because another manifest
-   * with the same name was minted.
+   * Reason why the request had no effect. `other_label` means that an NFT has a different label, because another
+   * manifest with the same name was minted.
    */
   cause:
     | 'too_large'
@@ -47,8 +47,8 @@ export interface NoEffect {
     | 'other_label'
   status: number | null
   /**
-   * How long to wait before a retry, in milliseconds. For `max_cost`, pending transactions may release part of the
-   * limit by then.
+   * The wait in milliseconds before a retry. For `max_cost`, pending transactions may release part of the limit by
+   * then.
    */
   retryAfterMs: number | null
 }

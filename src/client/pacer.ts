@@ -118,7 +118,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
 interface LimiterOptions extends Required<Pick<PacerOptions, 'now' | 'sleep'>> {
   /** Returns the limit. Called before each use, because a response may have changed it. */
   limit(): Limit
-  /** Null if this process limits only its own requests. */
+  /** The shared limiter; null if this process limits only its own requests. */
   shared: SharedLimiter | null
 }
 

@@ -17,7 +17,7 @@ export const IDS_PER_REQUEST = 200
 
 /**
  * Yields the records of NFTs in the order of `ids`, one page per request. `done` is the number of IDs requested so far.
- * Omits NFTs that the server doesn't know, and NFTs that weren't requested.
+ * Omits NFTs that the server doesn't have, and NFTs that weren't requested.
  */
 export async function* pagesOfNfts(
   { client, signal }: RecordReader<'getnfts'>,
@@ -35,7 +35,7 @@ export async function* pagesOfNfts(
   }
 }
 
-/** Returns NFT records by ID, in the order of `ids`. Omits NFTs that the server doesn't know. */
+/** Returns NFT records by ID, in the order of `ids`. Omits NFTs that the server doesn't have. */
 export async function readNfts(
   reading: RecordReader<'getnfts'>,
   ids: readonly string[],
@@ -48,12 +48,12 @@ export async function readNfts(
   return records
 }
 
-/** Returns the record of an NFT, or undefined if the server doesn't know it. */
+/** Returns the record of an NFT, or undefined if the server doesn't have the NFT. */
 export async function readNft(reading: RecordReader<'getnfts'>, id: string): Promise<NftRecord | undefined> {
   return (await readNfts(reading, [id])).get(id)
 }
 
-/** Returns transaction records by ID. Omits transactions that the server doesn't know. */
+/** Returns transaction records by ID. Omits transactions that the server doesn't have. */
 export async function readTransactions(
   { client, signal }: RecordReader<'gettransactions'>,
   ids: readonly string[],
@@ -63,7 +63,7 @@ export async function readTransactions(
   return new Map(transactions.map((record) => [record.transaction_gdn_id, record]))
 }
 
-/** Returns the record of a transaction, or undefined if the server doesn't know it. */
+/** Returns the record of a transaction, or undefined if the server doesn't have the transaction. */
 export async function readTransaction(
   reading: RecordReader<'gettransactions'>,
   id: string,

@@ -9,7 +9,7 @@ interface CostsClient {
   call(name: 'getruncosts', request: { run: string }, options?: CallOptions): Promise<ResponseOf<'getruncosts'>>
 }
 
-/** Returns the costs of a run, or null if the server doesn't know the run. */
+/** Returns the costs of a run, or null if the server doesn't have the run. */
 export async function costsOf(
   { client }: { client: CostsClient },
   run: string,
@@ -46,7 +46,7 @@ interface LimitedRun {
  * machine, and a repeated request doesn't change the limit.
  *
  * An explicit limit of this command replaces the server's limit. Any other limit can only lower the server's limit,
- * because a user may have set a lower limit elsewhere. The server doesn't need to know the run, because the run's first
+ * because a user may have set a lower limit elsewhere. The run doesn't have to exist on the server, because its first
  * requests may arrive later.
  *
  * @returns the limit to include in each request of the run. It can only lower the server's limit, because a request of

@@ -65,7 +65,7 @@ export interface Transport {
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 /**
- * How long an idle connection is reused, in milliseconds. It must be well below the 5 s after which servers close idle
- * connections, because a request on a connection that is being closed has an unknown outcome.
+ * Time in milliseconds for which an idle connection is reused. It is well below the 5 s after which servers close idle
+ * connections. A request on a connection that is being closed has an unknown outcome.
  */
 export const KEEP_ALIVE_MS = 2_500

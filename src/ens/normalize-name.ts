@@ -6,8 +6,8 @@ const MAX_LENGTH = 255
 const MAX_SHOWN = 80
 
 /**
- * Matches names in which ENSIP-15 changes only capital letters. For the first other name, the ENSIP-15 tables take half
- * a second of CPU time.
+ * Matches names in which ENSIP-15 changes only capital letters. For the first name that doesn't match, the
+ * initialization of the ENSIP-15 tables takes half a second of CPU time.
  */
 const PLAIN = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
 

@@ -66,7 +66,7 @@ export interface EnsResolverOptions {
 /** The ID of the chain whose ENS registry gdn trusts. */
 const ETHEREUM_CHAIN_ID = 1
 const UNIVERSAL_RESOLVER = mainnet.contracts.ensUniversalResolver.address
-/** Tells the universal resolver that the client sends requests to the gateways itself, which viem does. */
+/** Makes the universal resolver leave requests to gateways to the client. viem sends these requests. */
 const OWN_GATEWAYS = ['x-batch-gateway:true']
 const MAX_AT_ONCE = 20
 /**

@@ -14,7 +14,7 @@ export type LiveState = 'connecting' | 'live' | 'lost'
 const NAMES = ['overview', 'run', 'collection', 'nft'] as const
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8000
-/** How long an interruption lasts before it is shown, in milliseconds. */
+/** Time in milliseconds after which an interruption is shown. */
 const PATIENCE_MS = 1500
 
 let source: EventSource | undefined

@@ -45,8 +45,7 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
 /** Reads all pages. Returns false if the pages don't contain the owners at the block. */
 async function readPages(options: OwnersOptions): Promise<boolean> {
   const { client, store, contract, blockchain, block, signal, update, pageSize } = options
-  // This value prevents a later reading from logs from resuming this one. The owners read here may be those of a later
-  // block than that reading needs.
+  // Prevents a later read of logs from resuming this one, because these owners may be those of a later block.
   const next = Number.MAX_SAFE_INTEGER
   const state = { contract, block: block.number, hash: block.hash, next, standard: 'erc721' as const }
   store.clear()
@@ -64,7 +63,7 @@ async function readPages(options: OwnersOptions): Promise<boolean> {
   return true
 }
 
-/** Returns whether the backend knew all transfers up to the block, and no later transfer of an NFT on the page. */
+/** Returns whether a page reflects all transfers up to the block, and no later transfer of its NFTs. */
 function isAt(page: ResponseOf<'getnftowners'>, { number, hash }: Block): boolean {
   if (page.block === null || page.block.number < number || page.nfts.some((nft) => nft.block > number)) return false
   return page.block.number > number || page.block.hash.toLowerCase() === hash

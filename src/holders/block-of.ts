@@ -4,8 +4,8 @@ import { type Block, blockAt } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
 
 /**
- * The block of a reading: the block with a number, or the last block that isn't later than a time. Null means the
- * newest block that no reorg can remove.
+ * The block up to which holders are read: the block with a number, or the last block that isn't later than a time. Null
+ * means the newest block that no reorg can remove.
  */
 export type WantedBlock = { number: number } | { at: number } | null
 

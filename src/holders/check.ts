@@ -36,7 +36,7 @@ const CALLS_AT_ONCE = 100
 interface Expected {
   data: string
   value: bigint
-  /** The compared thing in error messages, such as `holder 0x…` or `token 5`. */
+  /** The subject of the comparison in error messages, such as `holder 0x…` or `token 5`. */
   what: string
   /** Formats the returned number. */
   show?: (value: bigint) => string

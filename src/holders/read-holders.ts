@@ -20,7 +20,7 @@ import {
 } from './transfers.ts'
 
 export interface ReadProgress {
-  /** The number of blocks that have been read. `blocks` is the total number of blocks of this reading. */
+  /** The number of blocks that have been read. `blocks` is the total number of blocks to read. */
   done: number
   blocks: number
   events: number
@@ -37,7 +37,7 @@ export interface ReadOptions {
   onProgress: (progress: ReadProgress) => void
   /** Shows the current step after the transfers are read. */
   update: (text: string) => void
-  /** Called when a reorg restarts the reading. */
+  /** Called when a reorg restarts the read. */
   onReorg: () => void
 }
 
@@ -47,7 +47,7 @@ export interface Reading {
   checked: string
 }
 
-/** Maximum number of readings of a block that keeps changing. */
+/** Maximum number of attempts while the block keeps changing. */
 const READINGS = 3
 
 const DOUBTS = {
@@ -56,7 +56,8 @@ const DOUBTS = {
 }
 
 /**
- * Reads the balances of a contract into the store, resuming an earlier reading, and compares them with the contract.
+ * Reads the balances of a contract into the store, resuming an earlier read if there is one, and compares them with the
+ * contract.
  *
  * @throws GdnError `usage` if the contract isn't a token, `verify_failed` if the balances differ, `refused` if the
  * block keeps changing
@@ -78,8 +79,7 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
       if (standard === null) throw notAToken(contract)
       return { standard, checked: await compareWithContract(options, standard, doubts) }
     }
-    // Keep the reading, because the node may only lag. Otherwise, the next reading detects that the block has another
-    // hash.
+    // Keep the data, because the node may only lag. Otherwise, the next read detects that the block has another hash.
     if (blockNow === null) throw reorged(block.number)
     store.clear()
     if (reading === READINGS) throw reorged(block.number)
@@ -88,11 +88,11 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
   }
 }
 
-/** Returns the state of an earlier reading, or null if no reading can be resumed. */
+/** Returns the state of an earlier read, or null if none can be resumed. */
 async function resumable(options: ReadOptions): Promise<ReadingState | null> {
   const { reader, store, contract, block, sleep, signal, onReorg } = options
   const state = store.state()
-  // A reading of later blocks contains changes that this reading must not contain.
+  // A read of later blocks includes changes that this read must not include.
   if (state === null || state.contract !== contract || state.next > block.number + 1) return null
   const blockNow = state.block === block.number ? block : await knownBlock(reader, state.block, sleep, signal)
   if (blockNow?.hash === state.hash) return state

@@ -2,7 +2,7 @@ import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import { type Change, NO_OWNER, type Standard } from './transfers.ts'
 
-/** The progress of a reading, and facts about the events that it has read. */
+/** The progress of a read, and facts about the events so far. */
 export interface ReadingState {
   contract: string
   /** The last block to read. `hash` is the hash of this block. */
@@ -18,7 +18,9 @@ export interface ReadingState {
   upgrades: number
 }
 
-/** Change this version with the schema. A file with another version is emptied, and its balances are read again. */
+/**
+ * Change this version with the schema. A file with a different version is emptied, and its balances are read again.
+ */
 const VERSION = 1
 
 const SCHEMA = `
@@ -32,8 +34,8 @@ const SCHEMA = `
 const TABLES = ['reading', 'tokens', 'ranges', 'balances', 'holders']
 
 /**
- * The balances that a reading has found so far. They are in a file, so that memory usage is bounded and a stopped
- * reading can resume.
+ * The balances that were found so far. They are stored in a file, so that memory usage is bounded and an interrupted
+ * read can resume.
  */
 export class ReadingStore extends ScratchDatabase {
   /** @throws GdnError `run_busy` if another process reads the same contract */
@@ -47,7 +49,7 @@ export class ReadingStore extends ScratchDatabase {
     return row === undefined ? null : (JSON.parse(row.state) as ReadingState)
   }
 
-  /** Stores changes and the progress of the reading in one transaction. */
+  /** Stores changes and the progress of the read in one transaction. */
   apply(changes: Iterable<Change>, state: ReadingState): void {
     this.transaction(() => {
       const owners = new Map<string, string>()

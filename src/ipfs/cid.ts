@@ -13,8 +13,8 @@ export const RAW = 0x55
 export const DAG_PB = 0x70
 const SHA2_256 = 0x12
 
-// Longer than any CID with a 32-byte digest in these bases (at most 73 characters, in base16). Longer text isn't
-// decoded, because decoding base36 and base58 takes quadratic time.
+// Maximum length of text to decode, because decoding base36 and base58 takes quadratic time. A CID with a 32-byte
+// digest in these bases has at most 73 characters.
 const MAX_LENGTH = 128
 
 const BASES = new Map<string | undefined, { decode(text: string): Uint8Array<ArrayBuffer> }>(

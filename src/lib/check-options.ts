@@ -2,8 +2,8 @@ import { API_VERSIONS } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import type { FileToUpload } from './call.ts'
 
-// An untyped program may pass any value. If a misspelled option were ignored, requests could be sent to another server,
-// or a call could use another timeout.
+// An untyped program may pass any value. If a misspelled option were ignored, requests could be sent to the wrong
+// server, or a call could use the wrong timeout.
 
 const CLIENT = ['baseUrl', 'apiKey', 'stateDir', 'apiVersion']
 const WAITING = ['timeoutMs', 'signal']

@@ -58,17 +58,17 @@ export interface Client {
   ): Promise<DeployedCollection>
   createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection>
   /**
-   * Mints the NFTs of a request at most once for an idempotency key, no matter how many calls and processes with the
-   * same state directory use the key. With `sender_wallet_address`, the NFTs are created for the sender and transferred
-   * to the receiver (`createnfttrans`).
+   * Mints the NFTs of a request at most once for an idempotency key, even if several calls or processes with the same
+   * state directory use the key. With `sender_wallet_address`, the NFTs are created for the sender and transferred to
+   * the receiver (`createnfttrans`).
    *
    * The request is recorded in the state database before it is sent. A call with the same key continues where another
    * one ended. If the outcome of the request is unknown, the call first determines it. A request that the server
    * refused had no effect, so its key may be used again.
    *
    * @throws GdnError as for the endpoints, and `idempotency_key_reused` if the key identifies another request;
-   *   `unknown_outcome` if the outcome is unknown; `pending` after the timeout; `nft_failed`; `seems_minted` if the
-   *   state directory may be a copy; `data_dir` if the state can't be used
+   * `unknown_outcome` if the outcome is unknown; `pending` after the timeout; `nft_failed`; `seems_minted` if the state
+   * directory may be a copy; `data_dir` if the state can't be used
    * @example
    * const { nfts } = await gdn.mint(request, { idempotencyKey: `order-${order.id}` })
    */
@@ -84,7 +84,7 @@ export interface Client {
    * Waits until every NFT is deployed, and returns their records in the order of the IDs.
    *
    * @throws GdnError `pending` after the timeout, with the `pending_reason` of each NFT in `details.nfts`; `nft_failed`
-   *   if some of the NFTs failed, which `details` lists; `not_found` if a gdn backend doesn't know one of the NFTs
+   * if some of the NFTs failed, which `details` lists; `not_found` if a gdn backend doesn't have one of the NFTs
    */
   waitForNfts(ids: readonly string[], options?: WaitOptions): Promise<Nft[]>
   /**
@@ -110,7 +110,7 @@ export type MintRequest =
 export type TransferRequest = TransfernftRequest & { reference_id?: never }
 
 export interface WaitOptions {
-  /** How long to wait for the blockchain, in milliseconds. Default: 5 minutes. */
+  /** Maximum time to wait for the blockchain, in milliseconds. Default: 5 minutes. */
   timeoutMs?: number | undefined
   /**
    * Cancels the call, which rejects with the signal's reason. If the request was already sent, it may still take

@@ -18,7 +18,7 @@ const PAGES = ['xhtml', 'php', 'asp', 'aspx', 'jsp', 'cgi']
 const EXTENSION = /^\.(?=.*[a-z])[a-z0-9]{2,5}$/
 /**
  * Placeholder for the extension of a local file that has none. URLs without an extension are accepted, because their
- * servers know the type.
+ * servers report the type.
  */
 const NO_EXTENSION = 'none'
 const MIN_PIXELS = 3000

@@ -66,8 +66,8 @@ const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this 
 
 /**
  * Returns whether to repeat a call. Failed calls are repeated, because nodes also report temporary limits as errors in
- * a response. A reverted call is repeated once, because one of several nodes behind a URL may lag and not know the
- * newest mints.
+ * a response. A reverted call is repeated once, because one of several nodes behind a URL may lag and not have the
+ * newest mints yet.
  */
 const isOpen = ({ kind }: CallResult, round: number): boolean =>
   kind === 'failed' || (kind === 'reverted' && round === 1)

@@ -12,7 +12,7 @@ export interface RequestedMetadata {
   readonly [extra: string]: unknown
 }
 
-/** Returns metadata from a server in the form of a request, or null if the server returned another form. */
+/** Returns metadata from a server in the form of a request, or null if the server returned a different form. */
 export function asRequested(metadata: unknown): RequestedMetadata | null {
   if (metadata === null || typeof metadata !== 'object') return null
   const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
@@ -28,11 +28,11 @@ export interface Difference {
 }
 
 /**
- * Returns how the metadata file of a token differs from the request. The file follows the ERC-721 metadata schema: the
- * title is `name`, attributes are `{trait_type, value}`, typed traits are numbers, and extra keys are unchanged. Files
- * are copied from their URLs to IPFS, except files with ar URLs. For ipfs URLs, compares the CIDs and paths. For ar
- * URLs, compares the URLs. For other URLs, only checks that the metadata file contains an ipfs URL. Ignores additional
- * keys in the metadata file.
+ * Returns the differences between the metadata file of a token and the request. The file follows the ERC-721 metadata
+ * schema: the title is `name`, attributes are `{trait_type, value}`, typed traits are numbers, and extra keys are
+ * unchanged. Files are copied from their URLs to IPFS, except files with ar URLs. For ipfs URLs, compares the CIDs and
+ * paths. For ar URLs, compares the URLs. For other URLs, only checks that the metadata file contains an ipfs URL.
+ * Ignores additional keys in the metadata file.
  *
  * @param stored the parsed metadata file
  */

@@ -132,8 +132,8 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
 }
 
 /**
- * Gives a temporary file the name of the draft. Returns false if the name is taken. Without hard links, checks the name
- * first and then renames the file.
+ * Publishes a temporary file under the name of the draft. Returns false if the name is taken. Without hard links,
+ * checks the name first and then renames the file.
  */
 async function claim(temp: string, draft: string): Promise<boolean> {
   try {

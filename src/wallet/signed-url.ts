@@ -11,8 +11,8 @@ export interface WalletHosts {
 }
 
 /**
- * Checks the origin of a signed URL before the URL is called, because the host of the URL knows the private key.
- * Messages don't contain the URL, which is secret until it expires.
+ * Checks the origin of a signed URL before the URL is called, because the host of the URL has access to the private
+ * key. Messages don't contain the URL, which is secret until it expires.
  *
  * @throws GdnError `bad_answer`
  */

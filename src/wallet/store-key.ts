@@ -56,7 +56,7 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
 /**
  * Reads the keystore back and opens it as a later command would.
  *
- * @throws if the keystore contains another key
+ * @throws if the keystore contains a different key
  */
 export async function prove(file: string, password: Secret, address: string): Promise<void> {
   const opened = await openKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), password, file)

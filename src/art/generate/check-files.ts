@@ -22,7 +22,7 @@ import {
 import { EXTENSIONS } from '../render/renderer.ts'
 import type { Art, ArtLayer, OneOfOne } from '../types.ts'
 
-/** The files that an `art.yaml` names. */
+/** The files to which an `art.yaml` refers. */
 export interface CheckedFiles {
   sharp: Sharp
   /** The SHA-256 of the image of each trait, as lower-case hex. */
@@ -57,10 +57,10 @@ function alsoText(images: readonly ImageFile[]): string {
 }
 
 /**
- * Checks every image that an `art.yaml` names, before any image is made.
+ * Checks every image to which an `art.yaml` refers, before any image is generated.
  *
  * @throws GdnError `native_missing` without sharp; `invalid_input` with the location of the first problem in
- *   `art.yaml`. `details` contains all problems.
+ * `art.yaml`. `details` contains all problems.
  */
 export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFiles> {
   const sharp = await loadSharp()

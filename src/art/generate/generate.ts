@@ -29,12 +29,11 @@ import { withOutputLock } from './output-lock.ts'
 export interface GenerateOptions {
   /** The absolute path of the output folder. */
   out: string
-  /** The NFTs whose images to make. */
+  /** The NFTs whose images are generated. */
   items: readonly EditionItem[]
   fit: Fit | null
   threads: number
   signal: AbortSignal
-  /** Formats a CSV line. */
   csvLine(cells: readonly string[]): string
   /**
    * Returns the HTML of the page about the edition.
@@ -42,7 +41,7 @@ export interface GenerateOptions {
    * @param readImage returns the bytes of an NFT's image
    */
   page(readImage: (item: EditionItem) => Promise<Buffer>): Promise<string>
-  /** Called with the SHA-256 of each trait's image before any image is made. */
+  /** Called with the SHA-256 of each trait's image before any image is generated. */
   onChecked(hashes: readonly string[]): void
   /** Called before and after each image. `kept` is the number of images that were already complete. */
   onProgress(progress: { made: number; kept: number; of: number }): void
@@ -50,7 +49,7 @@ export interface GenerateOptions {
 
 export interface Generated {
   images: readonly MadeImage[]
-  /** Number of images whose files an earlier command made. */
+  /** Number of images whose files an earlier command generated. */
   kept: number
   /** Number of one-of-one images that this command copied. */
   copied: number
@@ -58,17 +57,17 @@ export interface Generated {
   former: string | null
   /** The numbers of the images that differ from those in the earlier output folder. */
   changedImages: ReadonlySet<number>
-  /** Files in the earlier output folder that were changed after gdn made them, relative to the folder. */
+  /** Files in the earlier output folder that were changed after gdn wrote them, relative to the folder. */
   edited: readonly string[]
   /** Files and folders in the earlier output folder that gdn didn't write, relative to the folder. */
   added: readonly string[]
-  /** Unfinished folders of commands with other settings. */
+  /** Unfinished folders of commands with different settings. */
   unfinished: readonly Unfinished[]
 }
 
 /**
- * Makes the images and the manifest of an edition. The output folder becomes visible only when it is complete.
- * Interrupted work stays in a folder beside it, so that the same call can continue.
+ * Generates the images and the manifest of an edition. The output folder becomes visible only when it is complete.
+ * Interrupted work stays in a folder next to it, so that the same call can continue.
  *
  * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `usage`; `run_busy`; `file_error`
  */

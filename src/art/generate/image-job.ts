@@ -15,18 +15,17 @@ export interface ImageSetup {
   folder: string
 }
 
-/** An image to make. */
+/** An image to generate. */
 export interface ImageJob {
   item: EditionItem
   /** The path of the file, relative to the folder. */
   file: string
-  /** An image that an earlier command made for this number; null if there is none. */
+  /** An image that an earlier command generated for this number; null if there is none. */
   earlier: { path: string; sha256: string; pixels: string } | null
   /** The image of a one-of-one to copy; null if the image is drawn. */
   copied: ImageFile | null
 }
 
-/** A finished image. */
 export interface MadeImage {
   number: number
   file: string
@@ -36,7 +35,6 @@ export interface MadeImage {
   pixels: string | null
 }
 
-/** A finished job. */
 export interface JobResult {
   image: MadeImage
   /** Whether the file is the same as the one from an earlier command. */
@@ -46,14 +44,14 @@ export interface JobResult {
 export type MakeImage = (job: ImageJob) => Promise<JobResult>
 
 /**
- * Returns a function that makes an image, writes its file and syncs the file.
+ * Returns a function that generates an image, writes its file and syncs the file.
  *
  * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `file_error`
  */
 export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<MakeImage> {
   const renderer = await openRenderer(art, { fit, sharp: await loadSharp() })
-  // Several images are made at the same time. Reuse memory, because allocating it for each image would cost more than
-  // drawing some layers.
+  // Several images are generated at the same time. Reuse memory, because allocating it for each image would cost more
+  // than drawing some layers.
   const free: Uint8Array[] = []
   const draw = async ({ item, earlier }: ImageJob) => {
     const data = free.pop() ?? new Uint8Array(renderer.width * renderer.height * 4)
@@ -64,7 +62,8 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
           ? await renderer.render(item, data)
           : await renderer.renderFile({ ...oneOfOne, file: oneOfOne.image })
       const pixels = pixelsHash(image)
-      // Keep an equal earlier file, because encoders on other processors can return other bytes for the same pixels.
+      // Keep an equal earlier file, because encoders on other processors can return different bytes for the same
+      // pixels.
       const unchanged = pixels === earlier?.pixels ? await readUnchanged(earlier) : null
       return { bytes: unchanged ?? (await renderer.encode(image)), pixels, isUnchanged: unchanged !== null }
     } finally {

@@ -21,7 +21,7 @@ const YOUNG_MIB = 6
 const JOBS_PER_THREAD = 2
 
 /**
- * Makes images in worker threads. With a single thread, uses the calling thread.
+ * Generates images in worker threads. With a single thread, uses the calling thread.
  *
  * @throws the first error, when no image is in progress any more
  */
@@ -59,7 +59,7 @@ export async function makeImages(
 
 type Settle = (result: WorkerAnswer['result'] | Error) => void
 
-/** A worker thread that makes images. */
+/** A worker thread that generates images. */
 class ImageWorker {
   readonly #worker: Worker
   /** The promise callbacks, by job number. */

@@ -43,8 +43,8 @@ const DIGITS = 12
 const draftName = (out: string, digits: string): string => `.${basename(out)}.${digits}.partial`
 
 /**
- * The folder in which the images are made, beside the output folder. Its name depends on all inputs of the images. A
- * repeated command therefore finds exactly the images that it made before.
+ * The folder in which the images are generated, next to the output folder. Its name depends on all inputs of the
+ * images. A repeated command therefore finds exactly the images that it generated before.
  */
 export class DraftFolder {
   readonly path: string
@@ -62,7 +62,7 @@ export class DraftFolder {
     return new DraftFolder(out, path)
   }
 
-  /** Returns the complete images that an earlier command made, by NFT number. */
+  /** Returns the complete images that an earlier command generated, by NFT number. */
   async made(): Promise<Map<number, MadeImage>> {
     const images = new Map<number, MadeImage>()
     for (const line of (await readText(join(this.path, JOURNAL))).split('\n')) {
@@ -88,7 +88,7 @@ export class DraftFolder {
   }
 
   /**
-   * Renames the folder to the output folder. First renames an existing output folder, which stays beside the new one.
+   * Renames the folder to the output folder. First renames an existing output folder, which stays next to the new one.
    *
    * @returns the path of the former folder; null if there was none
    */
@@ -182,7 +182,7 @@ const editionFile = z.object({
   files: z.partialRecord(z.enum([MANIFEST_FILE, PAGE_FILE]), hash),
 })
 
-/** An output folder that an earlier command made. */
+/** An output folder that an earlier command generated. */
 export interface EarlierOutput {
   inputs: string
   /** The images, by NFT number. */
@@ -238,7 +238,7 @@ async function namesIn(folder: string): Promise<string[]> {
   return names.filter((name) => !name.startsWith('.')).sort()
 }
 
-/** An unfinished folder of a command with other settings or images. */
+/** An unfinished folder of a command with different settings or images. */
 export interface Unfinished {
   path: string
   bytes: number

@@ -1,5 +1,5 @@
-// The entry point of a worker thread that makes images. For each job, it responds with the job's number and the image
-// or an error.
+// The entry point of a worker thread that generates images. For each job, it responds with the job's number and the
+// image or an error.
 import { parentPort, workerData } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'

@@ -211,7 +211,7 @@ class BuildReader {
   }
 
   /**
-   * Returns the entries of the list that is beside the metadata files, by number. Returns none if the list doesn't
+   * Returns the entries of the list next to the metadata files, by number. Returns an empty map if the list doesn't
    * belong to these files.
    */
   async #listedIn(files: readonly NumberedFile[]): Promise<ReadonlyMap<number, unknown>> {
@@ -304,7 +304,7 @@ class BuildReader {
   }
 
   /**
-   * Returns the file that a field names. If the field names none, returns the image with the NFT's number.
+   * Returns the file to which a field refers. If there is none, returns the image with the NFT's number.
    *
    * @param number the NFT's number; null to use only the field
    */

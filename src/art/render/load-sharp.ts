@@ -6,7 +6,7 @@ import { isExecutable } from '../../core/own-command.ts'
 export type Sharp = typeof sharpModule
 
 /**
- * The exact version of sharp that gdn requires, because another version could decode or scale images to different
+ * The exact version of sharp that gdn requires, because a different version could decode or scale images to different
  * pixels.
  */
 export const SHARP_VERSION = '0.35.5'
@@ -56,7 +56,7 @@ function prepare(sharp: Sharp, isMain: boolean): void {
   prepared.add(sharp)
   sharp.block({ operation: ['VipsForeignLoad'] })
   sharp.unblock({ operation: LOADERS })
-  // Images are made concurrently, each by a single thread, and no file is read twice within a short time.
+  // Images are generated concurrently, each by a single thread, and no file is read twice within a short time.
   sharp.concurrency(1)
   sharp.cache(false)
 }

@@ -8,7 +8,7 @@ import { sniffContentType } from '../../files/content-type.ts'
 import type { Sharp } from './load-sharp.ts'
 import { type LayerImage, layerImage } from './spans.ts'
 
-/** How to scale an image whose size differs from the output. The names are those of sharp. */
+/** The ways to scale an image whose size differs from the output. The names are those of sharp. */
 export const FITS = ['contain', 'cover', 'fill'] as const
 export type Fit = (typeof FITS)[number]
 
@@ -91,7 +91,7 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
 /**
  * Decodes an image, scales it to the size of the output, and finds its visible pixels.
  *
- * @param fit how to scale an image of another size; null to reject such images
+ * @param fit how to scale an image of a different size; null to reject such images
  * @throws GdnError `invalid_input` with the location in `art.yaml`
  */
 export async function decodeImage(

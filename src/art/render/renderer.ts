@@ -10,13 +10,13 @@ import type { LayerImage } from './spans.ts'
 const CACHE_BYTES = 128 * 1024 * 1024
 
 export interface RenderOptions {
-  /** How to scale images whose size differs from the output; null to reject such images. */
+  /** The way to scale images whose size differs from the output; null to reject such images. */
   fit: Fit | null
   /** The sharp module. Default: the installed package. */
   sharp?: Sharp
 }
 
-/** Makes the images of an edition, one at a time. */
+/** Renders the images of an edition, one at a time. */
 export interface Renderer extends Size {
   /**
    * Returns the decoded image of an NFT that is made from layers.

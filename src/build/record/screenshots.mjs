@@ -1,4 +1,4 @@
-// Screenshots of the web explorer for the README.
+// Takes screenshots of the web explorer for the README.
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { decode, encode } from 'fast-png'
 import { chromium } from 'playwright-core'
 
-// Loaded with require, because upng.js assigns undeclared variables, which an ES module can't.
+// Load upng.js with `require`, because it assigns undeclared variables, which fails in an ES module.
 const { quantize } = createRequire(import.meta.url)('sixel/upng.js')
 
 const COLORS = 256

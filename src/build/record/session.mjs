@@ -1,4 +1,4 @@
-// The session of the README: a drop is killed midway, and the same command mints the rest.
+// The recorded session in the README: a drop is killed midway, and the same command mints the rest.
 import { join } from 'node:path'
 import { root } from '../paths.mjs'
 

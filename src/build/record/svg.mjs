@@ -1,4 +1,5 @@
-// Terminal frames as one SVG, animated by CSS only: without a script, and static for readers who prefer reduced motion.
+// Draws terminal frames as one SVG. The animation needs only CSS and no script. For readers who prefer reduced motion,
+// the SVG is static.
 import { encode } from 'fast-png'
 
 const CELL = { width: 8.4, height: 18 }
@@ -11,7 +12,7 @@ const BLOCK = '▀'
 
 /**
  * @param frames the screens, with their duration in milliseconds
- * @param title of the window, and text for screen readers
+ * @param title the title of the window, and the text for screen readers
  */
 export function animation(frames, { columns, rows, title }) {
   const width = Math.ceil(columns * CELL.width + 2 * PAD)
@@ -59,7 +60,7 @@ function drawLine(runs) {
 
 const isImage = ({ text, fg }) => text[0] === BLOCK && typeof fg === 'string'
 
-/** Draws half blocks as two rows of pixels, which takes a hundredth of the size of their characters. */
+/** Draws half blocks as an image with two rows of pixels, which takes a hundredth of the size of the characters. */
 function image(runs) {
   const cells = runs.flatMap(({ text, fg, bg }) => [...text].map(() => [fg, bg]))
   const data = new Uint8Array(cells.length * 2 * 4)
@@ -83,7 +84,7 @@ function text({ x, text, fg, bold, dim }) {
   const words = shown.trimStart()
   const names = [typeof fg === 'number' ? `c${fg}` : '', dim ? 'd' : '', bold ? 'b' : ''].filter((name) => name !== '')
   const look = `${names.length > 0 ? ` class="${names.join(' ')}"` : ''}${typeof fg === 'string' ? ` fill="${fg}"` : ''}`
-  // Fonts differ in width, so the length keeps columns aligned.
+  // Set the length of the text, because fonts differ in width and the columns must stay aligned.
   const length = round([...words].length * CELL.width)
   return `<text x="${round((x + start) * CELL.width)}" y="13.5" textLength="${length}"${look}>${inXml(words)}</text>`
 }

@@ -1,4 +1,4 @@
-// A terminal without a window that records its screen.
+// A headless terminal that records its screen.
 import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import xterm from '@xterm/headless'
@@ -51,7 +51,7 @@ export class Recorder {
   /**
    * Runs a program in a pseudo-terminal of this size, and shows its output as it arrives.
    *
-   * @param killAt a pattern: the program is killed when its output matches, and the shell says so
+   * @param killAt a pattern. When the output matches, the program is killed, and the recorded shell reports this.
    */
   async run(program, args, env, { killAt } = {}) {
     const words = [program, ...args].map((word) => `'${word.replaceAll("'", "'\\''")}'`)
@@ -80,7 +80,7 @@ export class Recorder {
     return all
   }
 
-  /** Each line as runs of characters with the same style. */
+  /** Returns each line as runs of characters with the same style. */
   #lines() {
     const { active } = this.terminal.buffer
     return Array.from({ length: this.rows }, (_, y) => {
@@ -103,7 +103,7 @@ export class Recorder {
 
 const STEPS = [0, 95, 135, 175, 215, 255]
 
-/** `#rrggbb`, a number from 0 to 15, or null for the terminal's default. */
+/** Returns a color as `#rrggbb`, or as a number from 0 to 15. Returns null for the terminal's default color. */
 function color(cell, which) {
   if (cell[`is${which}Default`]()) return null
   const value = cell[`get${which}Color`]()

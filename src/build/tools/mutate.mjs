@@ -1,7 +1,7 @@
-// `npm run mutate [-- [--core] [--one-line-in <n>] <group> …]`: mutation tests of the code that keeps the promises of
-// gdn. Changes it in one place at a time, runs the tests of its group, and prints how many changes make a test fail.
-// First runs the tests of `npm test`, and then the others on the surviving changes. With --core, runs only the first.
-// With --one-line-in, changes only every nth line, and leaves out changes of several lines.
+// `npm run mutate [-- [--core] [--one-line-in <n>] <group> …]`: runs mutation tests of the code that implements gdn's
+// guarantees. Changes the code in one place at a time, runs the tests of its group, and prints how many changes make a
+// test fail. First runs the tests of `npm test`, and then the other tests on the surviving changes. With --core, runs
+// only the tests of `npm test`. With --one-line-in, changes only every nth line, and omits changes of several lines.
 import { readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -53,7 +53,7 @@ const GROUPS = {
   },
   'server-state': {
     code: ['src/server/state/{collections,nfts,transactions,transfers}.ts'],
-    // Leaves out transitions.test.ts, which would use all features for each mutant.
+    // Omits transitions.test.ts, which would use all features for each mutant.
     tests: [
       'test/server/state/writes.test.ts',
       'test/server/store/{leases,transfers}.test.ts',
@@ -145,7 +145,7 @@ const GROUPS = {
   },
 }
 
-/** Reports and copies of the project. Files below node_modules would not be compiled. */
+/** Folder for reports and copies of the project. In node_modules, the copies would not be compiled. */
 const FOLDER = '.stryker'
 
 /** Returns the files of a pattern with at most one list in braces. */
@@ -154,7 +154,7 @@ function filesOf(pattern) {
   return list.split(',').map((part) => `${head}${part}${tail}`)
 }
 
-/** Returns every nth line of files, as Stryker names lines. */
+/** Returns every nth line of files, in Stryker's notation. */
 function sampleOf(code, n) {
   const lines = code.flatMap(filesOf).flatMap((file) => {
     const { length } = readFileSync(join(root, file), 'utf8').split('\n')
@@ -163,7 +163,10 @@ function sampleOf(code, n) {
   return lines.filter((_, index) => index % n === n - 1)
 }
 
-/** @param isCore whether to run only the tests of `npm test`; otherwise all, on the changes that survived before */
+/**
+ * @param isCore whether to run only the tests of `npm test`. Otherwise, all tests run on the changes that survived the
+ * tests of `npm test`.
+ */
 async function mutate(name, isCore, oneLineIn) {
   const { code, tests, rest = [] } = GROUPS[name]
   const report = oneLineIn === 1 ? name : `${name}-${oneLineIn}`
@@ -200,7 +203,10 @@ async function mutate(name, isCore, oneLineIn) {
 const KILLED = ['Killed', 'Timeout']
 const COUNTED = [...KILLED, 'Survived', 'NoCoverage']
 
-/** Returns how many mutants of a group were killed by tests of `npm test` (`core`), and how many by all. */
+/**
+ * Runs the mutation tests of a group. Counts the mutants, those that any test kills, and those that the tests of `npm
+ * test` kill (`core`).
+ */
 async function measure(name, isCore, oneLineIn) {
   const start = performance.now()
   const count = (found, statuses) => found.filter(({ status }) => statuses.includes(status)).length

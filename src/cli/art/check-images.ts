@@ -11,7 +11,6 @@ import { withProgress } from '../io/progress.ts'
 /** Maximum number of printed warnings of each kind. */
 const LISTED = 5
 
-/** The result of a check of all images. */
 export interface ImagesCheck {
   /** The number of images; null if they were not checked. */
   checked: number | null

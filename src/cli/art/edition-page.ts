@@ -10,7 +10,6 @@ import { PAGE_END, pageHead, stats } from '../sheet/page.ts'
 import { VERSION } from '../version.ts'
 import { ART_STYLE } from './page-style.ts'
 
-/** An NFT on the page. */
 export interface PageNft {
   number: number
   title: string

@@ -5,7 +5,7 @@ import { SeededRandom } from '../../core/random-words.ts'
 import { RAREST, type Ranking, Rarity, traitText } from '../../marketplace/rarity.ts'
 import { editionPage, type PageNft } from './edition-page.ts'
 
-/** Number of NFTs in each of the lists of the rarest and the commonest NFTs. */
+/** Maximum number of NFTs in each of the groups `rarest` and `commonest`. */
 const EXTREMES = 4
 /** Number of NFTs in the table of the rarest NFTs. */
 const RANKED = 20

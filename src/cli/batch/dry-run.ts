@@ -96,7 +96,7 @@ export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise
 
 interface PlannedRun {
   plan: DryRun
-  /** Set if the run has no rows left to send; null otherwise. */
+  /** The finished run; null if the run has rows left to send. */
   finished: FinishedRun | null
   /** Measures the gas and data of the rows. */
   meter: Awaited<ReturnType<typeof openMeter>>
@@ -320,7 +320,7 @@ interface Request {
   }
 }
 
-/** Before the upload, a local file has only a placeholder URL. */
+/** Formats a file URL. Before the upload, a local file has only a placeholder URL. */
 const fileText = (url: string): string =>
   /^ipfs:\/\/ba{40,}$/.test(url) ? 'local file, uploaded before the request' : url
 

@@ -22,7 +22,7 @@ interface Edits {
   file: string
   /** The command that mints the manifest again. */
   mint: string
-  /** Whether the manifest has one row, which each receiver of a list gets. */
+  /** Whether the manifest has a single row, which is minted to each receiver in a list. */
   isList: boolean
   /** Messages about the differences; empty if there are none. */
   warnings: string[]
@@ -72,7 +72,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     const { changes, ...since } = edits
     if (changes === null) return { ...common, warnings: [], isInvalid: false, ...since }
     if (list?.skipsContracts === true) {
-      // Receivers that the run skipped would be counted as new.
+      // Omit the counts, because receivers that the run skipped would count as added.
       const warnings = [`${name} has changed since the run read it.`]
       return { ...common, warnings, isInvalid: false, ...since, rows: [] }
     }

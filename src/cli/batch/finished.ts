@@ -28,7 +28,7 @@ export interface FinishedRun {
   kept: number
   /** Number of rows that were removed from the manifest. */
   removed: number
-  /** Whether rows name local files. */
+  /** Whether rows refer to local files. */
   hasLocalFiles: boolean
   /** The rows that need attention. */
   rows: NamedRows
@@ -83,7 +83,7 @@ export async function printFinished(
     limit === undefined ? [] : `${flag} has no effect: the run is finished.`,
   )
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
-  // Another machine may have sealed or revealed the drop.
+  // Update the drop first, because another machine may have sealed or revealed it.
   const drop = isShuffled(status)
     ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, settings, status.id)
     : null

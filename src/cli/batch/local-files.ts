@@ -4,7 +4,7 @@ import { STORAGE_HINT } from '../connect/with-storage.ts'
 
 const MAX_SHOWN = 1000
 
-/** The local files of a manifest and the rows that name them, collected while the manifest is read. */
+/** The local files of a manifest and the rows that refer to them, collected while the manifest is read. */
 export class LocalFiles {
   first: { path: string; place: Place }[] = []
   count = 0
@@ -20,7 +20,7 @@ export class LocalFiles {
   }
 }
 
-/** Creates the error for local files that can't be stored. Its issues list the first rows that name such files. */
+/** Creates the error for local files that can't be stored. Its issues list the first rows that refer to such files. */
 export function noPlaceForFiles(origin: string, files: LocalFiles | null): GdnError {
   const why = `${origin} accepts no uploads, and the profile has no storage`
   const issues = (files?.first ?? []).map(

@@ -215,7 +215,9 @@ interface Details {
   count?: number
 }
 
-/** Adds to an error that prevents a run either the lines of the affected rows or a hint to plan without the server. */
+/**
+ * Adds details to an error that prevents a run: the lines of the affected rows, or a hint to plan without the server.
+ */
 export function withRemedy(error: unknown, isDryRun = false): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
@@ -281,7 +283,7 @@ async function checkReceivers({ addresses }: Pick<Deps, 'addresses'>, to: string
 
 const NO_LIST_HINT = 'Check the path. A list is a CSV file with the column receiver, or has one address per line.'
 
-/** Returns the options that shape a manifest's rows, for the state database. */
+/** Returns the options that affect a manifest's rows, for the state database. */
 const readingOf = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) => shaping
 
 interface Target {

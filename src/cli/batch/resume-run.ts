@@ -71,8 +71,8 @@ async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags:
 }
 
 /**
- * Finds a run on any server, because `settingsOfRun` rejects a flag that selects another server. If several runs match,
- * the server flag selects one of them.
+ * Finds a run on any server, because `settingsOfRun` rejects a flag that selects a different server. If several runs
+ * match, the server flag selects one of them.
  */
 async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
   const { stateDir } = await deps.settings(flags)
@@ -102,7 +102,7 @@ interface Edits {
   /** Whether the manifest differs from the planned rows. */
   isEdited: boolean
   /**
-   * The manifest rows whose content differs from the content that was sent; undefined if the manifest is unchanged or
+   * The manifest rows whose content differs from the sent content; undefined if the manifest is unchanged or
    * unreadable.
    */
   editedRows?: ReadonlySet<string> | undefined

@@ -30,7 +30,8 @@ export async function checkRunPlan(
 }
 
 /**
- * Returns the maximum gas of the mints and of the commitments of an unrevealed drop, and the estimate for the mints.
+ * Returns the maximum gas of the mints and of an unrevealed drop's commitments. Also returns the estimate for the
+ * mints.
  *
  * @param commitments the number of commitments
  */
@@ -42,8 +43,8 @@ export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, commi
 }
 
 /**
- * Reads the pending rows of a run. Returns their maximum use, and the part of a limit that they reserve if requests
- * have the given sizes.
+ * Reads the pending rows of a run. Returns the maximum gas and data of their mints. Also returns the part of a limit
+ * that is reserved for them if requests have the given sizes.
  */
 export async function unsentRows(
   run: string,
@@ -57,7 +58,10 @@ interface ReadRows {
   dynamic?: boolean | undefined
 }
 
-/** Reads the rows of a run that have one of the given statuses. Computes their use in requests of the given sizes. */
+/**
+ * Reads the rows of a run that have one of the given statuses. Computes the gas and data of their mints in requests of
+ * the given sizes.
+ */
 async function rowsWith(
   statuses: readonly RowStatus[],
   run: string,

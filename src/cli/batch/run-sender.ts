@@ -58,7 +58,7 @@ export interface RunSending {
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   /** Number of requests in addition to the mints. */
   others?: number
-  /** The NFT changes to make after the mints, and their maximum use. */
+  /** The NFT changes to make after the mints, and the maximum gas and data that they use. */
   changes?: Required<Pick<Unsent, 'changes' | 'worst'>> | undefined
   /** The cost limit of this command, in wei. If undefined, the limit is read from the flags. */
   commandLimit?: bigint | null
@@ -219,7 +219,7 @@ export class RunSender {
     return `${name === undefined ? contractAddress : `${name} (${contractAddress})`} on ${blockchain}`
   }
 
-  /** Checks duplicates and files, and returns the warnings that it printed. */
+  /** Checks the files, checks for duplicates, and returns the printed warnings. */
   async #checkRows(planned: PlannedEvent): Promise<ManifestIssue[]> {
     const { warnings, flags, files = null, localFiles = null, read, isApplied } = this.#sending
     const { client, server } = this.#connection

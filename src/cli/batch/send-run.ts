@@ -34,7 +34,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
     )
     const { summary, verified, warnings, notes, paid } = sentRun
     const { manifestPath, reading = sending.known?.reading ?? {} } = options
-    // Another machine may have sealed or revealed the drop.
+    // Update the drop first, because another machine may have sealed or revealed it.
     const drop = isShuffled({ reading })
       ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
       : null

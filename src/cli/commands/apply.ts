@@ -238,7 +238,7 @@ interface Given {
   commandLimit: bigint | null
 }
 
-/** Returns a sentence that says where the user can find all changes of the plan. */
+/** Returns a sentence about where to find all changes of the plan. */
 function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
   if (isSaved) return `${file} contains all changes.`

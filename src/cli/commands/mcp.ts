@@ -103,8 +103,8 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
 }
 
 /**
- * Returns the local files that a manifest's rows name. Also returns the project's configuration file if it has settings
- * for columns, because they affect which columns name files.
+ * Returns the local files to which a manifest's rows refer. Also returns the project's configuration file if it has
+ * settings for columns, because they affect which columns name files.
  */
 async function localFilesIn({ env }: Deps, root: string, path: string, options: Parameters<LocalFilesIn>[1]) {
   const [manifest, { loadProjectFile }] = await Promise.all([

@@ -127,7 +127,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
         const state = opened.sealed?.state ?? null
         if (state !== null) io.note(`${dropText(state, deps.now())}.`)
-        // A sent row that is missing now has another ID.
+        // If a sent row is missing from the manifest, its ID has changed.
         const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + changePlan.counts.vanished > 0
         const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + changePlan.counts.abandoned > 0
         const { isEditedSince } = await import('../reveal/find-draw.ts')
@@ -200,8 +200,8 @@ function savedText({ counts: { impossible, mint, burn }, otherEdition }: ChangeP
 }
 
 /**
- * Omits NFTs that differ only because they aren't revealed yet, unless the user selects columns. A note says how many
- * there are.
+ * Omits NFTs that differ only because they aren't revealed yet, unless the user selects columns. A note contains their
+ * number.
  */
 async function* withoutHidden(
   changes: AsyncIterable<PlannedChange>,

@@ -87,7 +87,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     .action(async (flags: ServeFlags) => await run(deps, flags))
 }
 
-/** Serves until a signal arrives. A stop by a signal counts as success. */
+/** Serves until a signal arrives. Stopping on a signal counts as success. */
 export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   const { io, env, signals, cwd } = deps
   if (flags.role === 'worker') return await serveWorker(deps, flags)
@@ -157,7 +157,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   }
 }
 
-/** Adds to a `port_in_use` error which backend uses the port. Returns other errors unchanged. */
+/** Adds the backend that uses the port to a `port_in_use` error. Returns other errors unchanged. */
 async function withHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
   if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
   const local = await runningBackend(localDataDirectory(deps.env))

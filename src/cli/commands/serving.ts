@@ -31,7 +31,7 @@ export async function appendTo(path: string): Promise<{ write(line: string): voi
   return { write: (line) => void stream.write(line) }
 }
 
-/** Returns a function that prints a backend's warnings, with the time, until the backend stops. */
+/** Returns a function that prints a backend's warnings with timestamps until the backend stops. */
 export const warnPeople =
   ({ errPaint, warn }: Pick<Io, 'errPaint' | 'warn'>, { signal }: Pick<Signals, 'signal'>) =>
   (line: string): void => {

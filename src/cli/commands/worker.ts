@@ -57,7 +57,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
     .action(async (flags: WorkerFlags) => await run(deps, flags))
 }
 
-/** Processes jobs until a signal arrives. A stop by a signal counts as success. */
+/** Processes jobs until a signal arrives. Stopping on a signal counts as success. */
 export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags): Promise<void> {
   signals.own()
   const dataDir = flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)

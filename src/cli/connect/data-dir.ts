@@ -67,7 +67,7 @@ export type DatabaseOptions = ReturnType<typeof databasePlace>
  * Returns the database of an administration command. If it isn't the default, prints it, so that the user notices a
  * wrong database.
  *
- * @throws GdnError `usage` if the default applies although the configuration selects another server
+ * @throws GdnError `usage` if the default applies although the configuration selects a different server
  */
 export async function administeredPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
@@ -85,8 +85,8 @@ export async function administeredPlace(
 }
 
 /**
- * Refuses to change the local backend if other commands use another server. Otherwise, the user could change the wrong
- * one.
+ * Refuses to change the local backend if other commands use a different server. Otherwise, the user could change the
+ * wrong one.
  */
 async function refuseOtherServer(
   { settings, identify }: Pick<Deps, 'settings' | 'identify'>,
@@ -114,7 +114,7 @@ async function refuseOtherServer(
   )
 }
 
-/** Returns whether a server on this machine belongs to another backend than the stopped one in a data directory. */
+/** Returns whether a server on this machine belongs to a backend other than the stopped one in a data directory. */
 async function isOtherBackend(identify: Deps['identify'], server: Server, dataDir: string): Promise<boolean> {
   const backend = await identify(server, 'once').catch(() => null)
   return backend !== null && backend.id !== null && backend.id !== (await localBackendId(dataDir))

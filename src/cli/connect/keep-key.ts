@@ -6,7 +6,7 @@ import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 
 /**
- * Saves a key for a server in the system keyring, or in a file if the keyring doesn't work or the user doesn't want it.
+ * Saves a key for a server in the system keyring, or in a file if the keyring doesn't work or the user chooses a file.
  */
 export async function keepKey(
   { env, openKeyring, io }: Deps,

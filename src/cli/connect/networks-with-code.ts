@@ -25,7 +25,7 @@ export interface NetworkOfServer {
 /** Returns the JSON-RPC URL of an embedded chain. */
 const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
 
-/** If an address has no code, adds to the error the other networks on which the address has code. */
+/** Adds the networks on which an address has code to the error for an address without code. */
 export async function withNetworks(
   deps: Deps,
   {

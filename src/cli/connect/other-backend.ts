@@ -11,9 +11,8 @@ const UNKNOWN_COLLECTION =
   /(\w+) (?:is not a (?:collection of this account|gdn collection on [\w-]+)$|was not created on this machine)/
 
 /**
- * Replaces the error about a collection that the backend on this machine doesn't have, if another backend has the
- * collection, such as the backend before `gdn local reset`. The new error names both backends. Returns other errors
- * unchanged.
+ * Replaces the error about a collection that the backend on this machine lacks but another backend has, such as the
+ * backend before `gdn local reset`. The new error names both backends. Returns other errors unchanged.
  *
  * @param settings the last settings that the command read
  */

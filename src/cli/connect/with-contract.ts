@@ -31,7 +31,7 @@ export interface OpenContract {
  * Calls `work` with a reader of a contract at the newest block of its chain.
  *
  * @throws GdnError `usage` if the address has no code (the error lists the networks on which it has code); `bad_answer`
- * if the block was replaced meanwhile
+ * if the block was replaced in the meantime
  */
 export async function withContract<Result>(
   deps: Deps,

@@ -29,7 +29,9 @@ import {
 /** Maximum time that a prompt waits for fees and costs, in milliseconds. */
 const FEES_MS = 5_000
 
-/** The maximum use of requests. `estimate` is set for mints, because a limit may permit less than their maximum. */
+/**
+ * The maximum gas and data of requests. `estimate` is set for mints, because a limit may permit less than this maximum.
+ */
 export type PricedUse = WorstUse & { estimate?: DropGas }
 
 /** The requests that a prompt describes. */
@@ -212,7 +214,9 @@ async function noteOfFunds(
   return `${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
 }
 
-/** Returns the amount that a backend reserves for requests. For mints, this is more than their maximum use. */
+/**
+ * Returns the amount that a backend reserves for requests. For mints, the amount is higher than their maximum cost.
+ */
 export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): CostReservation {
   if (estimate === undefined) return reservedForChanges({ gasLimit, bytes })
   const { reserved, worst } = estimate
@@ -291,7 +295,7 @@ async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Pr
   return isTooExpensive(costs.max_fee, { base }) ? sufficientFee(base) : BigInt(costs.max_fee)
 }
 
-/** The unsent part of a run and its maximum use. */
+/** The unsent part of a run and the maximum gas and data that it uses. */
 export interface Unsent {
   /** Number of rows that were not sent. */
   rows: number
@@ -343,7 +347,7 @@ export async function shortageOfRun(
     const { fees, coin } = foundFees
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
-    // The smallest transaction leaves the highest reserve, and only the highest reserve counts.
+    // The smallest transaction leaves the highest reserve. A signer needs only the highest of all reserves.
     const ownReserve = reserveFor(smallestMint, fees)
     const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? ownReserve : larger(lack.reserve, ownReserve)
     const maxFee = maxFeeOfRun(costs)
@@ -374,7 +378,7 @@ export async function shortageOfRun(
   }
 }
 
-/** Returns the use of the smallest request that a run has left; null if nothing is left. */
+/** Returns the gas and data of the smallest request that a run has left; null if nothing is left. */
 function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): WorstUse | null {
   const count = rows + changes
   if (count === 0) return null

@@ -10,8 +10,8 @@ import { costAtMost, type PricedRequests, printNotes } from './at-most.ts'
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
  * machine and reports that the blockchain's coins have no value. Other servers aren't trusted, because their operators
- * may charge for requests on any chain. A free request includes the condition that it is free, because the server may
- * have been restarted with other networks, or the user may have specified the wrong blockchain for the NFT.
+ * may charge for requests on any chain. A free request includes the condition that it is free. The server may have been
+ * restarted with different networks, or the user may have specified the wrong blockchain for the NFT.
  *
  * @param blockchain null if unknown. It may be a public network.
  * @throws GdnError `unreachable` if the server doesn't respond
@@ -32,7 +32,7 @@ export async function costsMoney(
  * Asks the user to confirm the maximum cost before anything is spent on a public network. Without a terminal, only
  * --yes confirms it.
  *
- * @param priced the priced requests; null if their use is unknown
+ * @param priced the priced requests; null if their gas is unknown
  */
 export async function confirmSpending(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -67,7 +67,7 @@ interface NewLimits {
  * paid for yet. A higher limit lets the server continue these requests. Requests that the command itself sends have
  * separate prompts, which also show the limit.
  *
- * @param effect a sentence that says what a higher limit permits
+ * @param effect a sentence about the effect of a higher limit
  */
 export async function confirmRaise(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,

@@ -92,7 +92,7 @@ export async function feesOfServer(
 
 const NAME_A_NODE = 'Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL.'
 
-/** Adds a hint to a server's error that says how to read fees without a server. */
+/** Adds a hint about reading fees without a server to a server's error. */
 export const orNameNode = (error: GdnError): GdnError =>
   error.hint === NAME_A_NODE ? error : error.with({ hint: [error.hint, NAME_A_NODE].filter(Boolean).join('\n') })
 

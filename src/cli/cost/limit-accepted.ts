@@ -19,7 +19,7 @@ interface Stated {
 
 /**
  * Sets the limit of an operation that may already be accepted: the limit of this command, or the stored limit of an
- * earlier attempt. To repeat the request isn't enough, because that doesn't change the limit that the first request
+ * earlier attempt. Repeating the request isn't enough, because that doesn't change the limit that the first request
  * set.
  *
  * @throws GdnError `max_cost` if the operation was accepted without a limit, if its collection has no address yet, or

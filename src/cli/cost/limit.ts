@@ -119,7 +119,7 @@ async function readLimit(
     return null
   })
   if ('wei' in maxCost) return { wei: maxCost.wei, foundFees, isLimited }
-  // This is the case for `0.5POL` on a network whose coin is POL.
+  // For example, `0.5POL` on a network whose coin is POL.
   if (maxCost.currency === foundFees?.coin?.toUpperCase()) return { wei: maxCost.amount, foundFees, isLimited }
   const price = await findPrice(deps, flags, settings, foundFees?.coin ?? null)
   const coin = coinIn(foundFees)

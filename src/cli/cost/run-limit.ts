@@ -8,12 +8,12 @@ import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
 
-/** The maximum use of requests, assuming a separate transaction for each. */
+/** The maximum gas and data of requests, assuming a separate transaction for each. */
 export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
 
 /**
- * The part of a run's limit that a server reserves for requests. For each new NFT, the server reserves the highest use
- * per NFT of any request in the run. `changes` is the use of the other requests.
+ * The part of a run's limit that a server reserves for requests. For each new NFT, the server reserves the maximum gas
+ * and data per NFT of any request in the run. `changes` is the gas and data of the other requests.
  */
 export type CostReservation = ReservedNfts & { changes: WorstUse }
 
@@ -120,9 +120,9 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
 }
 
 /**
- * Returns a limit, in wei, at which a server accepts further requests of a run: the amount that is already counted,
- * plus the amount that the server reserves for these requests. If they use more per NFT than earlier requests, the
- * server also reserves more for accepted NFTs without a transaction.
+ * Returns a limit, in wei, at which a server accepts further requests of a run. The limit is the counted amount plus
+ * the amount that the server reserves for these requests. If they use more per NFT than earlier requests, the server
+ * also reserves more for accepted NFTs without a transaction.
  *
  * @param maxFee the maximum fee of the run when the requests are sent, in wei
  */

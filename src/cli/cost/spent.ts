@@ -36,7 +36,7 @@ export const UNKNOWN_COSTS: DataRecord = Object.fromEntries(SPENT_FIELDS.map((fi
 export interface Spent {
   /** The values of `SPENT_FIELDS`. */
   costs: DataRecord
-  /** Sentences that say why the costs are unknown; null if they are known. */
+  /** The reasons why the costs are unknown, in sentences; null if they are known. */
   problem: string | null
 }
 
@@ -44,7 +44,7 @@ export interface Spent {
  * Returns the costs of a run that its server reports.
  *
  * @param settingsOrError the settings that reach the server, or the error if it isn't found
- * @param counts the recorded row counts. If the server doesn't know the run and no row was sent, the run has spent
+ * @param counts the recorded row counts. If the server doesn't have the run and no row was sent, the run has spent
  * nothing. A run without open rows isn't waiting for anything.
  */
 export async function spentOf(

@@ -52,7 +52,7 @@ export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): Gd
 
 /**
  * @param more additional output formats of this command
- * @param intoFile returns a hint that says how to write a file, for users who type `-o drop.csv`
+ * @param intoFile returns a hint about writing a file, for users who type `-o drop.csv`
  */
 export function addOutputFlags(
   command: GdnCommand,
@@ -228,7 +228,7 @@ export interface WaitFlags {
 
 const WAITING = 'Sending and waiting'
 
-/** Adds --timeout, which limits all waits of the command. */
+/** Adds --timeout, which limits the duration of the command. */
 export function addTimeoutFlag(
   command: GdnCommand,
   description = 'How long the command may take (5m after acceptance)',

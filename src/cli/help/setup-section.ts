@@ -1,8 +1,9 @@
 import type { PageSection } from './sections.ts'
 
 /**
- * Returns the section whose commands must run before a section: an earlier section of the page that sets a variable
- * which the section uses but doesn't set, or else the beginning of the page if it contains commands.
+ * Returns the section whose commands must run before those of a section. This is an earlier section of the page that
+ * sets a variable which the section uses but doesn't set. Otherwise, it is the beginning of the page if that contains
+ * commands.
  */
 export function setupOf(sections: readonly PageSection[], section: PageSection): PageSection | undefined {
   const commands = commandsOf(section)

@@ -3,7 +3,7 @@ import { convertIndexedToRgb, type DecodedPng, decode } from 'fast-png'
 import { broken, checkSize, type Pixels } from './pixels.ts'
 
 const SIGNATURE_BYTES = 8
-/** The bytes of a chunk in addition to its data: length, type and checksum. */
+/** Number of bytes in a chunk in addition to its data: length, type and checksum. */
 const AROUND = 12
 const KEPT = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT'])
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
@@ -32,7 +32,7 @@ function harmless(bytes: Uint8Array): Uint8Array {
   const rows = header[12] === 0 ? height : 2 * height + 8
   const most = rows * (Math.ceil((width * bits) / 8) + 1) + 64
   const compressed = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
-  // The library decompresses in JavaScript, which is slow. Give it uncompressed pixels in the same format.
+  // The library decompresses in JavaScript, which is slow. Pass it uncompressed pixels in the same format.
   const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: most }), { level: 0 })
   const otherChunks = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
   const parts = [...otherChunks, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(written)

@@ -13,7 +13,7 @@ export interface Preview {
   draw(): Promise<void>
 }
 
-/** Returns how to draw images side by side; null if stdout can't draw images or is too narrow. */
+/** Returns the layout for images side by side; null if stdout can't draw images or is too narrow. */
 export function tilesOf(deps: Pick<Deps, 'io' | 'env'>) {
   const way = graphicsOf(deps)
   const perLine = Math.floor((deps.io.columns + GAP) / (TILE.columns + GAP))

@@ -4,8 +4,8 @@ import type { ImageArea } from './draw.ts'
 import { type DrawMethod, wayToDraw } from './way.ts'
 
 /**
- * Returns how to draw images on stdout. Returns null with -q, in JSON mode, and if stdout isn't a terminal that can
- * draw images.
+ * Returns the method for drawing images on stdout. Returns null with -q, in JSON mode, and if stdout isn't a terminal
+ * that can draw images.
  */
 export function graphicsOf({ io, env }: Pick<Deps, 'io' | 'env'>): DrawMethod | null {
   if (io.settings.machine || io.settings.quiet) return null

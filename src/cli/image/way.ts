@@ -1,7 +1,7 @@
 import type { ColorLevel } from '../io/color.ts'
 
 /**
- * How to draw an image on a terminal: with the terminal's own protocol, or as block characters in 256 or 16 million
+ * A method for drawing an image on a terminal: the terminal's own protocol, or block characters in 256 or 16 million
  * colors.
  */
 export type DrawMethod = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'
@@ -17,8 +17,9 @@ interface Terminal {
 const isSet = (value: string | undefined) => value !== undefined && value !== ''
 
 /**
- * Detects from the environment how a terminal draws images; null if it can't. GDN_IMAGES overrides the detection. gdn
- * doesn't query the terminal, because the response could be late, missing or mixed with typed input.
+ * Returns the drawing method of a terminal, based on the environment; null if the terminal can't draw images.
+ * GDN_IMAGES overrides the detection. gdn doesn't query the terminal, because the response could be late, missing or
+ * mixed with typed input.
  */
 export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): DrawMethod | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null

@@ -9,9 +9,9 @@ const OF_THE_DESKTOP =
 export type Opener = readonly [program: string, ...args: string[]]
 
 /**
- * Returns the programs to try for opening a URL, in this order. Returns none if there is no display. BROWSER takes
- * precedence. It contains commands separated by colons (on Windows, a single command), with `%s` for the URL, or `none`
- * for no browser.
+ * Returns the programs to try for opening a URL, in this order. Returns an empty list if there is no display. BROWSER
+ * takes precedence. It contains commands separated by colons (on Windows, a single command), with `%s` for the URL, or
+ * `none` for no browser.
  */
 export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
   const named = env.BROWSER?.trim() ?? ''

@@ -72,7 +72,10 @@ export interface Io {
    * TERM=dumb, in CI, with -q and in JSON mode.
    */
   block(): Promise<LiveBlock | null>
-  /** Returns how to draw the lines of a block. Must be called for each update, because the terminal can be resized. */
+  /**
+   * Returns the width, colors and character set for the lines of a block. Must be called for each update, because the
+   * terminal can be resized.
+   */
   look(): { columns: number; paint: Paint; ascii: boolean }
   /**
    * Prompts for confirmation.

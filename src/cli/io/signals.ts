@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 
-/** How a command handles SIGINT, SIGTERM and SIGHUP. */
+/** The handling of SIGINT, SIGTERM and SIGHUP in a command. */
 export interface Signals {
   /** Aborted by the first signal. The reason is a GdnError (`interrupted` or `terminated`). */
   readonly signal: AbortSignal

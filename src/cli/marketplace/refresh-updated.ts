@@ -11,7 +11,7 @@ import { openRefresher } from './refresh.ts'
 /** Refreshes the NFTs whose metadata a command changed. */
 export interface UpdatedRefresher {
   /**
-   * Requests the refresh of NFTs, after all changes were made.
+   * Requests a refresh of NFTs. Must be called after all changes were made.
    *
    * @throws GdnError if a request fails. The message says that the changes were made.
    */

@@ -34,8 +34,8 @@ export interface Refresher {
 const DEFAULT_RATE = 1
 
 /**
- * Refuses an embedded chain of the server, unless the user specified another server with OpenSea's API. Doesn't check a
- * server that doesn't respond.
+ * Refuses an embedded chain of the server, unless the user specified a different server with OpenSea's API. Doesn't
+ * check a server that doesn't respond.
  *
  * @param settings settings for the server; null if there is no server
  * @throws GdnError `refused`

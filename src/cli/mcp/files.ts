@@ -10,8 +10,8 @@ import type { Tool, Values } from './tools.ts'
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
 /**
- * The flag that names an output file. Only .html files are permitted, because other files could be configuration files
- * of gdn or of the project.
+ * The flag that specifies an output file. Only .html files are permitted, because other files could be configuration
+ * files of gdn or of the project.
  */
 const WRITTEN = '--to'
 /** The tool whose `--to` names an input file, the list of receivers. */
@@ -77,7 +77,7 @@ async function realOf(path: string): Promise<string> {
   }
 }
 
-/** Returns digests of a tool's existing files, and of the local files that manifest rows name. */
+/** Returns digests of a tool's existing files, and of the local files to which manifest rows refer. */
 export async function digestsOf(
   tool: Tool,
   values: Values,

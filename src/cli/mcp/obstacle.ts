@@ -18,7 +18,7 @@ const NOTHING_TO_DO: Readonly<Record<string, string>> = {
 export const recordsIn = ({ data }: CommandOutcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
 /**
- * Returns why a plan can't be run or has nothing to do; null if the plan can be run.
+ * Returns the reason why a plan can't be run or has nothing to do; null if the plan can be run.
  *
  * @param canSign whether gdn mcp has a password file
  */

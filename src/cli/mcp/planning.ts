@@ -20,7 +20,9 @@ export interface PlanningOptions {
   operatorFlags: readonly string[]
   /** The file with the password for keystores. If null, wallets can neither be created nor sign. */
   passwordFile: string | null
-  /** Injected, because an import of the manifest reader would make every command load one more file. */
+  /**
+   * A function that is injected, because importing the manifest reader would make every command load one more file.
+   */
   localFilesIn: LocalFilesIn
 }
 

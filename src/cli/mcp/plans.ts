@@ -7,7 +7,7 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
 import type { Answer } from './answer.ts'
 
-/** Format version. A plan with another version is never run, because its fields may have different meanings. */
+/** Format version. A plan with a different version is never run, because its fields may have different meanings. */
 const VERSION = 2
 /** Maximum size of a plan file in bytes. This is more than the largest message that an agent can send. */
 const MAX_BYTES = 64 * 1024 * 1024
@@ -171,7 +171,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns why this version of gdn can't run a plan. Doesn't quote the file, which may contain any text. */
+/** Returns the reason why this version of gdn can't run a plan. Doesn't quote the file, which may contain any text. */
 function problemOf(json: unknown): string {
   if (json === null || typeof json !== 'object') return 'it is damaged'
   const version = 'version' in json ? json.version : undefined

@@ -6,22 +6,22 @@ import { keyValue } from '../flags/common.ts'
 import type { Tool, Values } from './tools.ts'
 
 /**
- * The arguments that name a manifest whose rows are minted, by tool. Other tools read the content from the chain or a
- * saved plan.
+ * The arguments that specify a manifest whose rows are minted, by tool. Other tools read the content from the chain or
+ * a saved plan.
  */
 const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'batch mint': ['manifest', 'unrevealed'],
   'nft mint': ['file'],
 }
 
-/** Returns the paths of the local files that the rows of a manifest name. */
+/** Returns the paths of the local files to which the rows of a manifest refer. */
 export type LocalFilesIn = (
   path: string,
   options: { columnMap: (readonly [string, string])[]; fileFolders: string[] },
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Returns, for each manifest, a digest of the local files that its rows name. The digest covers the paths, inodes,
+ * Returns, for each manifest, a digest of the local files to which its rows refer. The digest covers the paths, inodes,
  * sizes and timestamps of the files. It doesn't cover their content, because there may be many large files.
  *
  * @param root the base folder of relative paths

@@ -121,7 +121,7 @@ export class RunningPlans {
 const hintOf = ({ state }: Plan): string =>
   `${state === 'started' ? 'Nothing more was sent.' : 'Nothing was sent.'} Call with dry_run true to plan again.`
 
-/** Returns how to continue after an error that isn't a final outcome. */
+/** Returns the next step after an error that isn't a final outcome. */
 function nextOf({ name }: Tool, { error }: CommandOutcome): string {
   const repeat = `call ${name} again with dry_run false and this plan_id.`
   const isLimit = error?.code === 'max_cost'

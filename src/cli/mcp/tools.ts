@@ -20,7 +20,7 @@ export interface Tool {
   words: ReadonlyMap<string, string>
 }
 
-/** How a tool parameter is passed on the command line. */
+/** A tool parameter, and its flag or argument on the command line. */
 export interface Input {
   property: string
   form: 'argument' | 'value' | 'list' | 'switch'
@@ -29,15 +29,15 @@ export interface Input {
   /** The flag that turns a switch off. */
   off?: string
   /**
-   * Whether the value is a path, is a URL or a path, or contains either one after the `=` of a pair. Null if it names
-   * no file.
+   * Whether the value is a path, is a URL or a path, or contains either one after the `=` of a pair. Null if the value
+   * isn't a file.
    */
   file: 'path' | 'url or path' | 'pair' | null
 }
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** Parameters for making and running plans, of tools that change something. */
+/** Parameters for plans. They are added to tools that change something. */
 const PLAN_PROPERTIES = {
   dry_run: { type: 'boolean', default: true, description: 'true returns a plan. false runs the plan of plan_id' },
   plan_id: { type: 'string', format: 'uuid', description: 'ID of the plan to run, with dry_run false' },
@@ -46,8 +46,8 @@ const PLAN_PROPERTIES = {
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
 /**
- * Maximum number of values in the schema of a parameter that takes one of them. Longer lists are omitted, because
- * the error for an invalid value names the nearest valid one.
+ * Maximum number of values in the schema of a parameter that accepts one of them. Longer lists are omitted, because the
+ * error for an invalid value names the nearest valid one.
  */
 const MAX_VALUES = 12
 

@@ -43,19 +43,25 @@ const CALL = 'Call '
 /** Returns whether a hint is about flags or settings of gdn mcp. Only the operator can change them. */
 export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(hint)
 
-/** Removed from hints, because examples are command lines, and the list of tools describes the parameters. */
+/**
+ * Matches a sentence to remove from hints, because help examples are command lines, and the list of tools describes the
+ * parameters.
+ */
 const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
-/** Replaced in hints, because gdn mcp itself saves the plans of apply. */
+/** Matches a step to replace in hints, because gdn mcp itself saves the plans of apply. */
 const SAVE_AGAIN = /\b(r)un `gdn plan <manifest> --out <file>` again(?:, and review the plan)?/gi
 /**
- * Replaced in hints, because the tool `apply` plans a manifest. It doesn't accept a plan that was saved in a terminal.
+ * Matches a sentence to replace in hints, because the tool `apply` plans a manifest. The tool doesn't accept a plan
+ * that was saved in a terminal.
  */
 const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
-/** Replaced in notes, because the plans of the tool `apply` are always saved. */
+/** Matches a phrase to replace in notes, because the plans of the tool `apply` are always saved. */
 const SAVED_WITH_PRUNE = /\bonly by a plan that was saved with --prune and --out$/
-/** Removed from notes, because no tool has the flag that the sentence describes. */
+/** Matches a sentence to remove from notes, because no tool has the flag that the sentence describes. */
 const WITH_AGAIN = /^With --again, [^.]*\.(?: |$)/
-/** Replaced in hints. The arguments of a plan can't be changed, so another flag requires a new plan. */
+/**
+ * Matches a step to replace in hints. The arguments of a plan can't be changed, so another flag requires a new plan.
+ */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
 /** Matches a flag and its value. If the value is a pair such as `Mood=ignore`, the parameter takes a list of pairs. */
@@ -76,7 +82,7 @@ export class Wording {
     return this.#reworded(named.replace(SAVED_WITH_PRUNE, 'only by apply with prune true')).text
   }
 
-  /** Rewords a hint. Adds which steps only a person can do. */
+  /** Rewords a hint. Adds a note about steps that only a person can do. */
   hint(text: string): string {
     if (isOfOperator(text)) return text
     const {

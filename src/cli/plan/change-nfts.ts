@@ -170,7 +170,10 @@ async function withProgress(
   }
 }
 
-/** Returns why changes are held back, as the end of a progress line; an empty string if they aren't held back. */
+/**
+ * Returns the reason why changes are held back, as the end of a progress line; an empty string if they aren't held
+ * back.
+ */
 export function heldText({ held, reason, isUnreachable }: Outcomes): string {
   if (isUnreachable) return ": the server can't be reached, retrying every few seconds"
   const why = held ?? reason

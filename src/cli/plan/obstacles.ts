@@ -30,7 +30,7 @@ const MAX_ALIKE = 5
 /** Maximum number of groups. Each failed mint may have a different reason. */
 const MAX_REASONS = 1_000
 
-/** Returns the reason by which a change is grouped. For rows whose NFTs got IDs, omits the ID. */
+/** Returns the reason by which a change is grouped. For rows whose NFTs already have IDs, omits the ID. */
 const reasonOf = ({ reason }: PlannedChange): string => (reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? ''))
 
 /** Groups the impossible changes of a plan by reason. */
@@ -74,7 +74,7 @@ export const groupLines = ({ folded }: Obstacles, columns: number): string[][] =
     return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
-/** Returns the lines of the group of rows whose NFTs got IDs: the count and the first IDs. */
+/** Returns the lines of the group of rows whose NFTs already have IDs: the count and the first IDs. */
 function identifiedLines({ count, first }: Obstacle, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
@@ -100,7 +100,7 @@ export function obstaclesText({ all }: Obstacles, impossible: number): string {
 }
 
 /**
- * Returns how to resolve impossible changes.
+ * Returns a hint about resolving impossible changes.
  *
  * @param onlyMint the command that makes only the mints; null if these may belong to another edition
  */

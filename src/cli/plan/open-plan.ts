@@ -145,7 +145,7 @@ export async function refuseHiddenChanges(
 const NO_TRANSFERS =
   "the collection doesn't let the service transfer its NFTs: its owner can allow it with `gdn collection set --enable-transfer --wallet <owner>`"
 
-/** Returns why NFTs of a collection can't be transferred; null if they can, or if this is unknown. */
+/** Returns the reason why NFTs of a collection can't be transferred; null if they can, or if this is unknown. */
 async function noTransfers(
   deps: Deps,
   connection: Connection,
@@ -157,7 +157,7 @@ async function noTransfers(
   return collection?.enable_transfer === false ? NO_TRANSFERS : null
 }
 
-/** Returns why the service can't burn NFTs of a collection; null if it can, or if this is unknown. */
+/** Returns the reason why the service can't burn NFTs of a collection; null if it can, or if this is unknown. */
 async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
   const collection = await findCollection(deps, connection, options.contractAddress)
   return collection?.enable_burn === false ? 'the collection was created without --enable-burn' : null

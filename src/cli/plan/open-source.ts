@@ -137,7 +137,7 @@ const AGAIN = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, a
 /** Maximum number of changed rows that the error lists. */
 const MAX_CHANGED = 10
 
-/** Returns where the user can find a change: the line of its row, or the row's key if the row was removed. */
+/** Returns the place of a change for messages: the line of its row, or the row's key if the row was removed. */
 export const changePlace = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
   line === null ? `row ${safe(key)}` : `line ${line}`
 

@@ -29,7 +29,7 @@ async function useOf(plan: ChangePlan) {
   }
   for await (const { action, reason } of plan.burns()) if (action === 'burn' && reason !== IN_PROGRESS) counts.burn++
   const meter = await openMeter(dynamic, chunkSize)
-  // A request has one receiver.
+  // Group the mints, because a request has only one receiver.
   for (const { receiver, sender, count } of mints.values()) meter.add(receiver, count, sender)
   return { mints: meter.total(), counts }
 }

@@ -144,8 +144,8 @@ export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanC
   mint + update + transfer + burn + impossible
 
 /**
- * Returns the number of rows that got an ID after their mint, and whose pairing with an NFT `apply` stores on the
- * server or only locally.
+ * Returns the number of rows that were given an ID after their mint, and whose pairing with an NFT `apply` stores on
+ * the server or only locally.
  */
 export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
   paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length
@@ -232,7 +232,7 @@ export function onlyMintOf(
 /**
  * Prints the notes and the summary of a plan below its list of changes.
  *
- * @param allText the sentence that says where to find all changes, null if the list is complete
+ * @param allText the sentence about where to find all changes; null if the list is complete
  * @param onlyMint the command that makes only the mints; null if these may belong to another edition
  * @param onlyMints whether changes other than mints are omitted
  */

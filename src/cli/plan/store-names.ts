@@ -11,10 +11,10 @@ import { pendingPairs } from './plan-view.ts'
 type Names = Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>
 
 /**
- * Replaces the labels of adopted NFTs, updates the manifest path of the run after a move, and stores which NFTs belong
- * to rows that got an ID. Must be called before anything else is sent.
+ * Replaces the labels of adopted NFTs, and updates the manifest path of the run after a move. Stores the pairing of
+ * NFTs with rows that were given an ID. Must be called before anything else is sent.
  *
- * @throws GdnError `refused` if another machine has stored a different label or pair meanwhile
+ * @throws GdnError `refused` if another machine has stored a different label or pair in the meantime
  */
 export async function storeNames(
   { signals: { signal } }: Deps,

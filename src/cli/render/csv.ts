@@ -19,7 +19,7 @@ const BYTE_ORDER_MARK = '\ufeff'
  * Returns a CSV formatter for the output flags.
  *
  * @param separator the separator of the output's manifest, which the user's spreadsheet program can read. Used only
- * with --for-spreadsheet, so that scripts always get commas.
+ * with --for-spreadsheet, so that scripts can rely on commas.
  */
 export function createCsv(
   { stdoutTty }: Pick<Io, 'stdoutTty'>,

@@ -37,7 +37,7 @@ export function sectionUrl(page: string, anchor: string, site = SITE): string | 
   return `${site}/${page.replace(/(?:(^|\/)README)?\.md$/, (_, folder) => folder ?? '.html')}${anchor === '' ? '' : `#${anchor}`}`
 }
 
-/** Returns where to read about an error: a URL or a command. Returns null for errors that explain their fix. */
+/** Returns the URL or command that explains an error. Returns null for errors that explain their fix. */
 export function whereExplained(code: ErrorCode, site = SITE): string | null {
   return NAME_THEIR_FIX.includes(code) ? null : (sectionUrl(ERRORS_PAGE, code, site) ?? `gdn help ${code}`)
 }

@@ -72,7 +72,9 @@ const REASON_IN = {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Returns annotations for rows of a run that have a problem. Returns none if the run has no manifest file. */
+/**
+ * Returns annotations for rows of a run that have a problem. Returns an empty list if the run has no manifest file.
+ */
 function rowsOf({ details }: GdnError): Annotation[] {
   const { manifest, ...rows } = recordOf(details)
   if (typeof manifest !== 'string') return []
@@ -153,7 +155,7 @@ export async function addErrorSummary(error: GdnError, where: Surroundings): Pro
   await addToSummary(errorText(error, problems, manifest), where.env)
 }
 
-/** Returns the summary lines that name the manifest; none if the run read standard input. */
+/** Returns the summary lines about the manifest; an empty list if the run read standard input. */
 const manifestLine = async (file: string | null, where: Surroundings): Promise<string[]> =>
   file === null ? [] : [`Manifest: ${inert(await inRepository(file, where))}`, '']
 

@@ -106,7 +106,7 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
 
 const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
 
-/** Describes how often a problem occurs, and its first places. */
+/** Formats the number of times that a problem occurs, and its first places. */
 function placesText(problems: readonly Problem[]): string {
   const places = problems.slice(0, MAX_ALIKE_SHOWN).map(({ place = {} }) => place)
   const where = places.every(({ line }) => line !== undefined)

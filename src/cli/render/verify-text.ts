@@ -2,8 +2,8 @@ import { shorten } from '../../core/shorten.ts'
 import type { Verification } from '../../verify/verify.ts'
 
 /**
- * Describes the differences that a verification found, or why the NFT couldn't be read. Returns null if the NFT matches
- * its request.
+ * Describes the differences that a verification found, or the reason why the NFT couldn't be read. Returns null if the
+ * NFT matches its request.
  */
 export function verifyText(verification: Verification): string | null {
   if (verification.verified === true) return null

@@ -1,4 +1,4 @@
-/** How to print a command's records: their fields, the columns of the table, and the ID field. */
+/** The parts of a command's output: the fields of its records, the columns of the table, and the ID field. */
 export interface View {
   fields: readonly string[]
   columns: readonly string[]

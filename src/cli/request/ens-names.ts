@@ -21,7 +21,7 @@ const written = new WeakMap<Io, Map<string, { name: string; address: string }>>(
 
 /**
  * Returns the content that identifies a request. It contains ENS names instead of their addresses, because a repeated
- * command must find its operation even if a name has another address by then.
+ * command must find its operation even if a name has a different address by then.
  */
 export function withWrittenNames(io: Io, content: unknown): unknown {
   if (content === null || typeof content !== 'object') return content
@@ -32,7 +32,7 @@ export function withWrittenNames(io: Io, content: unknown): unknown {
 
 const isSame = (value: unknown, address: string) => typeof value === 'string' && sameAddress(value, address)
 
-/** Returns a request with the receiver's ENS name, if the user specified the receiver by one. */
+/** Returns a request with the receiver's ENS name, if the user specified one. */
 export function withReceiverName(io: Io, request: object): object {
   const receiver = written.get(io)?.get('receiver_wallet_address')
   if (receiver === undefined || !('receiver_wallet_address' in request)) return request
@@ -42,7 +42,8 @@ export function withReceiverName(io: Io, request: object): object {
 }
 
 /**
- * Prints which ENS names had other addresses when an operation's request was sent. The request keeps these addresses.
+ * Prints the ENS names that had different addresses when an operation's request was sent. The request keeps these
+ * addresses.
  *
  * @param body the request as JSON
  */

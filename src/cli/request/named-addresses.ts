@@ -14,7 +14,7 @@ const isName = (value: unknown): value is string => typeof value === 'string' &&
 
 /**
  * Replaces names such as `@alice` in all address flags. Only normalizes ENS names such as `alice.eth`, because the
- * command resolves them when it knows the blockchain.
+ * command resolves them when the blockchain is known.
  */
 export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
   for (const { long, attributeName } of command.options.map((option) => ({

@@ -76,7 +76,7 @@ export async function operateOnce(
   const reporter = new EventReporter(deps)
   let ownLimit: bigint | null = null
   let permitted: RunLimit | null = null
-  // With --operation, the server may already know the operation even if this machine has no record of it.
+  // With --operation, the server may already have the operation even if this machine has no record of it.
   let isRepeated = operation !== undefined
   const permit = async (id: string, storedLimit: bigint | null): Promise<RunLimit | null> => {
     if (limit !== undefined) return limit
@@ -279,7 +279,7 @@ function sentenceOf(
   }
 }
 
-/** Describes an earlier operation: when it was accepted and its IDs, or else when it was sent. */
+/** Describes an earlier operation: the time of its acceptance and its IDs, or else the time when it was sent. */
 function describeOperation({ accepted, request }: SentOperation): string {
   if (accepted === null)
     return `the request with an unknown outcome that was sent at ${isoSeconds(request.sentAt ?? 0)}`

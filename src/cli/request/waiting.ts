@@ -19,7 +19,7 @@ export const showWait = <Waited>(
 
 const MAY_WAIT_ON = new Set(['pending', 'max_cost', 'interrupted', 'terminated'])
 
-/** If the wait ended early, adds a hint that says how to follow up. */
+/** If the wait ended early, adds a hint about the next step. */
 function withWayOn<Waited extends { problem: GdnError | null }>(waited: Waited, hint: string): Waited {
   const { problem } = waited
   return problem !== null && MAY_WAIT_ON.has(problem.code) ? { ...waited, problem: problem.withHint(hint) } : waited

@@ -7,7 +7,7 @@ import { createOutput, type DataRecord, type View } from '../render/output.ts'
 const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 5000
 
-/** How to fetch and print a list that is watched. */
+/** The functions that fetch and print a watched list. */
 interface Watched<Seen> {
   look(signal: AbortSignal): Promise<Seen>
   records(snapshot: Seen): readonly DataRecord[]

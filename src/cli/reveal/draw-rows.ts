@@ -26,7 +26,7 @@ import { revealedSignature } from './revealed-signature.ts'
 import { leftText, type Revealing, rehearsalText, sealDrop, waitAfterSeal } from './seal-drop.ts'
 
 const POLL_MS = 2_000
-/** Time in milliseconds by which relays may lag behind a round. */
+/** Maximum time in milliseconds by which relays may lag behind a round. */
 const RELAY_LAG_MS = 15_000
 
 /**

@@ -104,7 +104,7 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
   const contents = drops.length === 0 ? null : await contentsOf(drawing)
   if (contents === null) return null
   const rows = Buffer.concat(contents)
-  // An edited manifest has another commitment than the drop.
+  // An edited manifest has a different commitment from that of the drop.
   const sealedDrop = drops.find(({ drop, rule }) => new Commitment(rows, rule).provenance === drop.provenance)
   if (sealedDrop === undefined) return null
   const recordedSeal = dropStateOf({ reading: keptRun?.reading ?? {} })?.seal ?? null
@@ -114,9 +114,9 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
 }
 
 /**
- * Returns whether `gdn reveal` would refuse a manifest because it was edited. This is the case if no commitment of the
- * collection matches its rows, or if slots of a shuffled drop are minted although no NFT has the IDs of their rows.
- * Returns false if the server doesn't show any commitment.
+ * Returns whether `gdn reveal` would refuse a manifest because it was edited. It refuses a manifest whose rows match no
+ * commitment of the collection. It also refuses a manifest if slots of a shuffled drop are minted although no NFT has
+ * the IDs of their rows. Returns false if the server doesn't show any commitment.
  *
  * @param isIncomplete whether some rows have no NFT
  */
@@ -258,7 +258,7 @@ async function isDrawnBy(
 /**
  * Returns the leaves file of a drop.
  *
- * @throws GdnError `unreachable`, or `bad_answer` if the content is that of another file
+ * @throws GdnError `unreachable`, or `bad_answer` if the content is that of a different file
  */
 async function leavesOf(
   deps: Deps,

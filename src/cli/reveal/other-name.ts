@@ -26,8 +26,8 @@ export async function committedGeneration(
 }
 
 /**
- * @throws GdnError `refused` if this machine minted the drop from another file, because that file's run would not be
- * updated
+ * @throws GdnError `refused` if this machine minted the drop from a different file, because that file's run would not
+ * be updated
  */
 export async function refuseOtherName(options: BatchOptions, provenance: string): Promise<void> {
   if ((await keptCommitment(options)) !== undefined) return

@@ -38,7 +38,6 @@ export interface PageHead {
   images: string
   /** Additional styles for this kind of page. */
   style?: string
-  /** Whether the page contains the script. */
   hasScript?: boolean
 }
 

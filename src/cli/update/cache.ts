@@ -5,9 +5,9 @@ import { stateDirectory } from '../../config/paths.ts'
 
 /** The result of the last update check. Times are in milliseconds since the epoch. */
 export interface UpdateCache {
-  /** When the last check started. Stored before the check sends its request, which may fail. */
+  /** Time when the last check started. It is stored before the check sends its request, which may fail. */
   checkedAt: number
-  /** When the notice was last shown. */
+  /** Time when the notice was last shown. */
   notifiedAt: number
   /** The latest version in the registry; null if the registry doesn't have this package. */
   latest: string | null

@@ -4,7 +4,7 @@ import type { ObservedRateLimit } from '../announcements.ts'
 /** A number of requests per time window. */
 export interface Limit {
   slots: number
-  /** How long a slot stays in use after the response to its request, in milliseconds. */
+  /** Time in milliseconds for which a slot stays in use after the response to its request. */
   windowMs: number
 }
 
@@ -19,7 +19,8 @@ const DEFAULT_RATE = 2
 const MARGIN_MS = 2
 
 /**
- * How long a request can be in transit after its process ended, was stopped, or canceled the request, in milliseconds.
+ * Time in milliseconds for which a request can be in transit after its process ended, was stopped, or canceled the
+ * request.
  */
 export const TRAVEL_MS = 1_000
 

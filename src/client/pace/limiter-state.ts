@@ -39,8 +39,8 @@ export interface LimiterView {
 }
 
 /**
- * Permission to send. If it isn't granted, contains the time to check again, how much longer the server wants all
- * requests to wait, and which tickets block this one.
+ * Permission to send. If it isn't granted, contains the time to check again, how much longer all requests must wait
+ * according to the server, and which tickets block this one.
  */
 export type SendPermission =
   | { granted: true; until: number }
@@ -48,12 +48,12 @@ export type SendPermission =
 
 /** Lease in milliseconds. A request counts as in flight for this time if its process doesn't renew the lease. */
 export const LEASE_MS = 3_000
-/** How long after its planned check a queued process is skipped, in milliseconds. */
+/** Grace period in milliseconds after a queued process's planned check. After this period, the process is skipped. */
 export const LATE_MS = 500
 const LONGEST_LOOK_MS = 1_000
 /** Maximum `Retry-After` to honor, in milliseconds. After that time, requests are sent again. */
 export const LONGEST_HOLD_MS = 600_000
-/** How long other processes use a rate limit that the server stated, in milliseconds. */
+/** Time in milliseconds for which other processes use a rate limit that the server stated. */
 const OBSERVED_MS = 600_000
 
 export const emptyState = (boot: string | null, now: number): LimiterState => ({
@@ -82,8 +82,8 @@ export function encodeState(state: LimiterState): string {
 }
 
 /**
- * Decodes the output of `encodeState`. Returns a full state for damaged text or another version, and an empty state for
- * a state from before the boot.
+ * Decodes the output of `encodeState`. Returns a full state for damaged text or a different version, and an empty state
+ * for a state from before the boot.
  */
 export function decodeState(text: string | null, boot: string | null, now: number, limit: Limit): LimiterState {
   if (text === null) return emptyState(boot, now)

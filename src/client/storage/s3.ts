@@ -22,8 +22,8 @@ export interface S3Options extends StorageLine {
 }
 
 /**
- * Creates a storage in a bucket of S3 or a compatible service. The key of a file contains the hash of its content, so
- * equal content with the same extension is uploaded and stored only once, whichever run or machine uploads it.
+ * Creates a storage in a bucket of S3 or a compatible service. The key of a file contains the hash of its content.
+ * Equal content with the same extension is therefore uploaded and stored only once, even by several runs or machines.
  */
 export function createS3Storage(options: S3Options): Storage {
   const { bucket, prefix, credentials, region, transport, userAgent, clock } = options

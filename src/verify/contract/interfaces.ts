@@ -24,7 +24,6 @@ const INTERFACES = {
 export type InterfaceName = (typeof INTERFACES)[keyof typeof INTERFACES]
 export type TokenStandard = 'erc721' | 'erc1155' | 'erc20'
 
-/** The interfaces of a contract. */
 export interface Interfaces {
   /**
    * `supported` means that the contract's answers follow ERC-165. `contradictory` means that they break a rule of
@@ -34,8 +33,8 @@ export interface Interfaces {
   /** The interfaces that the contract claims, even if its answers can't be trusted. */
   claimed: InterfaceName[]
   /**
-   * The standard whose functions the contract answers. If there are several, the claims decide between ERC-721 and
-   * ERC-1155. Null if neither the functions nor the claims determine the standard.
+   * The standard whose functions the contract implements. If there are several such standards, the claims decide
+   * between ERC-721 and ERC-1155. Null if neither the functions nor the claims determine the standard.
    */
   standard: TokenStandard | null
   /** The reasons why the answers can't be trusted, as sentences without a final period. */
@@ -98,7 +97,7 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
   }
 }
 
-/** Returns the standards whose functions a contract answers. */
+/** Returns the standards whose functions a contract implements. */
 function standardsOf([balance, balanceOfToken, supply, decimals, approved]: readonly (
   | bigint
   | null
@@ -115,7 +114,7 @@ function ofClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
   return is721 === claimed.includes('ERC-1155') ? null : is721 ? 'erc721' : 'erc1155'
 }
 
-/** Returns the claimed standards whose functions the contract doesn't answer. */
+/** Returns the claimed standards whose functions the contract doesn't implement. */
 function unconfirmed(claimed: readonly InterfaceName[], standards: readonly TokenStandard[]): string[] {
   const contradictions: string[] = []
   if (claimed.includes('ERC-721') && claimed.includes('ERC-1155'))

@@ -12,7 +12,7 @@ export interface RoyaltyAnswer {
   receiver: string
 }
 
-/** The answers of any contract about itself at one block. A value is null if it can't be read. */
+/** The data that a contract reports about itself at one block. A value is null if it can't be read. */
 export interface ContractFacts {
   name: string | null
   symbol: string | null
@@ -78,7 +78,7 @@ class Facts {
 }
 
 /**
- * Reads a contract's answers about itself.
+ * Reads the data that a contract reports about itself.
  *
  * @param code the contract's code, which must not be empty
  */

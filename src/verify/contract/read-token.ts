@@ -3,7 +3,7 @@ import { type Answer, type ContractReader, type Question, reasonOf, valueIn } fr
 import { type Interfaces, readInterfaces } from './interfaces.ts'
 import { heldBy, type RoyaltyAnswer, royaltyOf } from './read-contract.ts'
 
-/** The answers of any contract about one of its tokens at one block. A value is null if it can't be read. */
+/** The data that a contract reports about one of its tokens at one block. A value is null if it can't be read. */
 export interface TokenFacts {
   standard: 'erc721' | 'erc1155' | null
   /** The owner of an ERC-721 token, in lower case. ERC-1155 has no function for the owners of a token. */
@@ -41,7 +41,7 @@ const zoraMaximum = (token: bigint): Question<bigint> => ({
   },
 })
 
-/** Reads a contract's answers about a token. */
+/** Reads the data that a contract reports about a token. */
 export async function readToken(reader: ContractReader, token: bigint): Promise<TokenAnswers> {
   const args = [token]
   const number = (signature: string): Question<bigint> => ({ signature, args, decode: decodeNumber })

@@ -17,8 +17,8 @@ export type Phase =
   | { kind: 'stopping'; why: 'signal' | 'time' }
 
 /**
- * Period in milliseconds over which the rate is measured. It is known only after a minimum number of responses and a
- * minimum time.
+ * Period in milliseconds over which the rate is measured. The rate is known only after a minimum number of responses
+ * and a minimum time.
  */
 const WINDOW_MS = 60_000
 const ENOUGH_ANSWERS = 5

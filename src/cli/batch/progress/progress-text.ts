@@ -156,8 +156,8 @@ export function roughly(ms: number): string {
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
 
 /**
- * How to show the reason for a wait: with the time left (live block), without the time (first line in a log, which
- * isn't updated), or not at all.
+ * The form in which to show the reason for a wait: with the time left (live block), without the time (first line in a
+ * log, which isn't updated), or not at all.
  */
 type Reasons = 'live' | 'first' | 'without'
 

@@ -8,12 +8,12 @@ import { type Checking, ContractReceivers } from './contract-receivers.ts'
 import type { StoredList } from './receiver-list.ts'
 
 interface ListFiles {
-  /** The manifest with the row that each receiver gets. */
+  /** The manifest. Its row is minted to each receiver. */
   row: string
   /** The file with the receivers, or a group such as `@team`; null for standard input. */
   to: string | null
   list: StoredList
-  /** How to find the receivers that are contracts; null to read all receivers without this check. */
+  /** The settings for finding receivers that are contracts; null to read all receivers without this check. */
   checking: Omit<Checking, 'blockchain'> | null
 }
 

@@ -5,8 +5,8 @@ import { safe } from '../../io/io.ts'
 type Changes = Pick<ManifestChanges, 'added' | 'changed' | 'removed' | 'receivers'>
 
 /**
- * Describes how the manifest differs from the rows of the run, such as `1 row added, 2 edited, 0 removed`. For a list
- * of receivers, the text counts the receivers, and also the NFTs if their number differs.
+ * Describes the differences between the manifest and the rows of the run, such as `1 row added, 2 edited, 0 removed`.
+ * For a list of receivers, the text counts the receivers, and also the NFTs if their number differs.
  */
 export function changesText({ added, changed, removed, receivers }: Changes): string {
   if (receivers === undefined) return `${count(added, 'row')} added, ${changed} edited, ${removed} removed`

@@ -86,9 +86,9 @@ export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: 
 }
 
 /**
- * Returns a warning if at least half of the sent rows have other content in the manifest, and the run would send more
- * rows. This happens if an edition is generated again, or if another run has minted these rows. Returns null for any
- * other plan.
+ * Returns a warning if at least half of the sent rows have different content in the manifest, and the run would send
+ * more rows. This happens if an edition is generated again, or if another run has minted these rows. Returns null for
+ * any other plan.
  */
 export function otherEditionText({ rows, changes, secondEdition }: PlannedEvent): string | null {
   if (secondEdition) return `${secondEditionText(secondEdition)}.`
@@ -99,7 +99,7 @@ export function otherEditionText({ rows, changes, secondEdition }: PlannedEvent)
 }
 
 /**
- * Asks the user to confirm a manifest in which most of the sent rows have other content.
+ * Asks the user to confirm a manifest in which most of the sent rows have different content.
  *
  * @param text the reason; null if no confirmation is needed
  * @param effect what happens next, such as `Mint the other 10 rows`
@@ -115,5 +115,5 @@ export async function confirmOtherEdition(
   await io.confirm(`${text} ${effect}?`, '--yes', { hint: ORIGINAL_MANIFEST })
 }
 
-/** How to continue a drop if its manifest may have been replaced by another edition. */
+/** The hint for a drop whose manifest may have been replaced by another edition. */
 export const ORIGINAL_MANIFEST = 'To continue the drop, use the manifest that it began with.'

@@ -192,8 +192,8 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
 }
 
 /**
- * Returns the next steps for failed rows, one line each. A row that exceeds the maximum supply fails every time, so it
- * has no retry.
+ * Returns the next steps for failed rows, one line each. A row that exceeds the maximum supply fails every time, so no
+ * retry is suggested.
  */
 export function failedStep(commands: RunCommands, failed: BatchSummary['failedRows']): string {
   const beyond = failed.filter(({ error }) => saysBeyondSupply(error)).length

@@ -33,8 +33,8 @@ interface Minting {
 }
 
 /**
- * The commitment of the collection: to this manifest, to its rows with another shuffle rule, only to other manifests,
- * or none.
+ * The commitment of the collection: to this manifest, to its rows with a different shuffle rule, only to other
+ * manifests, or none.
  */
 type Committed =
   | { to: 'none' }
@@ -88,7 +88,7 @@ export async function whyNotAgain(deps: Deps, connection: Connection, minting: M
   if (commitment.to === 'none') return null
   if (commitment.to !== 'others') return commitment.rule === null ? null : mintedOnce('--again')
   if (!commitment.areShuffled) return null
-  // The manifest may have been edited since its commitment. The rows of the new run would have other reference IDs.
+  // The manifest may have been edited since its commitment. The rows of the new run would have different reference IDs.
   const { hidden, revealed } = await unrevealedOf(
     { ...minting, options: { ...minting.options, again: false } },
     connection,
@@ -117,7 +117,6 @@ export async function whyNotAsItIs(
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints, minting.options) : null
 }
 
-/** An unrevealed drop to mint. */
 interface MintingUnrevealed extends Minting {
   /** The manifest's rows with their commitment. */
   rows: ReadCommitment
@@ -163,7 +162,7 @@ async function refusalOf(
 }
 
 /**
- * Returns the error for rows that are in the collection with their own metadata although their run has no NFTs for
+ * Returns the error for rows that are in the collection with their real metadata although their run has no NFTs for
  * them; null if there are none. The run itself finds the NFTs of its commitment.
  *
  * @param knownIds the IDs of the run's NFTs
@@ -194,7 +193,7 @@ async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<Kep
 }
 
 /**
- * Returns why a plan's rows without NFTs can't be minted with their real metadata; null if they can.
+ * Returns the reason why a plan's rows without NFTs can't be minted with their real metadata; null if they can.
  *
  * @param ownCommitment the commitment of the run; null if the run has not begun
  */
@@ -217,7 +216,7 @@ export async function whyNoMints(
 
 /**
  * Counts the rows that were minted unrevealed by their run. If there are none and the run has a name, counts the rows
- * that were minted under the name of the manifest's file, if any of them are still unrevealed.
+ * that were minted under the manifest's file name. Doesn't count these rows if all of them are revealed.
  */
 async function unrevealedOf(
   { options, read }: Minting,
@@ -241,13 +240,15 @@ function hiddenText({ contract, state, count: rows }: HiddenRows): string {
   return `the outcome of committing the collection ${contract} to ${all} of an unrevealed drop is unknown`
 }
 
-/** Returns how to end the protection of hidden rows. */
+/** Returns a hint about ending the protection of hidden rows. */
 const waysOut = ({ state, run }: HiddenRows): string =>
   state === 'unknown'
     ? `To find out the outcome, run the unrevealed mint in that collection again. If you have abandoned that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
     : `To publish them, first ${state === 'committed' ? 'finish that mint, and reveal it' : 'reveal that drop'} with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
 
-/** Returns why a plan's rows can't be minted, because another drop hides them; null if they can. */
+/**
+ * Returns the message for a plan's rows that can't be minted because another drop hides them; null if there are none.
+ */
 export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
   const hidden = await hiddenInRun(options, check)
   if (hidden === null) return null
@@ -257,8 +258,8 @@ export async function whyHidden(options: BatchOptions, check: HiddenCheck): Prom
 }
 
 /**
- * Returns which rows of a run another drop hides; null if there are none. `areResent` is true if some of
- * them have an unknown outcome, and may already be minted.
+ * Returns the rows of a run that another drop hides; null if there are none. `areResent` is true if some of them have
+ * an unknown outcome, and may already be minted.
  */
 async function hiddenInRun(
   options: BatchOptions,
@@ -335,11 +336,14 @@ export async function refuseToPublish(
   if (hidden !== null) throw publishes(hidden, null, { action, more: ' To publish them now, add --again.' })
 }
 
-/** Returns how to find out whether hidden rows are already minted. */
+/** Returns a hint about finding out whether hidden rows are already minted. */
 const reconcileFirst = (run: string): string =>
   ` To find out whether rows with an unknown outcome are already minted, run \`gdn batch reconcile ${run}\`.`
 
-/** Returns how to mint hidden rows without their reveal. A run that has sent rows can't change how it mints. */
+/**
+ * Returns hints about minting hidden rows without revealing them. A run that has sent rows can't change the way it
+ * mints.
+ */
 function otherWays(
   { manifestPath, reading = {} }: BatchOptions,
   { resumed, rows: { total, pending }, run }: PlannedEvent,
@@ -356,7 +360,7 @@ function otherWays(
   return ` To publish them now, remove the run with \`gdn batch rm ${run.name}\`, and run \`gdn batch mint\` with --again.`
 }
 
-/** Stores which hidden rows a run may publish, if the user gave `--again`. */
+/** With `--again`, stores the hidden rows that a run may publish. */
 export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, { rows }: PlannedMints): Promise<void> {
   if (options.again === true) await allowHidden(options, rows, run.id)
 }

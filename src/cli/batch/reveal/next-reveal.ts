@@ -20,8 +20,8 @@ export const backUpText = (manifest: string | null): string =>
   `Back up ${safe(basename(manifest ?? 'the manifest'))} and its files: without them, no one can reveal the drop.`
 
 /**
- * Returns the next steps after an unrevealed mint. Returns none for other runs, and none for a run that is known to be
- * revealed.
+ * Returns the next steps after an unrevealed mint. Returns an empty list for other runs, and for a run that is known to
+ * be revealed.
  */
 export function stepsToReveal({ reading, manifestPath }: MintedRun, flags: BatchMintFlags, cwd: string): string[] {
   if (!isUnrevealed({ reading }) || reading.draw !== undefined || manifestPath === null) return []
@@ -44,8 +44,8 @@ export const flagsOfRun = <Flags extends BatchMintFlags>(
 ): Flags => ({ ...flags, contract, blockchain, ...(runName === null ? {} : { run: runName }) })
 
 /**
- * Returns notes on the state of a run's shuffled drop, as recorded on this machine, and the next command. Returns none
- * for other runs, and none until all rows are minted.
+ * Returns notes on the state of a run's shuffled drop, as recorded on this machine, and the next command. Returns an
+ * empty list for other runs, and until all rows are minted.
  *
  * @param isRecord whether the command shows only the records of this machine
  */

@@ -7,7 +7,8 @@ import { runOptions } from '../options/run-options.ts'
 
 /**
  * Stores the seal or the draw of a shuffled drop with its run. Storing either one for the first time abandons the rows
- * without an NFT, so this function first records the outcomes of rows that this machine sent or other machines minted.
+ * without an NFT. Before that, this function records the outcomes of rows that this machine sent or other machines
+ * minted.
  */
 export async function recordDrop(
   deps: Deps,

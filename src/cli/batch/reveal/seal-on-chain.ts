@@ -19,7 +19,7 @@ interface CollectionOnChain {
  * Reads the seal of a drop from the chain; null if the node doesn't have it yet.
  *
  * @param record the server's record of the seal
- * @throws GdnError `unreachable` if no node returns the seal; `bad_answer` if the seal is in another block than the
+ * @throws GdnError `unreachable` if no node returns the seal; `bad_answer` if the seal isn't in the block that the
  * server reports
  */
 export async function sealOnChain(

@@ -4,8 +4,8 @@ import { lacksEndpoint, statusOf } from '../../../client/responses.ts'
 import type { Connection, Deps } from '../../deps.ts'
 
 /**
- * Returns the commitments of a collection, except failed ones. Returns none if the server doesn't show commitments to
- * this key.
+ * Returns the commitments of a collection, except failed ones. Returns an empty list if the server doesn't return
+ * commitments to this key.
  */
 export async function commitmentsOf(
   { signals: { signal } }: Pick<Deps, 'signals'>,

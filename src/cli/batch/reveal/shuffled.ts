@@ -49,7 +49,9 @@ export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
 
 const NOTHING = 'Nothing was minted.'
 
-/** Returns the error for rows that the collection has already committed to with another rule, or without a rule. */
+/**
+ * Returns the error for rows that the collection has already committed to with a different rule, or without a rule.
+ */
 export const committedWith = (rule: ShuffleRule | null): GdnError =>
   new GdnError('refused', `the collection is committed to the rows of this manifest ${ruleText(rule)}`, {
     place: { flag: '--shuffle' },

@@ -43,7 +43,7 @@ import {
 } from './minted-unrevealed.ts'
 import { committedWith, mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
 
-/** Returns the check that rows can be committed to. */
+/** Returns a check for rows that a commitment can't include. */
 export const checkUncommittable =
   ({ shuffle }: Pick<BatchMintFlags, 'shuffle'>) =>
   (row: ManifestRow) =>
@@ -60,10 +60,10 @@ interface Unrevealed {
 }
 
 /**
- * Returns how to mint a manifest with `--unrevealed`: first, a commitment to the real rows is written to the chain, and
- * then the rows are minted with the placeholder's metadata. Without the flag, returns the manifest unchanged, and
- * `check` refuses it if its rows were minted unrevealed or the collection is committed to it. A list of receivers can't
- * be minted unrevealed.
+ * Prepares the mint of a manifest with `--unrevealed`. This mint first writes a commitment to the real rows to the
+ * chain, and then mints the rows with the placeholder's metadata. Without the flag, returns the manifest unchanged.
+ * `check` then refuses the manifest if its rows were minted unrevealed or the collection is committed to it. A list of
+ * receivers can't be minted unrevealed.
  *
  * @throws GdnError `refused` if the run is resumed without the flag that it was started with, or the reverse;
  * `edited_rows` if the manifest was edited after the commitment; `invalid_input`
@@ -298,7 +298,7 @@ interface Committing {
   rows: ReadCommitment
   /** The reference ID of the commitment. */
   reference: string
-  /** Whether a run with another name may have made the commitment. */
+  /** Whether a run with a different name may have made the commitment. */
   mayShare: boolean
   /**
    * Like `mayShare`, but for a commitment that wasn't on chain when this command started. The other run may still be
@@ -325,8 +325,8 @@ const commitmentReference = (provenance: string, scope: string | null): string =
  * Returns whether the commitment is on chain.
  *
  * @throws GdnError `refused` if the server doesn't support commitments, if rows were minted without this commitment, or
- * if the collection first committed to the rows with another shuffle rule; `seems_minted` if a run with another name
- * made the commitment
+ * if the collection first committed to the rows with a different shuffle rule; `seems_minted` if a run with a different
+ * name made the commitment
  */
 async function isDeployed(
   deps: Deps,
@@ -401,7 +401,7 @@ async function commit(
   }
   const { timeout } = flags
   await changeOnce(deps, connection, { timeout }, change, async () => {})
-  // A run with another name may have committed to the rows at the same time.
+  // A run with a different name may have committed to the rows at the same time.
   await isDeployed(deps, connection, { ...committing, mayShare: committing.mayShareNew })
   deps.io.note(`The collection is committed to ${count(rows.commitment.rows, 'row')}: ${safe(provenance)}`)
 }

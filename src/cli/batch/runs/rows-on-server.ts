@@ -39,7 +39,7 @@ export class RowsOnServer {
     if (client.supports('references') !== true) return null
     const label = await labelOf(this.#path, undefined)
     const mints = await new ServerNames(client, target).mintsOf(this.#references)
-    // Rows with another label belong to another drop with the same file name.
+    // Rows with a different label belong to another drop with the same file name.
     return [...mints.values()].filter(({ reference_label = null }) => reference_label === label).length
   }
 }

@@ -83,7 +83,7 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
  * Returns settings that reach a run's server. A backend on this machine is recognized by its ID on any port. The
  * backend may be the configured server, the local backend, or the backend at the URL where the run started.
  *
- * @throws GdnError `wrong_backend` if the flags select another server, or if another backend is at the run's URL;
+ * @throws GdnError `wrong_backend` if the flags select a different server, or if another backend is at the run's URL;
  * `unreachable` if no backend responds there
  */
 export async function settingsOfRun<Flags extends ServerFlags>(
@@ -110,7 +110,7 @@ export async function settingsOfRun<Flags extends ServerFlags>(
 
 /**
  * Returns flags for other commands to reach a run's server. If no flag selects a server, and the configuration selects
- * another server or none, adds a flag for the run's server.
+ * a different server or none, adds a flag for the run's server.
  */
 export async function flagsOfServer<Flags extends ServerFlags>(
   deps: Deps,

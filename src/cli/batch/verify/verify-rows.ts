@@ -18,11 +18,11 @@ import { verifyText } from '../../render/verify-text.ts'
 export type RowVerification = Verification | { verified: null; changed: string }
 
 export interface VerifiedRow extends RunRow {
-  /** Null for a row that isn't deployed. */
+  /** The result; null for a row that isn't deployed. */
   verification: RowVerification | null
 }
 
-/** Returns the current records of NFTs from their server, without NFTs that the server doesn't know. */
+/** Returns the current records of NFTs from their server. Omits NFTs that the server doesn't have. */
 export type ReadRecords = (ids: readonly string[]) => Promise<NftRecord[]>
 
 /** Number of rows to verify in one batch. Each row takes two calls, and nodes limit the calls in a batch. */
@@ -58,7 +58,7 @@ export async function* verifyRows(
 
 interface Waiting {
   row: RunRow
-  /** Null for a row that isn't deployed. */
+  /** The expected state of the NFT; null for a row that isn't deployed. */
   claim: Claim | null
 }
 
@@ -196,8 +196,8 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
 }
 
 /**
- * Returns a function that reads current records. If the server doesn't respond, the function returns none, so each row
- * that differs from its request is reported as different.
+ * Returns a function that reads current records. If the server doesn't respond, the function returns an empty list, so
+ * each row that differs from its request is reported as different.
  */
 export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
   let client: Promise<Connection['client']> | null = null

@@ -64,7 +64,7 @@ export function addEditionFlags(command: GdnCommand): void {
   command.valueFlag('--seed <text>', `Text that seeds the random choices (${DEFAULT_SEED})`, notEmpty)
 }
 
-/** Adds the flag for images of another size. */
+/** Adds the flag for images of a different size. */
 export function addFitFlag(command: GdnCommand): void {
   command.valueFlag('--fit <how>', `How to scale images whose size differs: ${FITS.join(', ')}`, oneOf(FITS))
 }

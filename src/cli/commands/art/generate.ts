@@ -28,7 +28,7 @@ import { addEditionFlags, addFitFlag } from './check.ts'
 const MAX_THREADS = 64
 /** Default maximum number of threads. More threads use a lot of memory and are seldom faster. */
 const DEFAULT_THREADS = 8
-/** Minimum number of images for a rate. */
+/** Minimum number of finished images for which progress includes a rate. */
 const FEW = 5
 /** Maximum number of manually added files that a warning lists. */
 const LISTED_FILES = 5
@@ -242,7 +242,7 @@ const missingText = ({ missing, of }: ChangedRows, former: string): string =>
   `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
- * Describes rows whose number an earlier NFT has, but whose content differs. Such an edition can't continue a minted
+ * Describes rows that have the number of an earlier NFT but different content. Such an edition can't continue a minted
  * drop.
  */
 const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>

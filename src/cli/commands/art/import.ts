@@ -106,8 +106,8 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
 }
 
 /**
- * Refuses a file outside of the manifest's folder. The named files become public, so a manifest can only name files
- * below its folder.
+ * Refuses a file outside of the manifest's folder. The files become public, so a manifest can only refer to files below
+ * its folder.
  */
 async function refuseOutside({ cwd }: Deps, folder: string, path: string): Promise<void> {
   const [real, base] = await Promise.all([
@@ -235,7 +235,7 @@ function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
         const key = `${kind} ${text.toLowerCase()}`
         const earlier = first.get(key)
         if (earlier === undefined) first.set(key, { text, file })
-        // If the trait itself has another spelling, this is reported once, not for each value.
+        // If the spelling of the trait itself differs, this is reported once instead of for each value.
         const isOther = earlier !== undefined && earlier.text !== text && !first.has(`${key} ${text}`)
         if (!isOther || (kind === 'the value' && first.get(`the trait ${tag.toLowerCase()}`)?.text !== tag)) continue
         first.set(`${key} ${text}`, { text, file })
@@ -279,7 +279,7 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   return [{ place: {}, message: `Missing numbers: ${listed(some, missing)}` }]
 }
 
-/** Finds metadata that names an image of another number, for example because two files were swapped. */
+/** Finds metadata that refers to an image with a different number, for example because two files were swapped. */
 function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   const numbers = new Set(nfts.map(({ number }) => number))
   const mismatches = nfts.flatMap(({ number, file, within, files }) => {

@@ -151,7 +151,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   throw flagError(FLAG, message, `Use another file, such as ${USUAL}.`)
 }
 
-/** Returns whether two paths are the same file, even on file systems that ignore case. */
+/** Returns whether two paths are the same file, even on case-insensitive file systems. */
 async function isSameFile(path: string, other: string): Promise<boolean> {
   if (path === other) return true
   const [stats, otherStats] = await Promise.all([path, other].map(async (file) => await stat(file).catch(() => null)))

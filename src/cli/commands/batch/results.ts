@@ -165,7 +165,7 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
     chosen: chooseFields(flags.fields, view, columns, otherColumns.names),
     csv: createCsv(deps.io, flags, header?.separator),
     inFile: columns.hasIgnored ? await cellsOfFile(run, options) : undefined,
-    // Spreadsheet users filter by the displayed status. Programs get the outcome of the mint.
+    // Spreadsheet users filter by the displayed status. Programs need the outcome of the mint.
     shown: flags.forSpreadsheet === true ? view.cells : undefined,
   }
 }

@@ -84,8 +84,7 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
 }
 
 /**
- * Adds the server flags. `gdn batch resume` finds the server of the run, so this function adds only the specified flags
- * to it.
+ * Adds server flags to a command. `gdn batch resume` finds the server of the run, so it needs only the specified flags.
  */
 const resumeText = (command: string, specified: StatusFlags, hinted: StatusFlags): string =>
   `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? specified : hinted)}`

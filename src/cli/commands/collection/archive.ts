@@ -95,8 +95,8 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
 /**
  * Returns the archive that the new one replaces.
  *
- * @throws GdnError if the file is damaged or isn't an archive, or if it is the archive of another collection, whose
- *   content would be lost
+ * @throws GdnError if the file is damaged or isn't an archive, or if it is the archive of a different collection, whose
+ * content would be lost
  */
 async function previousArchive(path: string, target: ChainContract, signal: AbortSignal): Promise<OpenArchive> {
   const { openArchive } = await import('../../../archive/read-archive.ts')

@@ -49,7 +49,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   )
 }
 
-/** Reads collection records from the server. Returns none if the server doesn't have the endpoint. */
+/** Reads collection records from the server. Returns an empty list if the server doesn't have the endpoint. */
 async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): Promise<CollectionRecord[]> {
   try {
     return await readCollections({ client }, ids, deps.signals.signal)

@@ -99,8 +99,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
 }
 
 /**
- * Returns a sentence that says how the files are served. For PostgreSQL, gdn doesn't know whether a backend is
- * running.
+ * Returns a sentence about how the files are served. For PostgreSQL, gdn doesn't know whether a backend is running.
  */
 async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
   if (database.url !== undefined || (await runningBackend(dataDir)) !== null)

@@ -61,7 +61,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
   const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
   const node = namedNode(deps, flags)
-  // Connect to the server only if necessary, because a new owner may know only the collection and a node.
+  // Connect to the server only if necessary, because a new owner may need only a node.
   let opened: Promise<Connection> | undefined
   const connect = () => (opened ??= deps.connect(settings))
   const { contract, blockchain } =
@@ -86,7 +86,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
 }
 
 /**
- * Returns the server that knows the collection.
+ * Returns the server that has the collection.
  *
  * @throws GdnError `usage` if no server is specified. The error names the flags for a change without a server.
  */

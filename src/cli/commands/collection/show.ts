@@ -166,7 +166,7 @@ function refuseWrongAddress(name: string): void {
 
 const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-F]{40}$/.test(name ?? '')
 
-/** Returns whether there is no node from which a contract can be read. */
+/** Returns whether an error means that no node is available to read the contract. */
 const isNoNode = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'usage' && error.place?.flag === '--rpc-url'
 

@@ -9,7 +9,7 @@ import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts
 import type { DataRecord, View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
-/** Settings fields, by the collection field after which they are inserted. */
+/** Fields of settings, by the collection field after which they are inserted. */
 const ADDED: Readonly<Record<string, readonly string[]>> = {
   max_supply: ['minted', 'accepted', 'supply_left'],
   image: ['banner_image', 'external_link', 'has_metadata'],
@@ -33,7 +33,7 @@ export const SETTINGS_VIEW: View = {
 
 /**
  * Returns collections for display, with their current settings. A collection record contains only the royalty,
- * description and image from its creation. If the settings can't be read, those values remain, and a note says so.
+ * description and image from its creation. If the settings can't be read, those values remain, and a note reports this.
  */
 export async function withSettings(
   { io, signals }: Deps,

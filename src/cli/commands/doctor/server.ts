@@ -32,7 +32,7 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
-/** Returns whether the server is reachable, which any response shows. Sends no key. */
+/** Checks whether the server is reachable, which any response shows. The requests contain no key. */
 async function knock(
   { env, io, now, signals }: Deps,
   server: Server,

@@ -83,7 +83,7 @@ async function askUrl({ io, env }: Deps): Promise<string> {
   }).then((url) => url.trim())
 }
 
-/** Asks for confirmation before a profile for another server is replaced. */
+/** Asks for confirmation before a profile for a different server is replaced. */
 async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: string, baseUrl: string): Promise<void> {
   const { profiles = {} } = await readUserConfig(env)
   const before = Object.hasOwn(profiles, name) ? profiles[name]?.base_url : undefined

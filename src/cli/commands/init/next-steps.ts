@@ -8,7 +8,7 @@ export interface Setup {
   baseUrl: string | null
   /** A sentence that names what overrides the saved profile; null if nothing does. */
   override: string | null
-  /** Where the key is; null if it was saved earlier. */
+  /** The location of the key; null if it was saved earlier. */
   keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null
   blockchain: Blockchain | undefined
   wallet: string | undefined

@@ -89,7 +89,7 @@ async function withBackend(
   const { backend, failed, close } = started
   announceFaults(io, backend.faults)
   try {
-    // The backend of this command doesn't know contracts on other servers.
+    // The backend of this command doesn't have the contracts of other servers.
     const { GDN_PROFILE: _profile, GDN_CONTRACT: _contract, GDN_FORK_URL: _forkUrl, ...rest } = env
     return await work(
       {

@@ -125,7 +125,7 @@ export async function freeze(deps: Deps, typedIds: readonly string[], flags: Cha
 
 const CHANGED_HINT = 'Nothing was frozen. Run the command again to show the current NFTs.'
 
-/** Includes all metadata, because a freeze makes it final. */
+/** Returns the intended effect. Includes all metadata, because a freeze makes metadata final. */
 const intentOf = (nfts: readonly FoundNft[]): Intent =>
   Object.fromEntries(
     nfts.map((nft) => {

@@ -39,7 +39,7 @@ export const VIEW: View = {
 /** Minimum terminal width at which a line has room for two addresses. */
 const WIDE = 150
 
-/** Returns the view. On a narrow terminal, addresses are shortened. Programs always get full values. */
+/** Returns the view. On a narrow terminal, addresses are shortened. Other output always contains full values. */
 function viewFor({ stdoutTty, columns }: Io): View {
   if (stdoutTty && columns >= WIDE) return VIEW
   const textOf = stdoutTty ? describeEventShortly : describeWholeEvent

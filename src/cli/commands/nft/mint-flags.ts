@@ -78,7 +78,7 @@ export function addMetadataFlags(command: GdnCommand): GdnCommand {
 const attribute: Parse<AttributeFlag> = (raw, flag) => {
   const [, tag = '', inside = '', typedValue = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
   const [type, max, ...more] = inside.split(',').map((part) => part.trim().toLowerCase())
-  // Parentheses with other content are part of the tag, as in `Size (cm)`.
+  // Parentheses with any other content are part of the tag, as in `Size (cm)`.
   const { key, value: text } = isTraitType(type) ? { key: tag, value: typedValue } : keyValue(raw, flag)
   const pair = { key: key.trim(), value: text }
   if (pair.key === '') throw flagError(flag, `must be tag=value, not ${quoted(raw)}`)

@@ -57,7 +57,7 @@ export async function nftRequest(
     contract_address: address ?? collection?.contract,
     blockchain: flags.blockchain ?? fromFile.blockchain ?? collection?.blockchain,
     receiver_wallet_address: flags.receiver ?? fromFile.receiver_wallet_address,
-    // The receiver name in the file belongs to the receiver in the file.
+    // The receiver name in the file doesn't apply to a receiver from a flag.
     receiver_name: flags.receiver === undefined ? fromFile.receiver_name : undefined,
   }
   return { kind: 'request', request: await resolved(deps, flags, settings, request, file), localFiles: [], file }

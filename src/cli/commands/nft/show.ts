@@ -88,7 +88,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
       throw unknownNfts(missing, { takesTokens: true })
     }
   }
-  // If the server doesn't know one of the IDs, don't start to watch.
+  // Don't start to watch if the server doesn't have one of the NFTs.
   const lookAtAll = async () => {
     const current = await look()
     await refuseMissing(current.records)

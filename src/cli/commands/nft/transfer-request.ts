@@ -73,7 +73,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
       }),
     ),
   }
-  // The receiver name in the file belongs to the receiver in the file.
+  // The receiver name in the file doesn't apply to a receiver from a flag.
   const { receiver_name, ...withoutName } = fromFile
   const fields = {
     ...(flags.receiver === undefined ? fromFile : withoutName),
@@ -129,7 +129,7 @@ export async function resolveTransfer(
   return { ...transfer, receiver, fields: { ...transfer.fields, ...Object.fromEntries(resolved) } }
 }
 
-/** Returns why a receiver is invalid, or null. The API transfers NFTs only on EVM blockchains. */
+/** Returns the reason why a receiver is invalid, or null. The API transfers NFTs only on EVM blockchains. */
 function receiverProblem(receiver: string): string | null {
   if (solanaAddressProblem(receiver) !== null) return evmAddressProblem(receiver)
   return 'is a Solana address, but the API does not transfer NFTs on Solana'
@@ -170,7 +170,7 @@ export async function completeTransfer(
 
 /**
  * Returns the blockchain of an NFT from its record on the server; null if unknown. Also returns null if the request
- * specifies another blockchain or collection than the record, because a server may use either one.
+ * specifies a different blockchain or collection from the record, because a server may use either one.
  */
 export async function blockchainOfTransfer(
   deps: Deps,

@@ -60,7 +60,7 @@ export async function checkProvenance(
 interface ProofResult {
   verification: Verification
   provenance: Provenance | null
-  /** Explains a difference; undefined if the metadata differs. */
+  /** Explains the differences; undefined if there is no explanation. */
   hint: string | undefined
 }
 

@@ -87,11 +87,11 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     return (await client.call('getisgdnnft', request, { signal })).response
   }
   const response = await responseFor(owner)
-  // Without this record, the error couldn't tell a former owner from an NFT that the server didn't create.
+  // Without this record, the error couldn't distinguish a former owner's NFT from one that the server didn't create.
   const nftRecord = record ?? (response.isgdnnft ? null : await ifReadable(deps, readNft({ client, signal }, nftGdnId)))
   const shownNft = response.nft ?? nftRecord
   const current = nftRecord?.receiver_wallet_address
-  // The server confirms an NFT only if the request names the right owner.
+  // The server confirms an NFT only if the request names the current owner.
   const ofCurrent =
     response.isgdnnft || !current || sameAddress(current, owner) ? null : await ifReadable(deps, responseFor(current))
   const isgdnnft = (ofCurrent ?? response).isgdnnft

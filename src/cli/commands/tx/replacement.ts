@@ -45,7 +45,6 @@ function costText({ max_cost_before_wei: before, max_cost_after_wei: after, curr
 interface Replacement {
   /** Whether the transaction is already being canceled. */
   isCanceled: boolean
-  /** Whether the replacement may cost money. */
   costsMoney: boolean
   /** The current maximum cost of the transaction, such as ` (now at most 0.003 ETH)`. */
   nowText: string
@@ -69,7 +68,7 @@ interface Texts {
   declined: string
   /** Returns a clause that describes what the backend does. */
   does(cost: Replacement): string
-  /** A clause that says what `gdn tx show` is for. */
+  /** A clause about the purpose of `gdn tx show`. */
   see: string
 }
 

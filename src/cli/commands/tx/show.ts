@@ -62,8 +62,8 @@ export async function show(deps: Deps, idOrHash: string, flags: ShowFlags): Prom
 }
 
 /**
- * Returns why the backend can't yet carry out the requested action; null if nothing is requested or nothing prevents
- * it.
+ * Returns the reason why the backend can't yet carry out the requested action; null if nothing is requested or nothing
+ * prevents it.
  */
 async function reasonOf(deps: Deps, place: DatabaseOptions, transaction: ShownTransaction): Promise<unknown> {
   const { id: name, blockchain, requested_action: action } = transaction

@@ -19,7 +19,7 @@ interface Linkable {
   contract_address?: string
 }
 
-/** Adds links to a block explorer. The links are null if the backend's configuration names no block explorer. */
+/** Adds links to a block explorer. The links are null if the backend's configuration specifies no block explorer. */
 export async function withLinks<Transaction extends Linkable>(
   deps: Pick<Deps, 'env' | 'cwd'>,
   flags: DataDirFlags,

@@ -14,7 +14,7 @@ const LOCAL_EMAIL = 'local@example.com'
 
 export interface AccountFlags {
   email?: string
-  /** How long the signed URL is valid, in minutes. */
+  /** Validity of the signed URL in minutes. */
   validFor?: number
 }
 

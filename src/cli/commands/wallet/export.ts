@@ -113,7 +113,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: FoundKeystore, fl
   if (format === 'keystore') return { content: text, address: written, format }
   const password = await knownPassword(deps.io, flags.passwordFile)
   if (isAnswer) {
-    // The keystore contains a service's response, which was saved because no usable wallet was in it.
+    // The keystore contains a service's response, which was saved because it contained no usable wallet.
     const bytes = await whileOpening(deps, () => decrypt(keystore, password, file))
     return { content: `${bytes.toString('utf8')}\n`, address: null, format }
   }

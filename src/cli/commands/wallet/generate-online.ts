@@ -49,7 +49,7 @@ async function makeAll(
   const count = reservations.length
   const progress = await io.progress(count === 1 ? STEPS.deriving : `Wallet 1 of ${count}`)
   let step: keyof typeof STEPS = 'deriving'
-  // A second Ctrl-C must not end the process between the response and the time when the key is saved.
+  // A second Ctrl-C must not end the process after the response arrives and before the key is saved.
   signals.own()
   const onSignal = () => {
     if (step !== 'calling') return

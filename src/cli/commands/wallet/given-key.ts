@@ -111,7 +111,7 @@ async function fromFile(typedPath: string, cwd: string): Promise<string> {
   } catch (error) {
     const stats = lstatSync(file, { throwIfNoEntry: false })
     if (!(error instanceof GdnError) || stats === undefined || stats.isFile() || stats.isDirectory()) throw error
-    // Shells often pass secrets through pipes, and clusters through links.
+    // Shells often pass secrets as pipes, and clusters as symbolic links.
     throw error.withHint('Pipe the key in instead: `gdn wallet import --password-file <file> < <key>`.')
   }
 }

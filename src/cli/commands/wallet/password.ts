@@ -61,7 +61,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
   try {
     return readPasswordFile(file, problemOf)
   } catch (error) {
-    // Shells and clusters often pass secrets as pipes or links. The hint says to pass them on standard input instead.
+    // Shells and clusters often pass secrets as pipes or symbolic links. The hint suggests standard input instead.
     if (!(error instanceof GdnError) || error.hint !== undefined || !existsSync(file)) throw error
     throw error.with({ hint: `Pipe the password in with ${FLAG} - instead.` })
   }

@@ -15,8 +15,8 @@ const textOf = (card: string): string =>
 export const isAt = (card: string, id: string): boolean => card.includes(` id="${id}"`)
 
 /**
- * Returns a test for cards of the kind that contain every word of the text. The text `line 12` matches the row on that
- * line. Returns null if all cards would pass.
+ * Returns a test for cards that have the given kind and contain every word of the text. The text `line 12` matches the
+ * row on that line. Returns null if all cards would pass.
  *
  * @param kind a class of cards; null for all
  */

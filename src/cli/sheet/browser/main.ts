@@ -108,7 +108,7 @@ async function find(): Promise<void> {
   show()
 }
 
-/** Shows the row that the fragment of the URL names. */
+/** Shows the row that the fragment of the URL identifies. */
 function showNamed(): void {
   const id = location.hash.slice(1)
   if (!/^line-\d+$/.test(id)) return

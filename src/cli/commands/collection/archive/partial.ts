@@ -16,7 +16,7 @@ export interface WantedArchive {
  * Calls `act` with the unfinished archive that belongs to a file, or with a new archive. Deletes this archive after
  * success. After a failure, keeps it if its token list is complete, so that the same command can resume.
  *
- * @throws GdnError `usage` if the unfinished archive has another collection, block or `--whole-directory` option
+ * @throws GdnError `usage` if the unfinished archive has a different collection, block or `--whole-directory` option
  */
 export async function openPartial<Result>(
   path: string,

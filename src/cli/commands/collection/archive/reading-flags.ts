@@ -48,7 +48,7 @@ export const limitsOf = ({ maxFileSize, maxSize }: ReadingFlags): ArchiveLimits 
   totalBytes: maxSize ?? DEFAULT_LIMITS.totalBytes,
 })
 
-/** Returns the base URLs of the gateways; none if the user specifies a node but no gateway. */
+/** Returns the base URLs of the gateways; an empty list if the user specifies a node but no gateway. */
 export function gatewaysOf({ gateway }: ReadingFlags, server: Pick<Server, 'baseUrl'> | null): string[] {
   const urls = gateway ?? (server === null ? [] : [server.baseUrl])
   return urls.map((url) => url.replace(/\/+$/, '').replace(/\/ipfs$/, ''))

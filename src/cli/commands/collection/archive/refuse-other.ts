@@ -3,7 +3,7 @@ import { flagError } from '../../../../core/errors.ts'
 import type { ChainContract } from '../chain-contract.ts'
 
 /**
- * Refuses an archive of another collection.
+ * Refuses an archive of a different collection.
  *
  * @throws GdnError `usage` at the flag
  */

@@ -95,7 +95,7 @@ export async function printHolders(
   }
 }
 
-/** Returns one of several held tokens. */
+/** Narrows held tokens to a single token. */
 const only = (tokens: HeldTokens, token: bigint): HeldTokens =>
   tokens.first === tokens.last ? tokens : { first: token, last: token, amount: 1n }
 

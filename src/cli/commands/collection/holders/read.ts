@@ -23,7 +23,7 @@ import { clock } from '../../../text/clock.ts'
 export interface ChainTarget extends Omit<ContractTarget, 'flags'> {
   flags: Pick<ReaderFlags, 'rpcUrl'> & { requestsPerSecond?: number }
   wanted: WantedBlock
-  /** Connects to the server, which may know the owners. Null if the owners must be read from logs. */
+  /** Connects to the server, which may have the owners. Null if the owners must be read from logs. */
   connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
   /** Called before the transfers are read, which can take a long time. */
   before?: ((read: Pick<ReadHolders, 'reader' | 'block'>) => Promise<void>) | undefined
@@ -86,7 +86,7 @@ export async function withHolders(
     } catch (error) {
       remove = isDamaged(error)
       if (fileProblem(error) !== null) throw readingError(path, error)
-      // Start again next time, because another node, or the same node later, may return other logs.
+      // Start again next time, because another node, or the same node later, may return different logs.
       remove = error instanceof GdnError && error.code === 'verify_failed'
       throw remove || store.state() === null ? error : withResume(error)
     } finally {
@@ -101,8 +101,8 @@ export async function withHolders(
 }
 
 /**
- * Returns the owners that the server knows. Returns null if the owners must be read from logs, because no server knows
- * them, the request failed, or the contract differs from the server's response.
+ * Returns the owners from the server. Returns null if the owners must be read from logs, because no server has them,
+ * the request failed, or the contract differs from the server's response.
  */
 async function knownOwners(
   { connect, blockchain }: Pick<ChainTarget, 'connect' | 'blockchain'>,

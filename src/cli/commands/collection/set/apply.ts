@@ -38,7 +38,10 @@ import type { SetFlags } from './flags.ts'
 import { acceptedNfts } from './max-supply.ts'
 import { changeMetadata, readCreation } from './metadata.ts'
 
-/** Interval in milliseconds at which an embedded chain is polled. Short, because embedded chains mine immediately. */
+/**
+ * Interval in milliseconds at which an embedded chain is polled. The interval is short, because embedded chains mine
+ * immediately.
+ */
 const EMBEDDED_POLL_MS = 200
 
 export interface SettingsTarget {

@@ -39,8 +39,8 @@ const TOKEN_VIEW: View = {
 const MAX_URI = 200
 
 /**
- * Proves on the basis of chain and storage that the metadata of a token matches the commitment of its collection, or
- * else the CID in its token URI. Prints the result.
+ * Proves from chain and storage that a token's metadata matches its collection's commitment, or else the CID in its
+ * token URI. Prints the result.
  */
 export async function proveToken(deps: Deps, givenFlags: VerifyNftFlags, token: NamedToken): Promise<void> {
   const output = createOutput(deps.io, givenFlags, TOKEN_VIEW)

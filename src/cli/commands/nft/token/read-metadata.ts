@@ -19,7 +19,7 @@ const createUrlFetcher = async (): Promise<Fetcher> =>
 
 /**
  * Reads the metadata at a token URI: from the URI itself, from an IPFS gateway, or from the web. If the metadata can't
- * be read, returns the reason as the end of a sentence that starts with the metadata.
+ * be read, returns the reason, such as `is in a malformed data URL`.
  */
 export async function readTokenMetadata(
   uri: string,
