@@ -91,14 +91,14 @@ export interface Core {
   /** Marks the process as not ready, because it will stop soon. */
   stopping: () => void
   faults: Faults | undefined
-  /** Temporary problems at the start, each as one sentence. */
+  /** Temporary problems during startup, each as one sentence. */
   warnings: readonly string[]
   /** Starts the pipeline, which resumes pending work first. */
   begin: () => void
 }
 
 /**
- * Opens everything that a backend uses. Adds cleanup functions to `undo`, which must be called in reverse order.
+ * Opens all resources that a backend uses. Adds cleanup functions to `undo`, which must be called in reverse order.
  *
  * @throws GdnError `data_dir`, `data_dir_busy`, `native_missing`, `invalid_config`, `unreachable`.
  */
@@ -119,7 +119,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
   let publishing: Pick<Loop, 'stop'> | undefined
   undo.push(async () => {
-    // Close the storage before awaiting the loop, because this ends a request that the loop may be waiting for.
+    // Close the storage before awaiting the loop, because this aborts a request that the loop may be waiting for.
     const stopped = publishing?.stop()
     await place.close()
     await stopped
@@ -247,7 +247,7 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-/** Loads the fault injection. The module includes a YAML parser, so it is loaded only if faults are configured. */
+/** Loads the fault injection module. It includes a YAML parser, so it is loaded only if faults are configured. */
 async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> {
   if (faults === undefined) return undefined
   const { createFaults } = await import('./faults/faults.ts')

@@ -24,8 +24,8 @@ export interface BackendOptions extends CoreOptions, ServedOptions {
   /** The files for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsFiles | undefined
   /**
-   * How long new requests are served after a stop signal, in milliseconds, so that load balancers can detect the stop.
-   * Default: 0.
+   * Time in milliseconds for which new requests are served after a stop signal, so that load balancers can detect the
+   * stop. Default: 0.
    */
   drainMs?: number
 }
@@ -42,7 +42,7 @@ export interface StartedBackend {
   reloadTls: (() => Promise<void>) | null
   /** Descriptions of the fault injection rules, each as a sentence. */
   faults: readonly string[]
-  /** Temporary problems at the start, each as one sentence. */
+  /** Temporary problems during startup, each as one sentence. */
   warnings: readonly string[]
   /**
    * Reports that the backend is about to stop, and serves requests for the drain time, so that load balancers send no

@@ -25,13 +25,19 @@ export interface WorkOptions {
   allowHtmlFiles?: boolean
   /** A trustless gateway for IPFS files. Default: the gateway of the settings file. */
   ipfsGateway?: string | undefined
-  /** Whether an NFT is minted only if all its files are stored here. The settings file can also require this. */
+  /**
+   * Whether an NFT is minted only if all its files are in the backend's storage. The settings file can also require
+   * this.
+   */
   requireStoredFiles?: boolean
   /** Timeout for a file in milliseconds, and maximum number of attempts. Default: 30 s and eight. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
   /** Retries of webhook deliveries, and the timeout of a delivery in milliseconds. Default: three days and 10 s. */
   webhooks?: { timings?: Timings; timeoutMs?: number }
-  /** Returns the milliseconds until content is published again after a number of attempts. Default: 1 s to 60 s. */
+  /**
+   * Returns the delay in milliseconds before content is published again after this number of attempts. Default: 1 s to
+   * 60 s.
+   */
   publishRetryMs?: (attempts: number) => number
   version: string
 }
@@ -95,8 +101,8 @@ export async function openPipeline(
     },
   })
   undo.push(async () => {
-    // Wait for work in progress, but no longer than DRAIN_MS. Closing the chains ends work that takes longer, such as a
-    // replay.
+    // Wait for work in progress, but no longer than DRAIN_MS. Closing the chains aborts work that takes longer, such as
+    // a replay.
     const stopped = ownPipeline.stop()
     await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
     await chains.close()
@@ -111,7 +117,7 @@ export async function openPipeline(
   return { pipeline: notifyOthers(bus, ownPipeline), begin }
 }
 
-/** Returns the source of IPFS files that aren't stored here; null if there is none. */
+/** Returns the source of IPFS files that aren't in the backend's storage; null if there is none. */
 async function openIpfs(
   gateway: string | undefined,
   { ipfsGateway, storage }: ServerSettings,

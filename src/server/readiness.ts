@@ -24,7 +24,7 @@ export type Readiness = () => Promise<Condition>
 
 /** Maximum response time of the database in milliseconds. If it responds later, the process isn't ready. */
 const RESPONSE_WITHIN_MS = 2000
-/** Minimum free disk space in bytes. This suffices for changes to the database and a file upload in progress. */
+/** Minimum free disk space in bytes. This is enough for changes to the database and a file upload in progress. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {

@@ -10,7 +10,7 @@ const AGAIN_AFTER_MS = 10 * 60_000
 
 const nothing = (_facts: object, _message: string) => {}
 
-/** Matches warnings that `gdn serve` prints at its start, or that the user requested. */
+/** Matches warnings that `gdn serve` prints during startup, or that the user requested. */
 const KNOWN = new Set(['other machines can reach this server', 'fault injection is on', 'injected a fault'])
 
 /** The fields of an event that are printed. */
@@ -25,7 +25,7 @@ interface Facts {
 const textIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /**
- * Creates a log for users. The log prints one line for each warning and error, without secrets and terminal escape
+ * Creates a log for users. The log prints one line for each warning and error, without secrets or terminal escape
  * sequences. A warning is repeated if the state of its subject, such as a network, has changed, or after 10 minutes. A
  * reason that was printed for another subject isn't repeated.
  */

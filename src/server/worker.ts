@@ -12,7 +12,7 @@ export interface Worker {
   url: string | null
   /** The database's name in messages. */
   database: string
-  /** Temporary problems at the start, each as one sentence. */
+  /** Temporary problems during startup, each as one sentence. */
   warnings: readonly string[]
   close(): Promise<void>
 }
@@ -30,7 +30,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     let url: string | null = null
     if (options.health !== undefined) {
       const health = await startHealthServer(options.health, { version: options.version, identity, readiness, metrics })
-      // Close the health server last, so that it reports the shutdown while work in progress ends.
+      // Close the health server last, so that it reports the shutdown while work in progress finishes.
       undo.unshift(() => health.close())
       url = health.url
     }

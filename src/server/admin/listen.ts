@@ -8,7 +8,7 @@ import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
 import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
 
-/** How long events are recorded for a listener after its process was killed, in milliseconds. */
+/** Time in milliseconds for which events are still recorded after a listener's process was killed. */
 const STAYS_MS = 30_000
 const EVENTS_AT_ONCE = 64
 

@@ -6,7 +6,7 @@ const NOTHING = '00000000-0000-0000-0000-000000000000'
 const WALLET = '0x0000000000000000000000000000000000000001'
 const HASH = `0x${'0'.repeat(64)}`
 
-/** Returns sample data for an event type. The fields are those of a real event, but the objects don't exist. */
+/** Returns sample data for an event type. The fields match those of a real event, but the objects don't exist. */
 export function sampleData(type: EventType, webhookId: string): object {
   const [kind, outcome] = type.split('.')
   if (kind === 'webhook') return { webhook_id: webhookId, message: 'This is a test.' }

@@ -43,7 +43,7 @@ export interface ShownTransaction {
 export interface ShownAttempt {
   hash: string
   max_fee_gwei: string
-  /** Whether this signing has no effect other than using the nonce. */
+  /** Whether this signed version uses the nonce without any other effect. */
   cancels: boolean
   created_at: string
 }
@@ -64,8 +64,8 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
 }
 
 /**
- * Finds a transaction of an EVM chain by its ID or by the hash of any signing. Returns the transaction with all
- * signings.
+ * Finds a transaction of an EVM chain by its ID or by the hash of any signed version. Returns the transaction with all
+ * signed versions.
  *
  * @throws GdnError `not_found_locally`
  */
@@ -148,7 +148,7 @@ export async function requestAction(
 }
 
 /**
- * Returns the stored transaction with this ID, or with a signing that has this hash.
+ * Returns the stored transaction with this ID, or with a signed version that has this hash.
  *
  * @throws GdnError `not_found_locally`
  */
@@ -172,7 +172,7 @@ export async function findTransaction({ db }: Store, name: string): Promise<Tran
   })
 }
 
-/** Returns the database's state for a state that is shown to an operator. */
+/** Converts a state that is shown to an operator to the state in the database. */
 function storedAs(state: ShownState): TransactionState {
   if (state === 'mined') return 'signed'
   return state === 'confirmed' ? 'final' : state

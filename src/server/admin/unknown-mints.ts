@@ -61,7 +61,7 @@ export interface Held {
 }
 
 /**
- * Finds a collection, by address or ID, that can't mint because of unknown tokens.
+ * Finds, by address or ID, a collection that can't mint because of unknown tokens.
  *
  * @throws GdnError `not_found_locally`, `usage`
  */

@@ -34,7 +34,7 @@ import { sampleData } from './sample-events.ts'
  */
 const MAX_PER_ACCOUNT = 16
 
-/** A webhook without its secret, so that it may be shown. */
+/** A webhook without its secret, which makes it safe to show. */
 export interface ShownWebhook {
   id: string
   url: string
@@ -98,8 +98,8 @@ function shownDelivery(row: Delivery): ShownDelivery {
 }
 
 /**
- * Returns the account with an e-mail address, and creates it if it doesn't exist. Without an address, returns the local
- * account.
+ * Returns the account with this e-mail address, and creates it if it doesn't exist. Without an address, returns the
+ * local account.
  *
  * @throws GdnError `data_dir` if there is no local account yet
  */

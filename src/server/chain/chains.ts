@@ -35,8 +35,8 @@ export interface Chains {
   /** The networks with an RPC URL. */
   readonly remote: RemoteChains
   /**
-   * The names that requests may contain: first the networks that need no configuration, then those that the operator
-   * added.
+   * The blockchain names that requests may contain: first the networks that need no configuration, then those that the
+   * operator added.
    */
   readonly names: readonly Blockchain[]
   has(name: string): name is Blockchain

@@ -36,7 +36,7 @@ export interface RunBudget {
   left: bigint
   /** Number of accepted NFTs without a transaction. */
   unsigned: number
-  /** Maximum cost of any transaction that isn't final, or of one NFT, whichever is more. */
+  /** Maximum cost of any transaction that isn't final, or of one NFT, whichever is higher. */
   largest: bigint
   /** Accepted changes without a transaction, with the maximum cost of each. */
   changes: readonly (UnsignedChange & { gasLimit: bigint; worst: bigint })[]

@@ -43,7 +43,7 @@ export interface NeededForAll {
 /**
  * Returns the funds that an account lacks, as a sentence; null if its balance is sufficient.
  *
- * @param all the funds that all waiting requests need. If they exceed `needed`, the sentence names only their amount,
+ * @param all the funds that all waiting requests need. If they exceed `needed`, the sentence states only their amount,
  *   because after a smaller payment, the funds would run out again after one transaction
  */
 export function missingFunds(
@@ -68,7 +68,7 @@ export function missingFunds(
 
 /**
  * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. Call this only if all waiting
- * work of the signer belongs to runs whose limits are too low for the current fees. The sentence names no amount to
+ * work of the signer belongs to runs whose limits are too low for the current fees. The sentence states no amount to
  * send, because additional coins would not help.
  */
 export function aboveLimits(

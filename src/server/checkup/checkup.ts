@@ -10,8 +10,8 @@ import { examineStorage } from './storage.ts'
 export type CheckupOptions = DatabasePlace & RemoteSurroundings
 
 /**
- * Checks everything that a backend's configuration names: database, data directory, storage, networks. The check can
- * run while the backend runs, and changes nothing except for one small file in the storage.
+ * Checks all parts of a backend's configuration: database, data directory, storage and networks. The check can run
+ * while the backend runs. It only writes one small file to the storage.
  */
 export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   const dataDir = resolve(options.dataDir)

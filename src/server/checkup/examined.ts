@@ -17,5 +17,5 @@ export async function examine(
   }
 }
 
-/** Returns the whole milliseconds since a time of `performance.now()`, at least 1. */
+/** Returns the milliseconds since a `performance.now()` timestamp, rounded to an integer of at least 1. */
 export const msSince = (since: number): number => Math.max(1, Math.round(performance.now() - since))

@@ -9,9 +9,9 @@ const DATABASE = 'gdn.db'
 const FILE = 'database-file'
 
 /**
- * Starts a new incarnation if the SQLite database isn't the file of the last start. In that case, the data directory
- * was copied, or files of a backup were restored. Because of the new incarnation, clients check whether the backend
- * still has the requests that they recorded as accepted.
+ * Starts a new incarnation if the SQLite database isn't the file that was used at the last start. In that case, the
+ * data directory was copied, or files of a backup were restored. Because of the new incarnation, clients check whether
+ * the backend still has the requests that they recorded as accepted.
  */
 export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, FILE)

@@ -15,7 +15,7 @@ export interface SecretPlace {
  * Returns a secret that is generated on first use. The secret is stored in a file with mode 0600 in the data directory,
  * or in the database of a cluster. The first process of a cluster copies the secret from its file to the database.
  *
- * @returns the secret, and the name of its place for messages
+ * @returns the secret, and the name of its location for messages
  */
 export async function keptSecret(
   { dataDir, file, store }: SecretPlace,

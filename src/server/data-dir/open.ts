@@ -57,7 +57,7 @@ function nameHolder(dataDir: string): string {
 
 /**
  * Acquires the lock that allows one backend per data directory. SQLite uses a lock of the operating system, which is
- * released however the process ends. The lock also applies across containers that share the directory.
+ * released regardless of how the process exits. The lock also applies across containers that share the directory.
  */
 function lockDataDir(dataDir: string): DataDirLock {
   const path = join(dataDir, 'lock.db')

@@ -7,7 +7,7 @@ import { VERSION } from '../../core/version.ts'
 
 /**
  * Name of the file that describes the running process of a data directory, for display and for `gdn local`. Only the
- * lock shows reliably whether a process runs.
+ * lock shows reliably whether a process is running.
  */
 export const RUNNING_FILE = 'backend.json'
 

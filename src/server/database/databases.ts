@@ -28,7 +28,8 @@ export interface DatabaseStatus {
 /**
  * Inspects a database without changing it.
  *
- * @throws GdnError `data_dir`, for example for a schema that this version doesn't know; `unreachable`, `invalid_config`
+ * @throws GdnError `data_dir`, for example for a schema that this version doesn't support; `unreachable`,
+ *   `invalid_config`
  */
 export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStatus> {
   return await openForStatus(place, 'as it is')

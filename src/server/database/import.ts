@@ -22,11 +22,11 @@ const ROWS_AT_ONCE = 1000
 
 /**
  * Imports an export into an empty database in one transaction. Each table is read back and compared with the export by
- * count and hash. The backend keeps its ID and gets a new incarnation. By the incarnation, clients detect that requests
- * accepted after the export are missing.
+ * count and hash. The backend keeps its ID and gets a new incarnation. Clients use the incarnation to detect that
+ * requests accepted after the export are missing.
  *
  * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if the database
- * isn't empty
+ *   isn't empty
  */
 export async function importDatabase(place: DatabasePlace, path: string): Promise<CopyResult> {
   const since = performance.now()

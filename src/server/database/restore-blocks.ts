@@ -91,7 +91,7 @@ async function checkTargets(
   const { openPinning, openRemoteFiles } = await import('../storage/remote/open-remote.ts')
   const { env } = process
   const surroundings = { credentialsDirectory: env.CREDENTIALS_DIRECTORY, env, userAgent: 'gdn', now: Date.now }
-  // Possibly only the service that runs the backend can read the credential.
+  // The credential may be readable only by the service that runs the backend.
   const hasCredential = pinning?.token_credential !== undefined
   try {
     if (storage.kind === 'ipfs' && storage.auth_credential === undefined) {

@@ -39,11 +39,11 @@ export const refOf = (row: SeenCollection): NftDetails['collection'] => ({
   name: row.name,
 })
 
-/** Returns an address in the spelling in which it is stored, regardless of its case. Returns other text unchanged. */
+/** Returns an address in the form in which it is stored, regardless of its case. Returns other text unchanged. */
 export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 
-/** Returns the collection with an ID or address, if the viewer may see it. */
+/** Returns the collection with this ID or address, if the viewer may see it. */
 export async function findSeenCollection(
   { db }: ExplorerDeps,
   { accountId }: Viewer,
@@ -102,7 +102,7 @@ async function coversOf(
   return [...covers.values()].slice(0, MAX_COVERS)
 }
 
-/** Returns a collection's own image if it is stored here, otherwise null. Never fetches the image. */
+/** Returns a collection's own image if it is in this server's storage, otherwise null. Never fetches the image. */
 async function ownImage({ media }: ExplorerDeps, image: string | null): Promise<NftMedia | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
@@ -126,7 +126,7 @@ export async function listSeenCollections(
   return { total: await countCollections(db, accountId), offset, items: await collectionSummaries(explorer, rows) }
 }
 
-/** Returns IDs of collections whose name or address contains a text, newest first. */
+/** Returns IDs of collections whose name or address contains a string, newest first. */
 export async function collectionsLike({ db }: ExplorerDeps, { accountId }: Viewer, text: string): Promise<string[]> {
   const folded = fold(text.trim())
   if (folded === '') return []

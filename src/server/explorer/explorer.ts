@@ -104,7 +104,7 @@ export function readMetadata(json: string): ReadMetadata {
   }
 }
 
-/** Returns the files of an NFT, with their places if they are stored. */
+/** Returns the files of an NFT, with their IPFS paths if they are stored. */
 export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: string | null): FileField[] {
   const stored = readJson(files)
   return fields.map(({ key, url }) => {

@@ -83,11 +83,11 @@ function kindOf(contentType: string): MediaKind {
   return kind === 'image' || kind === 'video' || kind === 'audio' || kind === 'model' ? kind : 'other'
 }
 
-/** A file in a request, and its place if it is stored. */
+/** A file in a request, and its IPFS path if it is stored. */
 export interface FileField {
   field: string
   source: string
-  /** The file's place, `<cid>` or `<cid>/<path>`; null if it isn't stored. */
+  /** The file's IPFS path, `<cid>` or `<cid>/<path>`; null if it isn't stored. */
   place: string | null
 }
 

@@ -21,7 +21,7 @@ const MAX_HITS = 50
 /** Maximum number of accounts that are searched if the viewer may see all. */
 const MAX_ACCOUNTS = 50
 
-/** Finds the item or the NFTs that a text identifies exactly. */
+/** Finds the item or the NFTs that a search text identifies exactly. */
 type Finder = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
 const collectionHits = async (explorer: ExplorerDeps, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
@@ -142,7 +142,7 @@ const FINDERS = [
   findCid,
 ]
 
-/** Searches for a text: first for exact matches, then for collections by name or address, and for NFTs by title. */
+/** Searches for exact matches first, then for collections by name or address, and for NFTs by title. */
 export async function search(explorer: ExplorerDeps, viewer: Viewer, query: string): Promise<SearchResult> {
   const text = query.trim()
   if (text === '') return { exact: null, hits: [] }

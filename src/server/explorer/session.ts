@@ -17,8 +17,8 @@ export const SESSION_MS = 12 * 60 * 60_000
 export interface SessionSigner {
   secret: Secret
   /**
-   * The database's incarnation. A new incarnation ends all sessions, because a restored database doesn't know which
-   * sessions ended after its backup.
+   * The database's incarnation. A new incarnation ends all sessions, because a restored database has no record of
+   * sessions that ended after its backup.
    */
   incarnation: string
 }

@@ -14,15 +14,15 @@ import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
 interface Minted {
   collection_id: string
-  /** The metadata of the mint request, as JSON. `files` has the places of its files. */
+  /** The metadata of the mint request, as JSON. `files` has the IPFS paths of its stored files. */
   metadata: string
   files: string | null
   revision: number
 }
 
 /**
- * Returns how the row of an NFT is drawn. Returns null if the NFT isn't part of a shuffled drop. Files in this server's
- * storage are trusted.
+ * Returns the data that determines an NFT's row in a shuffled drop. Returns null if the NFT isn't part of one. Files in
+ * this server's storage are trusted.
  *
  * @param shown the current metadata
  */

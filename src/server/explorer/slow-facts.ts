@@ -7,7 +7,7 @@ interface Fact {
   value: unknown
   /** Time of the computation, on a monotonic clock. */
   at: number
-  /** How long the computation took, in milliseconds. */
+  /** Duration of the computation in milliseconds. */
   took: number
   /** The state for which the value was computed. */
   state: string
@@ -26,7 +26,7 @@ export interface SlowFacts {
   soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
   /** Counter that increases when a new value is ready after callers received the last value or null. */
   readonly found: number
-  /** Returns true once when an outdated value that was returned may be computed again. */
+  /** Returns whether an outdated value that was returned may now be computed again, and resets this state. */
   isDue(): boolean
 }
 
@@ -49,8 +49,8 @@ export function createSlowFacts(): SlowFacts {
         const at = performance.now()
         const [took, before] = [at - since, facts.get(name)]
         facts.set(name, { value, at, took, state })
-        // If this is the first value, callers that waited have it, unless the wait ended with null. Otherwise, callers
-        // may have received the last value.
+        // Callers that waited for the first value have it, unless their wait timed out. While a later value is
+        // computed, callers may have received the previous one.
         const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
         if (isNews) newsCount++
         return value

@@ -17,8 +17,8 @@ const COMMON = 2000
 type Wanted = { terms: string[]; count: number }
 
 /**
- * Finds NFTs by title, newest first. For each word of the text, a word of the title must start with it. The rarest word
- * is looked up first, and the work is bounded.
+ * Finds NFTs by title, newest first. Each word of the search text must be the beginning of a word of the title. The
+ * rarest word is looked up first, and the work is bounded.
  */
 export async function findTitled(
   { db, indexer }: Pick<ExplorerDeps, 'db' | 'indexer'>,
@@ -71,7 +71,7 @@ export async function findTitled(
 
 const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }
 
-/** Returns the range of index places of a collection, so that NFTs outside the range aren't read. */
+/** Returns the range of a collection's index positions, so that NFTs outside the range aren't read. */
 async function placesHeld(db: ExplorerDeps['db'], collectionId: string): Promise<typeof ANYWHERE> {
   const buckets = await bucketsOf(db, { collectionId, run: null })
   return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }

@@ -1,6 +1,6 @@
 /**
  * The responses of the web explorer's endpoints under `/explorer/`: read-only JSON. Names follow the API. Times are ISO
- * 8601 in UTC. Addresses are spelled as on their chain. Gas amounts are strings of decimal digits.
+ * 8601 in UTC. Addresses have the format of their chain. Gas amounts are strings of decimal digits.
  */
 
 /** The response of `GET /explorer/session`, which needs no login. */
@@ -86,7 +86,10 @@ export interface CollectionDetails extends CollectionSummary {
   owners: number
   /** Number of burned NFTs. */
   burned: number
-  /** Total gas of all transactions of the collection; null on Solana. */
+  /**
+   * Total gas of the collection's transactions, except freezes and commitments. Null on Solana, and until the sum is
+   * computed.
+   */
   gas_used: string | null
   /** The transaction that deployed the collection. */
   transaction: Transaction | null
@@ -125,7 +128,7 @@ export interface ExplorerEvent {
   /** The owner before and after the event; null if the event doesn't change the owner. */
   from: string | null
   to: string | null
-  /** The revision that an update made. */
+  /** The revision that an update created. */
   revision: number | null
   /** The fields that an update changed, each truncated to 500 characters; null if its metadata is not known. */
   changes: { field: string; before: string | null; after: string | null }[] | null
@@ -143,7 +146,7 @@ export interface ExplorerEvent {
 export interface ExplorerCommitment {
   hash: string
   /**
-   * Hash of the transaction. Null if this backend doesn't know the transaction, for example after restoring a backup.
+   * Hash of the transaction. Null if this backend doesn't have the transaction, for example after restoring a backup.
    */
   transaction_hash: string | null
   explorer_url: string | null
@@ -152,7 +155,7 @@ export interface ExplorerCommitment {
   time: string | null
 }
 
-/** How the rows of a shuffled drop are drawn. */
+/** The data that determines an NFT's row in a shuffled drop. */
 export interface ExplorerShuffle {
   /** The NFT's number in its minted metadata. The round determines which row this slot gets. */
   slot: number
@@ -211,7 +214,7 @@ export interface NftDetails extends NftSummary {
   /** At most 100 events, newest first. */
   history: ExplorerEvent[]
   history_left_out: boolean
-  /** How the NFT's row is drawn. Null unless the NFT belongs to a shuffled drop. */
+  /** The data that determines the NFT's row. Null unless the NFT belongs to a shuffled drop. */
   shuffle: ExplorerShuffle | null
   /** The previous and the next NFT in its collection. */
   previous: string | null

@@ -28,7 +28,7 @@ export interface WatchListener {
 }
 
 export interface Watch {
-  /** Adds a listener, which stays until it leaves. Returns false if there are too many listeners. */
+  /** Adds a listener until `leave` is called. Returns false if there are too many listeners. */
   listen(listener: WatchListener): boolean
   leave(listener: WatchListener): void
   /** Ends all streams permanently. */
@@ -43,7 +43,7 @@ export interface WatchOptions {
 }
 
 /**
- * Inverse of the maximum share of time that polls take. However, at least one poll happens every {@link
+ * Inverse of the maximum fraction of time that is spent on polls. However, at least one poll happens every {@link
  * LONGEST_WAIT_MS}.
  */
 const SHARE = 20

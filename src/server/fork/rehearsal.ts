@@ -57,7 +57,7 @@ export interface Rehearsed {
   signers: readonly RehearsedSigner[]
   /** Number of blocks from the first transaction until the last transaction was confirmed. */
   blocks: number
-  /** How much longer these blocks take on the network than on the fork, in milliseconds. */
+  /** Additional time in milliseconds that these blocks take on the network, compared with the fork. */
   slowerMs: number
 }
 
@@ -72,8 +72,8 @@ export interface Rehearsal {
   /** Aborted with the reason when the network or the fork's node fails. */
   failed: AbortSignal
   /**
-   * Adds to a message about missing funds the amount by which the pending transactions of the real signers exceed their
-   * balances.
+   * Extends a message about missing funds with the amount by which the pending transactions of the real signers exceed
+   * their balances.
    */
   withDebts(lack: string): string
   /** Returns why no further transaction will be signed. Returns null if signing may continue. */

@@ -68,7 +68,7 @@ export interface AppOptions {
   readiness: Readiness
   metrics: Metrics
   faults?: Faults | undefined
-  /** Timeout in milliseconds for the arrival of a complete request. Default: a minute. */
+  /** Timeout in milliseconds for receiving a complete request. Default: a minute. */
   requestTimeoutMs?: number
   /** The certificate and the key for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsPair | undefined

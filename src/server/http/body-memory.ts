@@ -5,7 +5,7 @@ import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/services.ts'
 import { clientNetwork } from './connections.ts'
 
-/** The limits for bytes of request bodies in memory. */
+/** Limits, in bytes, for the request bodies in memory. */
 export interface BodyMemory {
   total: number
   /**
@@ -23,7 +23,7 @@ const UNCOUNTED_BYTES = 64 * 1024
 
 /**
  * Limits the memory of request bodies while they arrive and are processed. Only received bytes are counted, so a client
- * that announces a large body and sends nothing doesn't block others. Forms aren't counted, because they are streamed
+ * that announces a large body without sending it doesn't block others. Forms aren't counted, because they are streamed
  * to storage.
  */
 export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: BodyMemory): void {
@@ -56,7 +56,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       },
     })
     payload.on('error', (error) => counted.destroy(error))
-    // A route that doesn't read the body adds no error listener, and an unhandled error would end the process.
+    // A route that doesn't read the body adds no error listener, and an unhandled error would terminate the process.
     counted.on('error', () => {})
     return payload.pipe(counted)
   })

@@ -38,7 +38,7 @@ declare module 'fastify' {
      * request.
      */
     accepted: string | null
-    /** How long the response was held, in milliseconds, because the client was waiting for a change. */
+    /** Time in milliseconds for which the response was held because the client was waiting for a change. */
     heldMs: number
   }
 }

@@ -15,7 +15,7 @@ export async function addFileRoutes(
   rules: { allowHtml: boolean },
 ): Promise<void> {
   const { name, path, permissions, errorForm } = files
-  // Use a separate scope for the route, because no other route accepts forms, and this route accepts nothing else.
+  // Use a separate scope for the route, because no other route accepts forms, and this route accepts only forms.
   await parent.register(async (app) => {
     app.removeAllContentTypeParsers()
     // Without this header, clients apply the limit of the other endpoints.

@@ -14,7 +14,7 @@ const MOST = { perAccount: 50, total: 200 }
  * PostgreSQL.
  */
 const EVERY_MS = { sqlite: 15, postgres: 100 }
-/** After an account's lookups are read again, they pause for the duration of the read times this factor. */
+/** After an account's lookups are read again, they pause for the duration of that read multiplied by this factor. */
 const PAUSE_FACTOR = 10
 
 interface WithStatus {

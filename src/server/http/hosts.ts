@@ -24,8 +24,8 @@ const isAddress = (host: string) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
 
 /**
  * Returns a check that rejects requests to other hosts. On loopback, the Host header must be a loopback name: a web
- * page that reaches this server through DNS rebinding sends its own name. On other addresses, the server can't know its
- * names, so the header is checked only if names are configured.
+ * page that reaches this server through DNS rebinding sends its own name. On other addresses, the server can't
+ * determine its own names, so the header is checked only if names are configured.
  */
 export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: RequestWithHost) => void {
   const local = isLoopbackHost(bound.toLowerCase())

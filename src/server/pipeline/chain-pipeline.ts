@@ -11,7 +11,7 @@ import { createRecoverStep } from './recover-step.ts'
 
 /**
  * The steps of one blockchain. They sign for collections, NFTs, transfers and updates, send and settle transactions,
- * examine unknown tokens, and follow owners.
+ * examine unknown tokens, and track owners.
  */
 export interface ChainPipeline {
   collectionAccepted(): void

@@ -32,13 +32,13 @@ export interface ChainDriver extends ChainObserver {
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
   /** Reads the fees, the signers and their funds, which signing requires. Rejects while any of these is unknown. */
   openPreparer(): Promise<TransactionPreparer>
-  /** Matches tokens on chain that the database doesn't have with rows of the database. */
+  /** Matches on-chain tokens that are missing from the database with rows of the database. */
   explain(row: UnknownMintRow): Promise<Explanation>
   /** Signs accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn
   /** Signs accepted updates of metadata. Absent if tokens can't be updated. */
   readonly signUpdates?: Turn
-  /** Starts following the owners of tokens. Absent if owners can't change. */
+  /** Starts tracking the owners of tokens. Absent if owners can't change. */
   startFollower?(): OwnerFollower
 }
 
@@ -92,7 +92,7 @@ export interface TransactionPreparer {
 }
 
 /**
- * How long the NFTs of a collection wait:
+ * Specifies how long the NFTs of a collection wait:
  * - `idle`: until a transaction of the collection is in a block or settled, or until the next sweep.
  * - `full`: until any transaction of the blockchain is settled.
  * - `soon`: for a short time, to gather more NFTs or to check fees, funds or pending transactions again.
@@ -124,8 +124,8 @@ export interface PreparedMint extends PreparedTransactions {
 
 /**
  * The result of looking up a transaction:
- * - `refusal`: why the network rejected the bytes. The same bytes are sent again later.
- * - `failure`: why the lookup failed. The other transactions are still settled.
+ * - `refusal`: the reason why the network rejected the bytes. The same bytes are sent again later.
+ * - `failure`: the error of a failed lookup. The other transactions are still settled.
  * - `mined`, `block`: the result in a block that isn't deep enough, and the block's number. Both are null if the
  * transaction is in no block, and absent if that is unknown.
  */
@@ -153,12 +153,12 @@ export interface TransactionOutcome {
 type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_limit' | 'max_supply'>>
 
 /**
- * What an outcome means for the rows of a transaction:
+ * The consequence of an outcome for the rows of a transaction:
  * - `done`: the transaction did what it was signed for.
  * - `failed`: it can never do what it was signed for.
  * - `again`: its rows get a new transaction, because it had no effect or can never be executed.
  * - `wait`: the outcome depends on blocks that aren't final.
- * - `none`: it has no rows that would have to change.
+ * - `none`: no rows need to change.
  */
 export type OutcomeVerdict =
   | {
@@ -178,7 +178,7 @@ export type OutcomeVerdict =
       verdict: 'again'
       /** Whether the revert counts toward the limit of reverts. */
       counted?: boolean
-      /** Updates that can never be made. The transaction's other updates get a new transaction. */
+      /** Updates that can never be applied. The transaction's other updates get a new transaction. */
       fails?: readonly { seq: number; error: string }[]
       collection?: CollectionChanges
       /**

@@ -51,7 +51,7 @@ export interface CollectionState {
 }
 
 export interface Lifecycle {
-  /** Whether no token can be updated anymore. */
+  /** Whether the owner has permanently frozen the metadata of all tokens. */
   frozen: boolean
   enableBurn: boolean
   hasUpdatesLeft: boolean
@@ -93,7 +93,7 @@ export interface GasFacts {
   worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
   /** Returns the maximum cost of `count` NFTs of a run. */
   worstOfNfts(run: CostLimitedRun, count: number, fees: WorstFees): bigint
-  /** Returns the budget of a run. Lock the run first if the result decides whether a request is accepted. */
+  /** Returns the budget of a run. Lock the run first if the result determines whether a request is accepted. */
   budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget>
   /** Returns why the next NFTs and changes of a run can't be signed at current fees; null if they can. */
   waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>

@@ -11,15 +11,15 @@ import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
 
-/** How long a stored file is reused for the same URL, in milliseconds. NFTs of one drop often share an image. */
+/** Time in milliseconds for which a stored file is reused for the same URL. NFTs of one drop often share an image. */
 const SHARE_MS = 60_000
 
 /** The operator's policy for NFT files. */
 export interface FilePolicy {
   allowHtml: boolean
   /**
-   * Whether an NFT fails if one of its files isn't stored here. Otherwise, `ipfs:` and `ar:` URLs are copied to the
-   * metadata.
+   * Whether an NFT fails if one of its files isn't in the backend's storage. Otherwise, `ipfs:` and `ar:` URLs are
+   * copied to the metadata.
    */
   requireStored: boolean
   /** The gateway for IPFS files; null if none is configured. */
@@ -40,8 +40,8 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
   const shared = new Map<string, Promise<string>>()
 
   /**
-   * Returns the place of an IPFS file, `<cid>[/<path>]`. Returns null if the file isn't stored here and can't be
-   * fetched.
+   * Returns the path of an IPFS file, `<cid>[/<path>]`. Returns null if the file isn't in the backend's storage and
+   * can't be fetched.
    */
   const findIpfsFile = async (url: string): Promise<string | null> => {
     const stored = await findStored(storage, url)
@@ -62,7 +62,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
     return stored.place
   }
 
-  /** Returns the place of the file at a URL. Returns the URL itself if the file isn't stored here. */
+  /** Returns the IPFS path of the file at a URL. Returns the URL itself if the file isn't in the backend's storage. */
   const fetchAndStore = async (url: string): Promise<string> => {
     if (isContentUrl(url)) {
       const place = isIpfsUrl(url) ? await findIpfsFile(url) : null
@@ -81,8 +81,8 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
     wait: (url: string) => (shared.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.wait(url))),
 
     /**
-     * Stores the file of a URL and returns its place. Returns the URL itself if it identifies content that isn't stored
-     * here.
+     * Stores the file of a URL and returns its IPFS path. Returns the URL itself if it identifies content that isn't in
+     * the backend's storage.
      */
     store(url: string): Promise<string> {
       let stored = shared.get(url)
@@ -99,7 +99,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
 
 const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
-/** Returns why no file can ever be stored for an `ipfs:` URL that has none. Returns null if a file can be stored. */
+/** Returns the reason why no file can ever be stored for an `ipfs:` URL. Returns null if a file can be stored. */
 async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
   const { cid, path } = ipfsPathParts(ipfsPlace(url))
   if (!isCid(cid)) return 'has no valid CID'

@@ -6,7 +6,7 @@ import { type BuiltDirectory, buildDirectory } from '../storage/directory.ts'
 /**
  * Returns the metadata file of an NFT in the ERC-721 metadata schema. The file contains `name`, `description`, extra
  * keys unchanged, and `attributes` in the format that marketplaces read. Each file field has the IPFS URL of its stored
- * file, or the original URL if the file isn't stored here.
+ * file, or the original URL if the file isn't in the backend's storage.
  */
 export function metadataFile(metadata: NftMetadata, files: Readonly<Record<string, string>>): Uint8Array {
   const file: Record<string, unknown> = { name: metadata.title, description: metadata.description }

@@ -40,8 +40,8 @@ export interface MintStep {
 }
 
 /**
- * When to continue with a collection. `more`: more can be signed immediately. `locked`: another process has locked the
- * collection.
+ * Specifies when to continue with a collection. `more`: more can be signed immediately. `locked`: another process has
+ * locked the collection.
  */
 type Next = MintDelay | 'more' | 'locked'
 

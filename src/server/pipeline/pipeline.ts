@@ -88,7 +88,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
           serves: () => serves(blockchain),
           onSettled,
         })
-        // Follow public networks continuously. The owners of an embedded chain are read when it has new blocks.
+        // Track the owners on public networks continuously. The owners of an embedded chain are read when it has new
+        // blocks.
         if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
         return started
       },
@@ -141,7 +142,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
   let turns = 0
   const resume = async () => {
-    // In a cluster, every turn looks for work: another process may end before its transactions are final, or this
+    // In a cluster, every turn looks for work: another process may exit before its transactions are final, or this
     // process may take over the embedded chains. A single process looks only twice. The second turn finds requests that
     // were accepted during the start.
     if (turns > 1 && store.postgres === null) return null

@@ -52,7 +52,7 @@ export function startPublishLoops(
  * Creates a turn that publishes metadata and small files to an IPFS node. The block table keeps the published blocks,
  * so nothing is lost if the node fails. Publishing is retried until it succeeds.
  *
- * @param next where to publish after the node; null if the node is the last place
+ * @param next the target to publish to after the node; null if the node is the last target
  */
 function createNodeStep(
   surroundings: PublishSurroundings,

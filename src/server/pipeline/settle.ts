@@ -24,7 +24,7 @@ import { collectionOfUpdates, listUpdatesOf } from '../store/updates.ts'
 import type { OutcomeVerdict, TransactionOutcome } from './driver.ts'
 import { restoreDirectory } from './restore-directory.ts'
 
-/** A transaction with its outcome, and what the outcome means for the transaction's rows. */
+/** A transaction with its outcome, and the verdict for the transaction's rows. */
 export interface Settlement {
   transaction: TransactionRow
   outcome: TransactionOutcome

@@ -57,7 +57,7 @@ interface Parsed {
   reference_id?: string | undefined
 }
 
-/** Accepts a change. If the reference ID already has an operation, returns that operation and changes nothing. */
+/** Accepts a change. If the reference ID already has an operation, returns that operation without changing anything. */
 export async function acceptChange<Name extends OperationEndpoint, Echo extends object, Prepared>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,

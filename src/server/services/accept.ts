@@ -7,7 +7,7 @@ import { findRepeated, insertRequest, type RequestRow, recordResponse } from '..
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './services.ts'
 
-/** A creating request, with its caller, its endpoint and the keys under which it is stored. */
+/** A create request, with its caller, its endpoint and the keys under which it is stored. */
 export interface Acceptance {
   accountId: string
   endpoint: string
@@ -37,7 +37,7 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedReques
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
-/** The part of accepting a creating request that differs between endpoints. */
+/** The part of accepting a create request that differs between endpoints. */
 export interface Work<Prepared, Response> {
   /** Returns the response if every reference ID already has an operation, so that nothing has to be created. */
   findExisting(): Promise<Response | null>
@@ -50,9 +50,9 @@ export interface Work<Prepared, Response> {
 }
 
 /**
- * Accepts a creating request in one transaction, which stores the Idempotency-Key, the request with its response, and
- * the rows that `write` adds. The response may be sent when this resolves. A request with the same key and body gets
- * the first response again.
+ * Accepts a create request in one transaction, which stores the Idempotency-Key, the request with its response, and the
+ * rows that `write` adds. The response may be sent when this resolves. A request with the same key and body gets the
+ * first response again.
  */
 export async function accept<Prepared, Response>(
   store: Store,

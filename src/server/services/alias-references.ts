@@ -6,11 +6,11 @@ import { badRequest, findOwnCollection, Refusal, type RequestOf, type ServiceDep
 
 /**
  * Adds aliases to NFTs. An alias is a second reference ID, derived from the ID that the row got after the mint.
- * Repeating the request changes nothing. Each NFT can have only one alias, which never changes, so that two rows can't
+ * Repeating the request has no effect. Each NFT can have only one alias, which never changes, so that two rows can't
  * refer to the same NFT.
  *
- * @throws Refusal 400 if an NFT isn't in the collection or was minted with an ID; 409 if a reference ID names another
- * NFT, or if an NFT has another alias or label. In these cases, nothing is changed.
+ * @throws Refusal 400 if an NFT isn't in the collection or was minted with an ID; 409 if a reference ID refers to
+ *   another NFT, or if an NFT has another alias or label. In these cases, nothing is changed.
  */
 export async function aliasReferences(
   { store }: Pick<ServiceDeps, 'store'>,

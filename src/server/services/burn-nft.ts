@@ -8,7 +8,7 @@ import { askChain, refusePending, refuseUnlessService, requireToken } from './ri
 import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
- * Accepts a burn if the named holder currently owns the NFT on chain and the collection was created with `enable_burn`.
+ * Accepts a burn if the given holder currently owns the NFT on chain and the collection was created with `enable_burn`.
  */
 export async function burnNft(deps: ServiceDeps, request: RequestOf<'burnnft'>) {
   const { store, pipeline } = deps

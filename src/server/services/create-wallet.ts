@@ -7,8 +7,8 @@ import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
 import { createWalletKey, type ErasableKey } from './wallet-key.ts'
 
 /**
- * How long a used URL stays recorded after it expires, in milliseconds. Otherwise, the URL would become valid again if
- * a clock that was ahead is set back.
+ * Time in milliseconds for which a used URL stays recorded after it expires. Otherwise, the URL would become valid
+ * again if a clock that was ahead is set back.
  */
 const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
 

@@ -94,7 +94,10 @@ function transferFields(row: FoundNft, last: FinalTransfers | undefined) {
   return { ...(receiver_name === null ? {} : { receiver_name }), transfers: last?.count ?? 0 }
 }
 
-/** Returns the keys of files that aren't stored here. Such a file has its original URL as its place. */
+/**
+ * Returns the keys of files that aren't in the backend's storage. Such a file has its original URL instead of an IPFS
+ * path.
+ */
 function notStoredOf({ files }: FoundNft) {
   const places = Object.entries(JSON.parse(files ?? '{}') as Record<string, string>)
   const keys = places.flatMap(([key, place]) => (isContentUrl(place) ? [key] : []))

@@ -157,7 +157,7 @@ export async function lockLimit(
 }
 
 /**
- * Stores a limit that the user set explicitly although the limit caused the request to be rejected. Otherwise, the run
+ * Stores a limit that the user set explicitly, even though it caused the request to be rejected. Otherwise, the run
  * would have no limit for requests from other machines. Call this function after the request's transaction was rolled
  * back.
  */

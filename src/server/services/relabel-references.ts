@@ -3,7 +3,7 @@ import { lookUpReferences, refuseLabelConflicts, scopeIn } from './references.ts
 import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
- * Replaces the label of reference IDs. Repeating the request changes nothing. Reference IDs without a label stay
+ * Replaces the label of reference IDs. Repeating the request has no effect. Reference IDs without a label stay
  * unchanged, and unknown reference IDs are ignored.
  *
  * @throws Refusal 409 if a reference ID has neither the old nor the new label. In this case, no label is changed.

@@ -26,7 +26,7 @@ const lockSeals = (db: Db, collectionId: string, how: 'alone' | 'shared') =>
   lockUntilCommit(db, `seal ${collectionId}`, how)
 
 /**
- * Rejects new NFTs of a sealed drop, in the transaction that adds them. Queries the database only if an NFT names a
+ * Rejects new NFTs of a sealed drop, in the transaction that adds them. Queries the database only if an NFT refers to a
  * leaves file.
  *
  * @throws Refusal 409

@@ -26,7 +26,7 @@ export interface ServiceDeps {
     secret: Secret
     /** Whether a second POST to the same URL is rejected. */
     singleUse: boolean
-    /** Returns the time in milliseconds since the epoch, from a clock that never goes back. */
+    /** Returns the time in milliseconds since the epoch, from a clock that never goes backward. */
     clock: () => number
   }
   now: () => number
@@ -53,7 +53,7 @@ export interface ServiceRequest<Parsed> {
   run: string | null
   /** The cost limit of the run; null if the request has none. */
   maxCost?: RunCostLimit | null
-  /** Whether the request must be rejected unless the blockchain's coins have no value. */
+  /** Whether the request must be rejected if the blockchain's coins have value. */
   onlyWithoutValue?: boolean
   /**
    * Returns the origin to which the request was addressed.
@@ -163,8 +163,8 @@ export function refusalOf(issues: readonly FieldIssue[], status: 400 | 422): Ref
 }
 
 /**
- * Returns the account's collection that a request names. Rejects the request if the collection is on another
- * blockchain. Also rejects the request if it names no blockchain and several blockchains have a collection at that
+ * Returns the account's collection that a request specifies. Rejects the request if the collection is on another
+ * blockchain. Also rejects the request if it specifies no blockchain and several blockchains have a collection at that
  * address.
  */
 export async function findOwnCollection(

@@ -14,9 +14,9 @@ export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 const NFTS_AT_ONCE = 100
 
 /**
- * Returns the places of each NFT's files if all of them are stored here and checked. Otherwise, returns null for the
- * NFT, and the pipeline fetches and checks its files. A file that many NFTs share is looked up only once. No file is
- * read.
+ * Returns the IPFS paths of each NFT's files if all of them are in the backend's storage and checked. Otherwise,
+ * returns null for the NFT, and the pipeline fetches and checks its files. A file that many NFTs share is looked up
+ * only once. No file is read.
  */
 export async function placesOfStoredFiles(
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,

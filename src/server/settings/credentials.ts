@@ -12,7 +12,7 @@ const CONTAINER_SECRETS = '/run/secrets'
  * Reads a secret that systemd or the container runtime provides as a file.
  *
  * @param purpose the purpose of the secret for the error message, such as `opens keys/one.json`
- * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
+ * @param credentialsDirectory the directory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_config` if the credential doesn't exist
  */
 export function readCredential(

@@ -11,7 +11,7 @@ export interface DatabaseSettings {
   directUrl?: Secret | undefined
 }
 
-/** The database settings that one source sets: flags, the environment or the settings file. */
+/** Database settings from a single source: flags, the environment or the settings file. */
 export type PartialDatabaseSettings = { [Field in keyof DatabaseSettings]?: DatabaseSettings[Field] | undefined }
 
 export interface DatabasePlace {

@@ -10,13 +10,16 @@ import { NETWORKS } from './generated/networks.ts'
 
 /** Facts about an EVM network, from viem/chains. */
 export interface NetworkFacts {
-  /** gdn's name of the network. If gdn has none, the network's name in viem/chains, in gdn's spelling. */
+  /** gdn's name of the network. If gdn has none, the network's name in viem/chains, converted to gdn's format. */
   name: string
   chainId: number
   /** Symbol of the coin that pays for gas. */
   coin: string
   blockExplorerUrl: string | null
-  /** How transactions pay for storing their data on another chain. Null if they don't, or if this isn't known. */
+  /**
+   * The model by which transactions pay for storing their data on another chain. Null if there is none, or if it isn't
+   * known.
+   */
   feeModel: 'op-stack' | 'arbitrum' | null
 }
 
@@ -30,12 +33,12 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
   feeModel,
 })
 
-/** Returns the chain ID of a network that gdn or viem/chains knows by this name. Returns null for any other name. */
+/** Returns the chain ID of the network with this name in gdn or viem/chains; null for any other name. */
 export const chainIdNamed = (name: EvmBlockchain): number | null =>
   chainIdOf(name) ?? NETWORKS.find(([knownName]) => knownName === name)?.[1] ?? null
 
 /**
- * Returns gdn's built-in name of the network with a chain ID, and whether it is a testnet. Returns null if there is
+ * Returns gdn's built-in name of the network with this chain ID, and whether it is a testnet. Returns null if there is
  * none.
  */
 export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
@@ -51,8 +54,8 @@ export const nearestNetwork = (name: string): string | undefined =>
   )
 
 /**
- * Returns the network with a chain ID, preferably one that is built into gdn. Returns null if viem/chains has no such
- * network, or several with different coins.
+ * Returns the network with this chain ID, preferably one that is built into gdn. Returns null if viem/chains has no
+ * such network, or several with different coins.
  */
 export function networkWithChainId(chainId: number): NetworkFacts | null {
   const [first, ...otherNetworks] = NETWORKS.filter(([, id]) => id === chainId)

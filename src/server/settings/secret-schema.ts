@@ -33,7 +33,7 @@ export function withSecrets<Schema extends z.ZodObject>(schema: Schema, ...secre
     })
 }
 
-/** Returns a check that rejects a text with the problem that `problemOf` finds in it. */
+/** Returns a check that rejects a string with the problem that `problemOf` finds in it. */
 export const refuseProblems =
   (problemOf: (text: string) => string | null) =>
   ({ value, issues }: z.core.ParsePayload<string>): void => {

@@ -77,7 +77,7 @@ const ipfs = withSecrets(
 /** The place where files are stored. */
 export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 'must be files, s3 or ipfs' })
 
-/** A service that keeps content on the IPFS network. It implements the IPFS Pinning Service API. */
+/** A service that keeps content available on the IPFS network. It implements the IPFS Pinning Service API. */
 export const pinning = withSecrets(
   z.strictObject({
     endpoint: httpBaseUrl.describe('URL of the service'),

@@ -19,12 +19,12 @@ interface Attempt {
  * Authorizes an operator in a factory. Resolves when the transaction has its confirmations, although a reorg may still
  * revert it. Until then, submits the transaction again if it was dropped or a reorg removed it, and raises its fees if
  * it is stuck, up to the price of the plan. Also resolves, without effect, if a reorg removed an earlier transaction of
- * the admin, because that transaction has to be repeated first. Nothing is stored, but nothing is paid for twice: a
+ * the admin, because that transaction has to be repeated first. Doesn't store anything, but never pays twice: a
  * transaction of an earlier run has already taken effect or has the same nonce.
  *
  * @param newestHead returns the number of the newest block; rejects if the node lags
  * @throws GdnError `refused` if the admin's key was used for another transaction, if the transaction failed, or if a
- * reorg removed an earlier authorization, whose cost isn't part of the plan
+ *   reorg removed an earlier authorization, whose cost isn't part of the plan
  */
 export async function authorizeOperator(
   options: SetupOptions,

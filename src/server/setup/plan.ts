@@ -51,7 +51,7 @@ export interface SetupPlan {
   neededPerOperator: bigint
   /** Balance of the admin's account in wei. */
   balance: bigint
-  /** Whether no transaction remains to be sent and all sent transactions are final. */
+  /** Whether all transactions of the setup were sent and are final. */
   isDone: boolean
 }
 
@@ -65,7 +65,7 @@ export interface SetupTarget {
 }
 
 /**
- * Plans the setup of a network. Reads the network and the database, and changes nothing.
+ * Plans the setup of a network. Reads the network and the database without changing them.
  *
  * @throws GdnError `invalid_config` if the factory has another admin or version, or if the admin is also an operator
  */

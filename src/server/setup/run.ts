@@ -48,8 +48,8 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
 }
 
 /**
- * Returns a function that reads the number of the newest block and rejects a lagging node. Because of its outdated
- * state, an operator would be authorized a second time, which would cost gas again.
+ * Returns a function that reads the number of the newest block and rejects a lagging node. With the outdated state of
+ * such a node, the setup would authorize an operator a second time and pay for gas again.
  */
 function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0

@@ -4,7 +4,10 @@ import type { FileWork } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { indexFiles } from '../store/title-index.ts'
 
-/** A claimed row of the file step, and the places of its stored files by key. */
+/**
+ * A claimed row of the file step, and its files by key: the IPFS path, or the URL of a file that isn't in the backend's
+ * storage.
+ */
 export interface StoredFiles {
   claimed: FileWork
   files: Readonly<Record<string, string>>

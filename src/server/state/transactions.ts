@@ -27,8 +27,8 @@ export type ChainResult = Partial<
 >
 
 /**
- * Ends a claimed transaction. Returns false, and writes nothing, if the claim was lost or the transaction has already
- * ended.
+ * Ends a claimed transaction. Returns false without writing anything if the claim was lost or the transaction has
+ * already ended.
  */
 export async function endTransaction(
   db: Db,

@@ -3,7 +3,7 @@ import { tellTransfer } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 
-/** Stores an accepted transfer. Returns false, and writes nothing, if the NFT already has a pending transfer. */
+/** Stores an accepted transfer. Returns false without writing anything if the NFT already has a pending transfer. */
 export async function addTransfer(db: Db, transfer: Omit<NewRow<'transfers'>, 'status'>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await stateDb(db)
     .insertInto('transfers')
@@ -31,7 +31,6 @@ export async function withdrawTransfer(db: Db, transactionId: string): Promise<v
     where id = ${transfer.nft_id} and owner is not null`.execute(db)
 }
 
-/** Ends a pending transfer. */
 export async function endTransfer(
   db: Db,
   id: string,

@@ -5,8 +5,8 @@ import { type NewRow, stateDb } from './state-db.ts'
 export type ClaimedNft = Pick<NftRow, 'seq' | 'generation'>
 
 /**
- * Changes a claimed row of the file step and ends its claim. Returns false, and writes nothing, if another worker has
- * claimed the row.
+ * Changes a claimed row of the file step and ends its claim. Returns false without writing anything if another worker
+ * has claimed the row.
  */
 export async function updateClaimed(
   db: Db,

@@ -51,15 +51,15 @@ export interface FileStorage {
   add(content: AsyncIterable<Uint8Array>, options?: AddOptions): Promise<StoredFile>
   /**
    * Opens the content of a CID (v0 or v1, any usual base), or of a path below a directory. Returns null if the content
-   * isn't stored here, if the path doesn't exist, or if `cid` isn't a CID, because HTTP clients get the same response
-   * in these cases.
+   * isn't in this storage, if the path doesn't exist, or if `cid` isn't a CID, because HTTP clients get the same
+   * response in these cases.
    *
    * @throws StorageUnavailableError
    */
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
   /**
-   * Returns the bytes of a single block. Returns null if it isn't stored here as a block. The parts of a large file
-   * aren't stored as blocks, because they are ranges of the file.
+   * Returns the bytes of a single block. Returns null if this storage doesn't have it as a block. The parts of a large
+   * file aren't stored as blocks, because they are ranges of the file.
    *
    * @throws StorageUnavailableError
    */

@@ -23,7 +23,7 @@ export interface BuiltDirectory {
 }
 
 /**
- * Builds the directory that `ipfs add -r --cid-version=1` creates from files. Stores nothing: pass the blocks to a
+ * Builds the directory that `ipfs add -r --cid-version=1` creates from files. Doesn't store the blocks: pass them to a
  * block table.
  *
  * @throws GdnError `invalid_input` for an invalid or repeated name, and for too many files for one node

@@ -46,7 +46,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
       ? null
       : `files of this database are in ${withoutId(place)}, but this process would store its files in ${withoutId(ownPlace)}`
 
-  // If the directory already has files, for example of an earlier database, record it now.
+  // If the directory already has files, for example from an earlier database, record it now.
   const recordedPlace = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => ownPlace) : await find()
   let conflict = compare(recordedPlace)
   if (conflict !== null) throw new GdnError('invalid_config', conflict, { hint: HINT })

@@ -24,13 +24,13 @@ export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
   /**
-   * Whether no other process uses the data directory. If so, unfinished files in it are left from a crash. Default:
-   * true.
+   * Whether this process is the only one that uses the data directory. If so, unfinished files in it are left from a
+   * crash. Default: true.
    */
   alone?: boolean
   /**
-   * Where larger files are stored, instead of the data directory. Files that are already in the data directory are read
-   * from there.
+   * The remote storage for larger files, which replaces the data directory. Files that are already in the data
+   * directory are read from there.
    */
   remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
   /** Called before a larger file is stored. If it throws, the file isn't stored. */
@@ -43,7 +43,7 @@ export interface FileStorageOptions {
  * Creates the storage of a backend. Small files and directories are in the block table. Larger files are in the data
  * directory, in a bucket or in an IPFS node.
  *
- * The parts of a large file have no separate CIDs here, because they are only ranges of the flat file.
+ * The parts of a large file have no separate CIDs in this storage, because they are only ranges of the flat file.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
   const { dataDir, blocks: ownBlocks, alone = true, remote, beforeLarge, onAdded = async () => {} } = options
@@ -123,8 +123,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 }
 
 /**
- * Returns a block table that reads missing blocks from a remote place. Other programs may also write to the remote
- * place, so the caller must check its blocks.
+ * Returns a block table that reads missing blocks from remote storage. Other programs may also write to it, so the
+ * caller must check its blocks.
  */
 function withNodeBlocks(ownBlocks: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   const ask = async (text: string) => {
@@ -143,8 +143,8 @@ function withNodeBlocks(ownBlocks: BlockTable, nodeBlocks: NodeBlocks): BlockTab
 async function openBlocks(cid: CID, blocks: BlockTable): Promise<StoredContent | null> {
   const node = await readNode(blocks, cid)
   if (node === null || !(await isComplete(blocks, node))) return null
-  // Sharded directories come from other programs, and only some of their shards are stored here. A sharded directory
-  // can't be opened, but paths can lead through it.
+  // Sharded directories come from other programs, and only some of their shards are in this storage. A sharded
+  // directory can't be opened, but paths can lead through it.
   if (node.type === 'shard') return null
   const key = cid.toString()
   if (node.type === 'directory') {

@@ -1,7 +1,7 @@
 import { ipfsPathParts, ipfsPlace } from '../../core/ipfs-url.ts'
 import type { FileStorage, OpenOptions, StoredFileContent } from './adapter.ts'
 
-/** Returns the stored file of an `ipfs:` URL and its place; null if the file isn't stored. */
+/** Returns the stored file of an `ipfs:` URL and its IPFS path; null if the file isn't stored. */
 export async function findStored(
   storage: FileStorage,
   url: string,

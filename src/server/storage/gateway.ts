@@ -29,7 +29,7 @@ export interface Gateway {
    * Fetches the file of an `ipfs:` URL block by block, checks each block against its CID, and stores the blocks. The
    * file is then available under the same URL.
    *
-   * @returns the file's place, `<cid>[/<path>]`
+   * @returns the file's IPFS path, `<cid>[/<path>]`
    * @throws FetchFailure (`lasting` or not); ContentTooLargeError; the signal's reason if it is aborted
    */
   fetchFile(url: string, storage: FileStorage, rules: FileRules, signal: AbortSignal): Promise<string>

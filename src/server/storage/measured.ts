@@ -4,7 +4,7 @@ import type { FileStorage, StoredContent } from './adapter.ts'
 /** An operation on stored files, its outcome, and its duration. */
 export interface StorageObservation {
   operation: 'add' | 'open' | 'read' | 'keep'
-  /** The outcome. `absent` means that the content isn't stored here, which is a valid result. */
+  /** The outcome. `absent` means that the storage doesn't have the content, which is a valid result. */
   outcome: 'done' | 'absent' | 'failed'
   seconds: number
   /** Number of bytes that were written or read. */

@@ -53,7 +53,7 @@ export interface OpenedStorage {
   problems(): string[]
   /** The places where stored metadata is published; null if it isn't published. */
   publishing: PublishPlaces | null
-  /** Starts to send files from the data directory, and to abort unfinished uploads. */
+  /** Starts sending files from the data directory and aborting unfinished uploads. */
   startUpkeep(): void
   close(): Promise<void>
 }

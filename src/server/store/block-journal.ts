@@ -13,7 +13,7 @@ export interface JournalledBlock<Raw extends string = string> {
 /** A stored block with its hash, which only EVM chains record. */
 export interface HashedBlock<Raw extends string = string> extends JournalledBlock<Raw> {
   /**
-   * The block's hash, which is known only after mining. Null if the process ended before the hash was recorded. A
+   * The block's hash, which is known only after mining. Null if the process exited before the hash was recorded. A
    * replay must produce the same hash.
    */
   hash: string | null
@@ -34,7 +34,10 @@ export interface BlockJournal<Raw extends string = string> {
    */
   recordHash(number: number, hash: string): Promise<void>
   find(number: number): Promise<HashedBlock<Raw> | null>
-  /** Yields all blocks above a number, in order. Reads them in pages, so that a long chain doesn't fill the memory. */
+  /**
+   * Yields all blocks above the given number, in order. Reads them in pages, so that a long chain doesn't fill the
+   * memory.
+   */
   blocks(after?: number): AsyncIterable<HashedBlock<Raw>>
 }
 

@@ -18,7 +18,7 @@ const BLOCKS_PER_INSERT = 100
 /**
  * Stores all blocks or none.
  *
- * @param target where the content of the last block is also published
+ * @param target a target to which the content of the last block is also published
  */
 export async function putBlocks(db: Db, blocks: readonly ContentBlock[], target?: PublishTarget): Promise<void> {
   for (const chunk of chunksOf(blocks, BLOCKS_PER_INSERT)) {

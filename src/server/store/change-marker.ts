@@ -3,9 +3,9 @@ import { isPostgres } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /**
- * Returns a text that changes whenever any process writes to the database. The text may also change without a write.
- * Reading it is cheap: SQLite counts its own changed rows and the commits of other processes, and PostgreSQL's snapshot
- * advances with each writing transaction.
+ * Returns a string that changes whenever any process writes to the database. The string may also change without a
+ * write. Reading it is cheap: SQLite counts its own changed rows and the commits of other processes, and PostgreSQL's
+ * snapshot advances with each writing transaction.
  */
 export async function changeMarker(db: Db): Promise<string> {
   if (isPostgres(db)) {

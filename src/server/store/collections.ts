@@ -89,8 +89,8 @@ export async function hasCollections(db: Db, blockchain: Blockchain): Promise<bo
 }
 
 /**
- * Returns when the first deployed collection of a blockchain was accepted, and the block of its transaction. The block
- * is null if it isn't known. Returns null if no collection is deployed.
+ * Returns the time when the first deployed collection of a blockchain was accepted, and the block of its transaction.
+ * The block is null if it isn't known. Returns null if no collection is deployed.
  */
 export async function firstDeployed(
   db: Db,

@@ -15,7 +15,7 @@ export type Moment = number | 'database'
  */
 const DATABASE_TIME = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
-/** Returns SQL for a moment plus a number of milliseconds. */
+/** Returns an SQL expression for a moment plus `later` milliseconds. */
 export const momentIn = (moment: Moment, later = 0): Expression<number> =>
   moment === 'database' ? sql<number>`${DATABASE_TIME} + ${sql.lit(later)}` : sql<number>`${moment + later}`
 

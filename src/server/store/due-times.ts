@@ -42,7 +42,7 @@ export async function shiftDueTimes(db: Db, now: number, step: number): Promise<
 }
 
 /**
- * Makes rows due if their due time is later than any delay allows, and ends leases that are longer than any lease.
+ * Makes rows due if their due time is later than any delay allows, and ends leases that exceed the maximum duration.
  * These times were written before the clock was set back. Without this step, work would stop until the clock reached
  * them.
  */

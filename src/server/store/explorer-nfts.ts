@@ -13,7 +13,7 @@ const SUMMARY = sql`${sql.join(COLUMNS.map((column) => sql.ref(`nfts.${column}`)
   case when octet_length(${presentOf('metadata')}) <= ${sql.lit(SHORT)} then ${presentOf('metadata')} end as metadata`
 
 export interface SummaryRow extends Pick<NftRow, (typeof COLUMNS)[number] | 'files'> {
-  /** The metadata; null if it is long. */
+  /** The metadata; null if it is longer than `SHORT`. */
   metadata: string | null
 }
 
@@ -66,7 +66,7 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
 /** Returns the last accepted NFTs of these collections, or of all collections. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    // Without this hint, SQLite would sort all NFTs if its statistics are from a time with few NFTs.
+    // Without this hint, SQLite would sort all NFTs if its statistics are from when it had few NFTs.
     const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
     return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
@@ -193,7 +193,7 @@ export async function nftsOnChain(db: Db, transactionId: string, limit: number):
   return rows
 }
 
-/** Returns the failed NFTs of a run that were accepted after a position, in order, with their errors. */
+/** Returns the failed NFTs of a run that were accepted after the given position, in order, with their errors. */
 export async function failedAfter(
   db: Db,
   { collectionId, run, after }: { collectionId: string; run: string; after: number },

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** A suffix that makes a prefix an upper bound, in byte order, for all texts with that prefix. */
+/** A suffix that makes a prefix an upper bound, in byte order, for all strings with that prefix. */
 const END = '\u{10ffff}'
 
 /**
- * Returns terms with a prefix, in order. Needs one index lookup per term, regardless of how many NFTs have the term.
+ * Returns terms with this prefix, in order. Needs one index lookup per term, regardless of how many NFTs have the term.
  */
 export async function termsBeginning(db: Db, start: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ term: string }>`
@@ -57,7 +57,7 @@ export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part):
   return rows.map((row) => Number(row.seq))
 }
 
-/** Returns those of these positions whose NFTs have one of the terms. */
+/** Returns the given positions whose NFTs have one of the terms. */
 export async function withTerms(db: Db, seqs: readonly number[], terms: readonly string[]): Promise<Set<number>> {
   if (seqs.length === 0 || terms.length === 0) return new Set()
   const { rows } = await sql<{ seq: number }>`

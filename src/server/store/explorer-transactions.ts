@@ -111,7 +111,7 @@ export async function transactionsOfBucket(
   { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
 ): Promise<{ id: string; count: number }[]> {
   const [first, end] = [firstSeqOf(bucket), firstSeqOf(bucket + 1)]
-  // Select and limit rows before the join. If its statistics are from a time with few NFTs, PostgreSQL would otherwise
+  // Select and limit rows before the join. If its statistics are from when it had few NFTs, PostgreSQL would otherwise
   // read all NFTs.
   const page = db
     .selectFrom('nfts')

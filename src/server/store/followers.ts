@@ -4,7 +4,7 @@ import type { Db } from './schema.ts'
 
 /**
  * Claims or renews the role of a network's follower. Returns whether this process has the role. Two concurrent
- * followers would write nothing wrong, but every request would be sent twice.
+ * followers would write the same data, but every request would be sent twice.
  */
 export async function claimFollower(db: Db, blockchain: Blockchain, follower: string, ms: number): Promise<boolean> {
   const { numUpdatedRows } = await db

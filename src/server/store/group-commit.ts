@@ -76,7 +76,7 @@ async function commit(db: Kysely<Schema>, jobs: readonly Job[], longestMs: numbe
     for (const settleJob of settle) settleJob()
     return begun
   } catch (error) {
-    // If no job was begun, the database isn't writable. Reject all jobs, because each of them would wait for the lock
+    // If no job has started, the database isn't writable. Reject all jobs, because each of them would wait for the lock
     // again, which would take minutes in total.
     const failed = begun === 0 ? jobs : jobs.slice(0, begun)
     for (const job of failed) job.reject(error)

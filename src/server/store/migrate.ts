@@ -11,7 +11,7 @@ interface MigrateOptions {
   beside: boolean
   /** For inspection. If set, an older schema is accepted and not migrated. */
   unchecked: boolean
-  /** Runs work that may take long, with a suitable database connection. Default: uses the given connection. */
+  /** Runs work that may take a long time, with a suitable database connection. Default: uses the given connection. */
   patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
 
@@ -29,7 +29,7 @@ export async function appliedMigrations(db: Db): Promise<string[]> {
 export const pendingMigrations = (applied: readonly string[]): string[] =>
   Object.keys(MIGRATIONS).filter((name) => !applied.includes(name))
 
-/** Returns the names of applied migrations that this version doesn't know. */
+/** Returns the names of applied migrations that this version doesn't have. */
 export const unknownMigrations = (applied: readonly string[]): string[] =>
   applied.filter((name) => !Object.hasOwn(MIGRATIONS, name))
 
@@ -40,7 +40,7 @@ export const schemaOf = (migrations: readonly string[]): string => migrations.at
 export const SCHEMA = schemaOf(Object.keys(MIGRATIONS))
 
 /**
- * Rejects a database with migrations that this version doesn't know. Such migrations are from a newer version of gdn,
+ * Rejects a database with migrations that this version doesn't have. Such migrations are from a newer version of gdn,
  * or are the initial migration of another commit before the first release.
  *
  * @param name the database's name in messages

@@ -6,7 +6,7 @@ import { knownHash } from './transactions.ts'
 
 export interface HistoryRow {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
-  /** ID of the request. Null for the mint, and for events that the database knows only from the chain. */
+  /** ID of the request. Null for the mint, and for events that gdn only read from the chain. */
   id: string | null
   status: NftStatus
   error: string | null

@@ -11,7 +11,7 @@ export type ReferenceScope = Pick<Selectable<OperationReferencesTable>, 'scope_i
 export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'> &
   Partial<Pick<Selectable<OperationReferencesTable>, 'label' | 'kind'>>
 
-/** A reference ID that was made from the content of the client's row. */
+/** A reference ID that was derived from the content of the client's row. */
 export type ContentReference = Pick<
   Selectable<OperationReferencesTable>,
   'reference_id' | 'target_id' | 'digest' | 'label' | 'alias'
@@ -114,7 +114,7 @@ export async function replaceLabel(
   return Number(numUpdatedRows)
 }
 
-/** Returns the reference IDs of the given NFTs that were made from content. */
+/** Returns the reference IDs of the given NFTs that were derived from content. */
 export async function findContentReferences(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -127,7 +127,7 @@ export async function findContentReferences(
   return rows
 }
 
-/** Records the alias of a reference ID that was made from content. Returns false if the ID has another alias. */
+/** Records the alias of a reference ID that was derived from content. Returns false if the ID has another alias. */
 export async function setAlias(
   db: Db,
   { scope_id, operation }: ReferenceScope,
@@ -146,13 +146,13 @@ export async function setAlias(
   return numUpdatedRows > 0n
 }
 
-/** A reference ID that was made from content and has no alias. */
+/** A reference ID that was derived from content and has no alias. */
 export interface UnaliasedReference extends Pick<ContentReference, 'reference_id' | 'target_id'> {
   /** Whether the NFT exists; false if it failed or is burned. */
   exists: boolean
 }
 
-/** Returns the next reference IDs of a label that were made from content and have no alias, ordered by ID. */
+/** Returns the next reference IDs of a label that were derived from content and have no alias, ordered by ID. */
 export async function listUnaliased(
   db: Db,
   { scope_id, operation }: ReferenceScope,

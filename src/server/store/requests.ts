@@ -5,8 +5,8 @@ import { isMint, isTransfer, isUpdate, type TransactionRow } from './transaction
 export type RequestRow = Selectable<RequestsTable>
 
 /**
- * Inserts a request. Returns false, and writes nothing, if another request with this Idempotency-Key was accepted in
- * the meantime.
+ * Inserts a request. Returns false without writing anything if another request with this Idempotency-Key was accepted
+ * in the meantime.
  */
 export async function insertRequest(db: Db, request: Insertable<RequestsTable>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db

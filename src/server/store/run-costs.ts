@@ -238,9 +238,9 @@ export interface RunTransactions {
   open: number
   /** Amount in wei that the run's final transactions have paid. */
   paid: bigint
-  /** All signings of each transaction that isn't final, or whose fee the node didn't return. */
+  /** All signed versions of each transaction that isn't final, or whose fee the node didn't return. */
   raws: readonly (readonly string[])[]
-  /** All signings of each lost transaction. */
+  /** All signed versions of each lost transaction. */
   lost: readonly (readonly string[])[]
   /** Number of NFTs in the run's pending transactions. */
   signed: number
@@ -277,10 +277,10 @@ interface CostRow {
 
 /**
  * Returns the transactions of a run with a limit. Reads them in one statement, so that no transaction is seen both
- * before and after it is settled. Any signing of a pending transaction can be mined. If an empty signing cancels the
- * transaction, it costs less than the earlier signings. Until the block of a transaction is final, a reorg can move the
- * transaction to a block with other fees, or replace it with another of its signings. A lost transaction can still be
- * mined if a node returned a wrong nonce.
+ * before and after it is settled. Any signed version of a pending transaction can be mined. If an empty version cancels
+ * the transaction, it costs less than the earlier versions. Until the block of a transaction is final, a reorg can move
+ * the transaction to a block with other fees, or replace it with another of its versions. A lost transaction can still
+ * be mined if a node returned a wrong nonce.
  */
 export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`

@@ -29,7 +29,7 @@ export interface ApiKeysTable {
   api_version: ApiVersion | null
 }
 
-/** An accepted creating request, stored with its response. */
+/** An accepted create request, stored with its response. */
 export interface RequestsTable {
   id: string
   account_id: string
@@ -68,7 +68,7 @@ export interface NftCountsTable {
   collection_id: string
   /** Name of the run. Empty for NFTs without a run. */
   run: string
-  /** `seq >> 12` */
+  /** Number of the bucket: `seq >> 12`. */
   bucket: number
   files: number
   /** Number of NFTs that wait for a bundle, or are in a bundle that isn't final. */
@@ -279,12 +279,12 @@ export interface TransactionsTable extends Work {
 }
 
 /**
- * One signing of a transaction that was signed more than once, with the same nonce and higher fees. Any signing may be
- * mined.
+ * A signed version of a transaction that was signed more than once, with the same nonce and higher fees. Any version
+ * may be mined.
  */
 export interface TransactionAttemptsTable {
   transaction_id: string
-  /** Number of the signing, starting at 0. */
+  /** Number of the signed version, starting at 0. */
   number: number
   raw: string
   hash: string
@@ -371,7 +371,7 @@ export interface OperationReferencesTable {
   /** The label that the client sent with the reference ID. A request with a different label is rejected. */
   label: string | null
   /**
-   * Whether the reference ID was made from the ID of the client's row, or from the row's content. Null if the client
+   * Whether the reference ID was derived from the ID of the client's row, or from the row's content. Null if the client
    * doesn't state it.
    */
   kind: 'id' | 'content' | null
@@ -445,7 +445,7 @@ export interface ChainsTable {
    * to this block, the database lags behind the chain. Null if gdn never found such nonces.
    */
   behind_until: Generated<number | null>
-  /** The process that follows a public network, and the time when its lease ends. */
+  /** The process that tracks the owners on a public network, and the time when its lease ends. */
   follower: Generated<string | null>
   follower_until: Generated<number>
 }
@@ -471,7 +471,7 @@ export interface BlocksTable {
 
 /** A file stored outside the data directory. */
 export interface StoredFilesTable {
-  /** The remote place, such as `s3://bucket/prefix` or `ipfs`. */
+  /** The remote storage location, such as `s3://bucket/prefix` or `ipfs`. */
   place: string
   cid: string
   size: number
@@ -519,7 +519,7 @@ export interface RateWindowsTable {
  */
 export type UnknownMintState = 'found' | 'unexplained' | 'released'
 
-/** A mint on chain that no transaction of this database made. On Solana, the unknown members of a group. */
+/** A mint on chain that belongs to no transaction in this database. On Solana, the unknown members of a group. */
 export interface UnknownMintsTable {
   collection_id: string
   /** Hash of the transaction. On Solana, the group's address and a time in milliseconds. */
@@ -532,7 +532,7 @@ export interface UnknownMintsTable {
   /** The signer of the transaction, and the CID of its metadata directory. Null until the mint is examined. */
   signer: string | null
   directory: string | null
-  /** The reason that no pending row explains the mint. */
+  /** The reason why no pending row explains the mint. */
   reason: string | null
   found_at: number
 }
@@ -604,7 +604,7 @@ export interface WebhookDeliveriesTable {
 
 /** The identity of the backend, in a single row. */
 export interface BackendTable {
-  /** Always 1. */
+  /** Key of the single row: always 1. */
   one: number
   /** A UUID that doesn't change when the data is moved. */
   id: string

@@ -23,7 +23,7 @@ export async function isSignedUrlUsed(db: Db, signatureHash: string): Promise<bo
   return used !== undefined
 }
 
-/** Deletes URLs that expired before a time. */
+/** Deletes URLs that expired before the given time. */
 export async function forgetSignedUrls(db: Db, expiredBefore: number): Promise<void> {
   await db.deleteFrom('used_signed_urls').where('expires_at', '<', expiredBefore).execute()
 }

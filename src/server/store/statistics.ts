@@ -16,7 +16,7 @@ const FEWEST = 1000
  * right after a database is opened, this does nothing before SQLite 3.46.
  */
 export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma optimize'): Promise<void> {
-  // Write nothing when gdn starts with a small database.
+  // Don't write when gdn starts with a small database.
   if (await isLarge(db)) await sql.raw(how).execute(db)
   const { rows } = await sql`select 1 from sqlite_master where name = 'sqlite_stat1'`.execute(db)
   if (rows.length === 0) return

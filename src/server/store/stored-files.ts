@@ -3,10 +3,10 @@ import type { ContentBlock } from '../../ipfs/cid.ts'
 import { putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
-/** The record of the files in a remote place. It is checked before the place itself. */
+/** The record of the files in a remote storage location. It is checked before the location itself. */
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
-  /** Returns those of the given CIDs that are stored in the place. */
+  /** Returns the given CIDs that are stored at the location. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
   /**
    * Records content after it was stored. The DAG nodes that list the content's chunks are stored in the same
@@ -17,7 +17,7 @@ export interface StoredFiles {
 
 const CIDS_AT_ONCE = 1000
 
-/** Creates the record of the files in a remote place. */
+/** Creates the record of the files in a remote storage location. */
 export function createStoredFiles(
   db: Db,
   transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>,
@@ -62,7 +62,8 @@ export function createStoredFiles(
 }
 
 /**
- * Returns the places of stored files. Needs one index lookup for each place, regardless of the place's number of files.
+ * Returns the storage locations that have files. Needs one index lookup for each location, regardless of its number of
+ * files.
  */
 export async function placesOfFiles(db: Db): Promise<string[]> {
   const places: string[] = []
@@ -87,7 +88,7 @@ export async function countFilesIn(db: Db, place: string): Promise<number> {
   return Number(files)
 }
 
-/** Records that all files of one place were copied to another. */
+/** Records that all files of one storage location were copied to another. */
 export async function movePlace(db: Db, from: string, to: string): Promise<void> {
   const moved = db
     .selectFrom('stored_files')

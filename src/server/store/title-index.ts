@@ -22,13 +22,13 @@ const TOKENS = new RegExp(String.raw`${ALONE}|(?:(?!${ALONE})[\p{L}\p{N}])+`, 'g
 const PLAIN = /^[\0-\x7f]*$/
 const PLAIN_TOKENS = /[a-z0-9]+/g
 
-/** Normalizes a text for comparison: lower case, without accents, in one Unicode form. */
+/** Normalizes a string for comparison: lower case, without accents, in one Unicode form. */
 export function fold(text: string): string {
   const start = text.slice(0, LONGEST_TITLE)
   return PLAIN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
-/** Returns the first twelve words of a text, normalized and without duplicates. */
+/** Returns the first twelve words of a string, normalized and without duplicates. */
 export function titleWords(text: string): string[] {
   const words = new Set<string>()
   const folded = fold(text)
@@ -65,7 +65,8 @@ interface Indexed {
 }
 
 /**
- * Number of characters of the metadata that are read. Metadata can have megabytes, and the title usually comes first.
+ * Number of characters of the metadata that are read. Metadata can be megabytes long, and the title usually comes
+ * first.
  */
 const METADATA_READ = 16_384
 const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
@@ -135,7 +136,7 @@ export async function reindexed(db: Db, nftIds: readonly string[], change: () =>
   await insertTerms(db, [...after.values()].flat())
 }
 
-/** A range of positions (inclusive) that were empty at a time in milliseconds. */
+/** A range of positions (inclusive), and a time in milliseconds at which they were empty. */
 type Gap = readonly [from: number, to: number, since: number]
 
 /** Time in milliseconds after which a transaction that reserved a position and hasn't ended counts as failed. */
@@ -143,8 +144,8 @@ const GAP_MS = 5 * 60_000
 const MAX_GAPS = 1000
 
 /**
- * Returns what isn't indexed yet: the last position, the number of remaining positions, and whether empty positions may
- * still be filled.
+ * Returns the state of the indexing backlog: the last position, the number of remaining positions, and whether empty
+ * positions may still be filled.
  */
 export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
   const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`

@@ -16,7 +16,6 @@ export const knownHash = (hash: string | null): string | null => (hash?.startsWi
 /** Returns whether the rows of a transaction are in `transfers`. */
 export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'transfer' || kind === 'burn'
 
-/** Returns whether a transaction mints NFTs. */
 export const isMint = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'mint' || kind === 'grant'
 
 /** Returns whether the rows of a transaction are in `updates`. */
@@ -32,7 +31,7 @@ export const requestedWith = (
   action: TransactionAction,
 ): TransactionAction => (earlier === 'cancel' ? earlier : action)
 
-/** Returns the nonce of an EVM transaction. */
+/** Returns the nonce of an EVM transaction. Throws if the transaction has none. */
 export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): number {
   if (nonce === null) throw new Error(`the transaction ${id} has no nonce`)
   return nonce
@@ -92,7 +91,7 @@ export async function nextNoncesOf(
 const onBlockchain = (db: Db, blockchain: Blockchain) =>
   db.selectFrom('transactions').selectAll().where('blockchain', '=', blockchain)
 
-/** Returns the transaction that was signed with a nonce; null if there is none. */
+/** Returns the transaction that was signed with this nonce; null if there is none. */
 export async function findTransactionByNonce(
   db: Db,
   blockchain: Blockchain,
@@ -329,8 +328,8 @@ const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 
 /**
- * Changes a claimed transaction. Returns false and writes nothing if the lease was lost or the transaction is already
- * finished.
+ * Changes a claimed transaction. Returns false without writing anything if the lease was lost or the transaction is
+ * already finished.
  */
 export async function updateSigned(
   db: Db,

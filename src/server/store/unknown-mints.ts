@@ -9,9 +9,9 @@ export type FoundMint = Omit<UnknownMintRow, 'state' | 'signer' | 'directory' | 
 const OPEN = sql<boolean>`state <> 'released'`
 
 /**
- * Stores the on-chain mints that no transaction of this database made. Transactions are stored before they are sent, so
- * an unknown transaction was made by another backend, or by this one and then lost from the database. A transaction
- * that counts as lost is unknown too, because the NFTs that it minted are pending again.
+ * Stores the on-chain mints that belong to no transaction in this database. Transactions are stored before they are
+ * sent, so an unknown transaction was made by another backend, or by this one and then lost from the database. A
+ * transaction that counts as lost is unknown too, because the NFTs that it minted are pending again.
  */
 export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
   if (mints.length === 0) return

@@ -46,7 +46,7 @@ export async function hasUpdateInFlight(db: Db, collectionId: string): Promise<b
   return row !== undefined
 }
 
-/** Returns whether a reorg can still remove, or has removed, an update of the collection. */
+/** Returns whether the collection has an update whose block a reorg can still remove. */
 export async function hasUnfinalUpdate(
   db: Db,
   { id, blockchain }: Pick<CollectionRow, 'id' | 'blockchain'>,

@@ -59,7 +59,7 @@ export async function endWatch(db: Db, transactions: readonly Seen[]): Promise<n
 }
 
 /**
- * Changes a watched transaction. Returns false, and writes nothing, if the transaction is no longer in the block in
+ * Changes a watched transaction. Returns false without writing anything if the transaction is no longer in the block in
  * which it was seen.
  */
 export async function updateWatched(db: Db, transaction: Seen, changes: Changes): Promise<boolean> {

@@ -142,7 +142,7 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
 }
 
 /**
- * Deletes expired listeners, and a batch of events that are older than a time and have no pending delivery. Returns
+ * Deletes expired listeners, and a batch of events that are older than `before` and have no pending delivery. Returns
  * false if nothing is left to delete.
  */
 export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {

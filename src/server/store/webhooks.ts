@@ -57,7 +57,7 @@ export async function removeWebhook(db: Db, id: string): Promise<void> {
 
 /**
  * Claims webhooks that have due deliveries. Skips webhooks with an active lease. Only one process at a time sends to a
- * webhook, so that the process knows how many requests are in flight.
+ * webhook, so that the process can limit the requests in flight.
  */
 export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<WebhookRow[]> {
   const dueWebhooks = await db
@@ -95,7 +95,9 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
 
 type Claimed = Pick<WebhookRow, 'id' | 'generation'>
 
-/** Changes a claimed webhook. Returns false and writes nothing if the lease was lost or the webhook was deleted. */
+/**
+ * Changes a claimed webhook. Returns false without writing anything if the lease was lost or the webhook was deleted.
+ */
 export async function updateClaimedWebhook(
   db: Db,
   { id, generation }: Claimed,

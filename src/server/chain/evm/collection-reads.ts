@@ -24,12 +24,12 @@ export interface CollectionAtBlock {
   maxSupply: bigint
 }
 
-/** The changes that a collection permits after tokens are minted. */
+/** The settings and the state of a collection that determine later changes to its tokens. */
 export interface CollectionLifecycle {
   version: bigint
   dynamic: boolean
   enableBurn: boolean
-  /** Whether no token can be updated. */
+  /** Whether the owner has permanently frozen the metadata of all tokens. */
   frozen: boolean
   /** Sequence number of the last update; 0 if there was no update. */
   updateCount: number

@@ -61,7 +61,6 @@ export interface Signers {
 export interface SigningTerms {
   readonly chainId: number
   readonly signers: Signers
-  /** The current fees. */
   readonly fees: Fees
   /** Gas that each operator can pay for in addition to its pending transactions. Absent if gas is free. */
   readonly affordable?: ReadonlyMap<Hex, bigint>
@@ -71,7 +70,7 @@ export interface SigningTerms {
 export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerms>
 
 /**
- * Returns the signer with an address, regardless of the signer's balance. Returns null if its key isn't in this
+ * Returns the signer with this address, regardless of the signer's balance. Returns null if its key isn't in this
  * process.
  */
 export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>

@@ -116,13 +116,13 @@ export function freezeGasLimit(tokenIds: readonly bigint[]): bigint {
   return withHeadroom(FREEZE_BASE + FREEZE_RUN * runsIn(tokenIds) + slots, PROXY_HEADROOM)
 }
 
-/** Gas limit that suffices to burn any token of a collection. */
+/** Gas limit that is sufficient to burn any token of a collection. */
 export const BURN_GAS_LIMIT = withHeadroom(BURN, PROXY_HEADROOM)
 
-/** Gas limit that suffices to commit to a provenance hash. */
+/** Gas limit that is sufficient to commit to a provenance hash. */
 export const COMMIT_PROVENANCE_GAS_LIMIT = withHeadroom(COMMIT_PROVENANCE, PROXY_HEADROOM)
 
-/** Gas limit that suffices to transfer any token of a collection. */
+/** Gas limit that is sufficient to transfer any token of a collection. */
 export const TRANSFER_GAS_LIMIT = withHeadroom(TRANSFER, PROXY_HEADROOM)
 
 type MakeFacts = Pick<CollectionInit, 'name' | 'symbol' | 'royaltyBps'>

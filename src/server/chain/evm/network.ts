@@ -55,13 +55,13 @@ export interface PublicNetwork {
   /** Milliseconds between two polls of pending transactions. */
   readonly pollMs: number
   /**
-   * Number of blocks after which no reorg is expected; at least `confirmations`. A success counts after
+   * Number of blocks after which no reorg is expected; at least `confirmations`. A success is accepted after
    * `confirmations`, and is checked for reorgs until finality. A revert, or the use of a nonce by another transaction,
-   * counts only at finality.
+   * is accepted only at finality.
    */
   readonly finality: number
   /**
-   * How long a transaction may have its signer's next nonce, in milliseconds, before it is replaced with higher fees.
+   * Time in milliseconds after which a pending transaction with its signer's next nonce is replaced with higher fees.
    */
   readonly stuckMs: number
   /** Maximum gas price in wei. */
@@ -101,7 +101,7 @@ export interface PublicNetwork {
 export interface EvmNetwork {
   readonly blockchain: EvmBlockchain
   readonly chainId: number
-  /** Number of blocks, including the transaction's own, until a success counts. */
+  /** Number of blocks, including the transaction's own block, after which a success is accepted. */
   readonly confirmations: number
   /** The functions of a public network. Absent for an embedded chain, where every block is final immediately. */
   readonly publicNetwork?: PublicNetwork

@@ -13,7 +13,7 @@ import type { Hex } from './network.ts'
 /**
  * Opens the keystore of a signer, or the connection to a remote signer.
  *
- * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
+ * @param credentialsDirectory the directory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_input` with the file that has the problem
  */
 export async function openSigner(entry: SignerEntry, credentialsDirectory: string | undefined): Promise<Signer> {

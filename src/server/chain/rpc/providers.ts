@@ -4,7 +4,7 @@ import { createPace, type Pace } from '../../../files/pace.ts'
 /** The outcome of a request: answered, rejected, rate limited, or failed. */
 export type RpcOutcome = 'answered' | 'refused' | 'limited' | 'failed'
 
-/** A provider's rate limit and pauses, as this process knows them. */
+/** A provider's rate limit, and its pauses as observed by this process. */
 export interface Provider {
   /** Host of the URL. The rest of the URL can contain a key and must not be shown. */
   readonly host: string

@@ -39,7 +39,7 @@ export interface NetworkWatch {
 /**
  * Caches the last result for a network, with one check at a time.
  *
- * @param ask returns what prevents work on the network; rejects if that can't be determined
+ * @param ask returns the reason why work on the network is impossible, or null; rejects if that can't be determined
  * @param onSeen called with each result
  */
 export function watchNetwork(

@@ -27,7 +27,7 @@ export interface NetworksWatch<Name> {
 
 /**
  * Checks networks periodically until `stop` is called. Logs when a network can't be used, when its work waits for funds
- * or an authorization, and when the network can be used again. A check in flight when `stop` is called logs nothing.
+ * or an authorization, and when the network can be used again. A check in flight when `stop` is called isn't logged.
  */
 export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], log: Log): NetworksWatch<Name> {
   let isStopped = false

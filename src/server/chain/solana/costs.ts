@@ -10,12 +10,12 @@ const HOLDER_BYTES = 165 + 1 + 4
 const LOCKED_BYTES = 4
 
 /**
- * Sample texts for estimates. Names and symbols are usually shorter, and the backend's URIs have about 80 characters.
+ * Sample strings for estimates. Names and symbols are usually shorter, and the backend's URIs have about 80 characters.
  */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
 /**
- * Number of NFTs that the signer must be able to pay for before a request is accepted, which is the size of a large
+ * Number of NFTs that the signer must be able to pay for before a request is accepted. It equals the size of a large
  * request.
  */
 const RESERVE_NFTS = 10n

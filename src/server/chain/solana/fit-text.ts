@@ -1,13 +1,13 @@
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
-/** Length to which a text is cut before it is split into characters, because a text can be a megabyte long. */
+/** Length to which a string is cut before it is split into characters, because a string can be a megabyte long. */
 const LOOKED_AT = 2000
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
- * Returns a text, which is truncated if it has more than `maxBytes` of UTF-8. Truncated text keeps as many whole
- * characters as fit before an ellipsis.
+ * Returns a string, truncated if it has more than `maxBytes` of UTF-8. Truncated text keeps as many whole characters as
+ * fit before an ellipsis.
  */
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text

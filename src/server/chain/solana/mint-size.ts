@@ -10,7 +10,7 @@ const GROUP_BYTES = HEADER_BYTES + 80
 const MEMBER_BYTES = HEADER_BYTES + 72
 const DELEGATE_BYTES = HEADER_BYTES + 32
 /**
- * Size in bytes of the metadata without texts: update authority, mint, and the lengths of name, symbol, URI and the
+ * Size in bytes of the metadata without strings: update authority, mint, and the lengths of name, symbol, URI and the
  * empty list of additional fields.
  */
 const METADATA_BYTES = HEADER_BYTES + 64 + 4 * 4

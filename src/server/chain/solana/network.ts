@@ -34,8 +34,8 @@ export interface SolanaNetwork {
   readonly pollMs?: number
   latestBlockhash(): Promise<Lifetime>
   /**
-   * Returns the height of the newest final block. Read the height before `statuses` and `account`: if neither knows a
-   * transaction whose last valid height has passed, the transaction can never be executed.
+   * Returns the height of the newest final block. Read the height before `statuses` and `account`. If the last valid
+   * height of a transaction has passed and neither of them shows the transaction, it can never be executed.
    */
   blockHeight(): Promise<number>
   /**
@@ -69,7 +69,7 @@ export interface SolanaNetwork {
    */
   supplies?(addresses: readonly string[]): Promise<(bigint | null)[]>
   /**
-   * Returns the signature of the transaction that created an account; null if no node knows it. Absent on an embedded
+   * Returns the signature of the transaction that created an account; null if no node has it. Absent on an embedded
    * chain.
    */
   creationOf?(address: string): Promise<string | null>

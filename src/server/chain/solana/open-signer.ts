@@ -13,8 +13,8 @@ import { type SolanaSigner, signerOfSeed } from './solana-signer.ts'
 
 const SEED_BYTES = 32
 /**
- * Maximum size of a keypair file in bytes. It suffices for 64 numbers with commas, and for white space that an editor
- * may add.
+ * Maximum size of a keypair file in bytes. It is large enough for 64 numbers with commas and for white space that an
+ * editor may add.
  */
 const MAX_FILE_BYTES = 4096
 
@@ -22,9 +22,9 @@ const MAX_FILE_BYTES = 4096
  * Opens the signer of a cluster from a gdn keystore or a keypair file of solana-keygen. A keypair file is a JSON list
  * of 64 bytes: the seed, then the public key.
  *
- * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
+ * @param credentialsDirectory the directory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_input` if others may read the file, or if it isn't a Solana key. The message never contains
- * the file's content.
+ *   the file's content.
  */
 export async function openSolanaSigner(
   entry: SolanaSignerEntry,

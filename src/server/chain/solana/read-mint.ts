@@ -3,7 +3,8 @@ import { keyOfBytes } from './key.ts'
 /** Offset of the supply in a mint. The supply follows the optional mint authority. */
 export const SUPPLY_AT = 36
 /**
- * Offset of the account type in a Token-2022 mint, which is padded up to this offset to the size of a token account.
+ * Offset of the account type in a Token-2022 mint. The mint is padded to this offset, which is the size of a token
+ * account.
  */
 const ACCOUNT_TYPE_AT = 165
 const TYPE_MINT = 1
@@ -50,7 +51,7 @@ export function readMint(data: Uint8Array): ReadMint {
   return mint
 }
 
-/** Reads the texts of metadata: name, symbol, URL, and additional fields by name. Each text follows its length. */
+/** Reads the strings of metadata: name, symbol, URL, and additional fields by name. Each string follows its length. */
 function metadataOf(bytes: Buffer): Pick<ReadMint, 'name' | 'uri' | 'revision'> {
   let at = 0
   const number = () => {

@@ -39,7 +39,7 @@ export interface SolanaChainsOptions {
   store: SecretPlace['store']
   dataDir: string
   /**
-   * Does nothing if this process may run an embedded chain.
+   * Checks that this process may run an embedded chain.
    *
    * @throws GdnError if another process runs the embedded chains
    */

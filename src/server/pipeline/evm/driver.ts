@@ -38,7 +38,7 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   network: () => Promise<EvmNetwork>
   findSigner: FindSigner
   log: Log
-  /** The maximum gas price of fee increases, in wei. Default: only the limit of the network. */
+  /** Maximum gas price in wei after a fee increase. Default: only the network's limit applies. */
   maxFee?: bigint | undefined
 }
 

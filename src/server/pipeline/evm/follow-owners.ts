@@ -84,7 +84,7 @@ export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCu
 }
 
 /**
- * Writes the changes from the blocks after `cursor`, and the new cursor. Writes nothing if another follower has already
+ * Writes the changes from the blocks after `cursor`, and the new cursor. Does nothing if another follower has already
  * written them.
  */
 export async function writeEvents(
@@ -100,7 +100,7 @@ export async function writeEvents(
   const { events, mints, cursor, reached, move } = batch
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
-    // Every worker follows the owners. Check before acquiring the lock, because the lock blocks workers that write
+    // Every worker tracks the owners. Check before acquiring the lock, because the lock blocks workers that write
     // minted tokens.
     if (await wasFaster()) return
     // Without events, acquire only a shared lock, so that other workers can write minted tokens.

@@ -17,7 +17,7 @@ export interface Call {
 }
 
 /**
- * What a final revert means for the next attempt:
+ * The consequence of a final revert for the next attempt:
  * - `again`: the call would succeed now. It was executed before a transaction that it depends on, for example after a
  * reorg.
  * - `wait`: the call fails only in a state that a reorg can still change.

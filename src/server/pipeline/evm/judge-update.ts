@@ -40,7 +40,7 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Chan
   // another mint.
   if (updates.some(({ nft_status }) => nft_status !== null && nft_status !== 'deployed')) return { verdict: 'again' }
   // Read the state at the newest known block, because a lagging node may not have the latest update. A node without
-  // that block returns nothing.
+  // that block returns no state.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const terms = await readUpdateTerms(network, collection, block)
   if (terms === null) return wait

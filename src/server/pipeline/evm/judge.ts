@@ -42,8 +42,8 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
 }
 
 /**
- * Decides on a lost transaction. Another user of the signer's key has used its nonce, so none of its signings can be
- * mined, and its rows get a transaction with another nonce. If a lost deployment was mined after all, the second
+ * Decides on a lost transaction. Another user of the signer's key has used its nonce, so none of its signed versions
+ * can be mined, and its rows get a transaction with another nonce. If a lost deployment was mined after all, the second
  * deployment reverts, and the collection counts as deployed.
  */
 async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
@@ -102,7 +102,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return { verdict: 'none' }
   // Read the state at the newest known block, because a lagging node may not have the collection or its latest rights.
-  // A node without that block returns nothing.
+  // A node without that block returns no state.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
@@ -153,8 +153,8 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
 }
 
 /**
- * Returns why the owner of the collection no longer lets the service create these NFTs. Returns null if the service
- * still may.
+ * Returns why the owner of the collection no longer permits the service to create these NFTs. Returns null if the owner
+ * still permits it.
  */
 function refusalOf(kind: TransactionKind, state: CollectionAtBlock) {
   const all = 'all of the collection' as const
@@ -203,7 +203,7 @@ async function exceededSupply(
 }
 
 /**
- * Returns the reverted call from the signing that is in the block, because a later signing may be an empty transaction
+ * Returns the reverted call from the signed version that is in the block. A later version may be an empty transaction
  * that was sent too late to cancel the call. Returns null if the bytes can't be decoded.
  */
 function callOf({ raw, signer }: TransactionRow, { seen }: TransactionOutcome): Call | null {

@@ -133,7 +133,7 @@ export async function limitedRunOf(db: Db, { run, run_collection_id: id }: OfRun
  * Returns the maximum gas price at which a call may replace a pending transaction so that its run stays within its cost
  * limit. Returns null without such a limit.
  *
- * @param signings all signings of the transaction so far
+ * @param signings all signed versions of the transaction so far
  */
 export async function payableFee(
   db: Db,
@@ -153,7 +153,7 @@ export async function payableFee(
  * Returns whether a pending transaction may be signed again at a higher cost. The replacement takes precedence over
  * NFTs of the run for which no transaction is signed yet. Locks the run until the database transaction ends.
  *
- * @param signings all signings of the transaction so far
+ * @param signings all signed versions of the transaction so far
  */
 export async function mayReplace(
   db: Db,
@@ -163,7 +163,7 @@ export async function mayReplace(
   raw: Hex,
 ): Promise<boolean> {
   if (current === null || name === null || collection_id === null) return true
-  // Read the run under the lock. Otherwise, a limit that is set at the same time wouldn't count the new signing.
+  // Read the run under the lock. Otherwise, a limit that is set at the same time wouldn't count the new signed version.
   const run = await lockRunIn(db, { collection_id, run: name })
   if (!hasMaxCost(run)) return true
   const { unspent } = await budgetOf(db, run, current)

@@ -41,8 +41,8 @@ export async function limitedRunsOf(
 }
 
 /**
- * Checks that rows still belong to no run with a limit. Call it in the database transaction that signs for them,
- * because the limit of a run that was set after the rows were read wouldn't count the signed transaction. Lock the
+ * Checks that no row belongs to a run that got a limit after the rows were read. Call this function in the database
+ * transaction that signs for the rows. Otherwise, the new limit wouldn't include the signed transaction. Lock the
  * collection or the rows first.
  *
  * @throws LostRace if a run got a limit in the meantime

@@ -28,7 +28,7 @@ export interface MintBundle {
   directory: BuiltDirectory
   data: Hex
   gas: bigint
-  /** Whether this bundle may not contain all pending NFTs. */
+  /** Whether pending NFTs may remain outside this bundle. */
   isFull: boolean
   /** The run of the NFTs, if it has a limit. */
   run: LimitedRun | null

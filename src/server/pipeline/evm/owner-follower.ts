@@ -11,7 +11,7 @@ import { followOwners } from './follow-owners.ts'
 const LONGEST_WAIT_MS = 2000
 
 /**
- * Blocks within this number of milliseconds are followed together, because each turn costs a commit and three calls.
+ * Blocks within this number of milliseconds are read together, because each turn costs a commit and three calls.
  * Explicit requests don't wait for this time.
  */
 const GATHER_MS = 100
@@ -24,8 +24,8 @@ export interface FollowerOptions {
 }
 
 /**
- * Follows the owners and flags of a chain. Reads new events immediately on request, soon after a block, and
- * periodically.
+ * Tracks the owners of tokens and the flags of collections on a chain. Reads new events immediately on request, soon
+ * after a block, and periodically.
  */
 export function startOwnerFollower({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
   const waiting: (() => void)[] = []

@@ -28,7 +28,7 @@ export interface Draft extends TransactionContent, Omit<UnsignedTransaction, 'no
 
 /**
  * Reserves the signer's next nonces, signs, and stores the bytes in the caller's database transaction, which
- * `commitSigned` runs. Sends nothing. After the commit, only these bytes are sent for these nonces.
+ * `commitSigned` runs. Doesn't send anything. After the commit, only these bytes are sent for these nonces.
  *
  * @returns the transactions, in the order of the drafts
  */

@@ -56,7 +56,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   /** Whether a run waits for lower fees in this turn. */
   let isWaiting = false
 
-  /** Marks updates that can never be made as failed. Returns the other updates. */
+  /** Marks updates as failed if they can never be applied. Returns the other updates. */
   const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
     const signable: UpdateWithNft[] = []
     for (const row of rows) {
@@ -212,8 +212,9 @@ function callOf(
 }
 
 /**
- * Checks whether a transaction that the database doesn't have committed the collection to a hash. If so, returns the ID
- * that the next token had at that time. Returns null if there is no commitment, and `wait` while a reorg can remove it.
+ * Checks whether the collection was committed to a hash by a transaction that isn't in the database. If so, returns the
+ * ID that the next token had at that time. Returns null if there is no commitment, and `wait` while a reorg can remove
+ * it.
  */
 async function findMade(
   network: EvmNetwork,
@@ -230,7 +231,7 @@ async function findMade(
 
 /**
  * Returns the updates for the next transaction: one update per NFT, or all NFTs of one freeze. After a reorg, an NFT
- * may have several pending updates, which are made in order.
+ * may have several pending updates, which are applied in order.
  */
 function nextUpdates(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
   const [first] = rows

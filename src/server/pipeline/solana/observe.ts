@@ -47,7 +47,7 @@ async function outcomeOf(
       : { state: 'reverted', seen: { raw: '', block_number, error: status.error } }
   // Only this service can mint at that address. If the mint exists, an earlier transaction created it, or this
   // transaction did so long ago that nodes dropped its signature. An earlier transaction may refer to another file,
-  // because a restored database doesn't know which NFTs shared a directory.
+  // because a restored database doesn't record which NFTs shared a directory.
   const account = mint === null ? null : await network.account(mint)
   if (account?.owner === TOKEN_2022) {
     const final: TransactionOutcome = { state: 'final', seen: { raw: '', block_number } }
@@ -61,7 +61,7 @@ async function outcomeOf(
   return lostOrReverted
 }
 
-/** Returns whether the change that a transaction makes to a token is already made. */
+/** Returns whether the token already has the change that a transaction makes. */
 function isMade(
   { kind, mint, directory, update_sequence }: TransactionRow,
   { supply, uri, revision, updateAuthority }: ReadMint,

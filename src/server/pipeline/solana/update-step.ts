@@ -37,8 +37,8 @@ const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\//
 
 /**
  * Creates a turn that signs accepted updates and freezes, with one transaction for each NFT. A token stores the number
- * of its last update. After a restored backup, this number shows whether a pending update was already made, so that no
- * update is made twice.
+ * of its last update. After a restored backup, this number shows whether a pending update was already applied, so that
+ * no update is applied twice.
  */
 export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
   const { store, blockchain } = options
@@ -65,7 +65,7 @@ export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
   }
 }
 
-/** Signs an update, unless it is already on chain or would be rejected. Stores nothing. */
+/** Signs an update, unless it is already on chain or would be rejected. Doesn't store anything. */
 async function prepare(
   { blockchain, now }: SolanaUpdateStepOptions,
   { signer, network, sign }: ChangeSigning,
@@ -119,7 +119,7 @@ async function prepare(
   return { update, row: rowOf(place, content, signed), isFound, directory }
 }
 
-/** Marks an update that can't be made as failed. If the chain has an unknown revision, stores it. */
+/** Marks an update as failed because it can't be applied. If the chain has an unknown revision, stores it. */
 async function refuse(
   { store, blockchain, log }: SolanaUpdateStepOptions,
   collectionId: string,

@@ -110,7 +110,7 @@ function problemOf(status: number): string | null {
 
 /**
  * Returns the first bytes of a response as text. A body that is too long or incomplete isn't an error, because only the
- * status decides the outcome.
+ * status determines the outcome.
  */
 async function readBeginning(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },

@@ -9,7 +9,7 @@ const HOUR = 60 * MINUTE
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR]
 const LAST_WAIT = 8 * HOUR
 
-/** How long an event is retried after its first attempt, in milliseconds. */
+/** Time in milliseconds for which an event is retried after its first attempt. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR
 
 /** Number of consecutive failures after which a webhook is only probed with one event at a time. */

@@ -6,7 +6,7 @@ import { updateClaimedWebhook, type WebhookRow } from '../../store/webhooks.ts'
 import type { PostOutcome } from './post.ts'
 import type { Timings } from './schedule.ts'
 
-/** Maximum Retry-After of a receiver that is respected, in milliseconds. */
+/** Maximum Retry-After that is respected, in milliseconds. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 
 export interface Settling {

@@ -32,7 +32,7 @@ export interface WebhookStepOptions extends Omit<Settling, 'timings'> {
 
 /**
  * Delivers events to webhooks. Only one process at a time sends to a webhook. It renews its lease on the webhook while
- * it sends. If the process ends between sending an event and recording it, the event is sent again.
+ * it sends. If the process exits between sending an event and recording it, the event is sent again.
  */
 export function createWebhookStep(options: WebhookStepOptions) {
   const { store, poster, now, log, timings = SCHEDULE } = options

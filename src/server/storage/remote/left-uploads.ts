@@ -6,7 +6,7 @@ import type { StorageClient, StorageRequest, StorageTextResponse } from './stora
  */
 export interface LeftUploads {
   /**
-   * Aborts this backend's uploads that began before a time, at most a thousand.
+   * Aborts at most a thousand of this backend's uploads that began before the given time.
    *
    * @returns the number of aborted uploads; null if the credentials can't list them
    */

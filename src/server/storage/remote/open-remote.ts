@@ -18,7 +18,7 @@ const MAX_SECRET_BYTES = 64 * 1024
 const FRESH_MS = 60_000
 
 export interface RemoteSurroundings {
-  /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
+  /** The directory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory: string | undefined
   /** The environment, which may have AWS_* variables. */
   env: NodeJS.ProcessEnv

@@ -13,14 +13,14 @@ export interface PinRequest {
   details: string | null
 }
 
-/** A service that keeps content on the IPFS network (IPFS Pinning Service API). */
+/** A service that keeps content available on the IPFS network (IPFS Pinning Service API). */
 export interface PinningService {
   readonly name: string
   /** Asks the service to pin a CID. Look up the CID first, because a repeated request may create a second pin. */
   pin(cid: string, origins: readonly string[]): Promise<PinRequest>
   /** Returns the existing or pending pin of a CID; null if there is none. */
   find(cid: string): Promise<PinRequest | null>
-  /** Returns the status of a request; null if the service doesn't know it. */
+  /** Returns the status of a request; null if the service doesn't have it. */
   status(id: string): Promise<PinRequest | null>
   problem(): string | null
   close(): Promise<void>

@@ -18,8 +18,8 @@ export interface RemoteFlatFilesOptions {
 }
 
 /**
- * Returns files in a remote storage, with their CIDs as keys. Content is buffered in the data directory until its CID
- * is known and the content is sent. Older files are read from the data directory.
+ * Returns files in remote storage, with their CIDs as keys. Content is buffered in the data directory until its CID is
+ * known and the content is sent. Older files are read from the data directory.
  */
 export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFilesOptions): FlatFiles {
   return {

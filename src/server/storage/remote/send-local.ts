@@ -9,7 +9,7 @@ import type { RemoteFiles, SpooledContent } from './remote-files.ts'
 
 /**
  * Sends the files of a data directory, one after the other, to a storage that all processes of its database can access.
- * Skips existing files, and removes nothing from the data directory.
+ * Skips existing files, and doesn't remove any file from the data directory.
  *
  * @returns the number of files that were sent
  */

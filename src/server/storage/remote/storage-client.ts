@@ -88,7 +88,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
       body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
       dispatcher: agent,
       // Don't combine the signal with another one. On Node 20, an AbortSignal.any of a timeout may never fire after a
-      // garbage collection. `close` destroys the agent, which also ends this request.
+      // garbage collection. `close` destroys the agent, which also aborts this request.
       signal: AbortSignal.timeout(longestMs(size)),
     })
     problem = isTemporary(statusCode) ? `${name} returned HTTP ${statusCode}` : null

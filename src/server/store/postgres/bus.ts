@@ -4,7 +4,7 @@ import { chunksOf } from '../../../core/chunks-of.ts'
 import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
-/** A notification that a process has written work that other processes can do. */
+/** A notification about new work that other processes can do. */
 export type Notification =
   | { kind: 'collection'; blockchain: string }
   | { kind: 'nfts'; collection: string; files: boolean; mint: boolean }

@@ -56,5 +56,5 @@ const REPEATED = new Set(['40001', '40P01'])
  */
 export const isConflict = (error: unknown): boolean => REPEATED.has(systemCode(error) ?? '')
 
-/** Returns whether a query failed because a text has a NUL character, which PostgreSQL can't store. */
+/** Returns whether a query failed because a string has a NUL character, which PostgreSQL can't store. */
 export const isUnstorableText = (error: unknown): boolean => systemCode(error) === '22021'

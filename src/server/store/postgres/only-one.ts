@@ -7,9 +7,9 @@ export interface OnlyOne extends Direct {
 }
 
 /**
- * Acquires a role that only one process has at a time. If that process ends for any reason, another process takes over.
- * The lock belongs to an open transaction, so the role also works with a pooler. The transaction holds no snapshot, so
- * it doesn't delay vacuum.
+ * Acquires a role that only one process has at a time. If that process exits for any reason, another process takes
+ * over. The lock belongs to an open transaction, so the role also works with a pooler. The transaction holds no
+ * snapshot, so it doesn't delay vacuum.
  *
  * @param onChange called with the new value of `held`. Another process can acquire the role only after this resolves,
  *   unless the connection was lost

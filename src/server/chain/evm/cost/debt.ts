@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem'
 import type { Hex } from '../network.ts'
 
-/** A pending transaction with the facts that determine the funds that its signer needs. */
+/** A pending transaction, with the values that determine the funds that its signer needs. */
 export interface PendingCall {
   nonce: number
   /**
@@ -10,9 +10,9 @@ export interface PendingCall {
    */
   cost: bigint
   /**
-   * Whether the transaction's fees are high enough. `offered`: they are. `raised`: the network's fees are higher, and
-   * the transaction will be replaced. `held`: the network's fees are higher, but the limit of the run prevents a
-   * replacement.
+   * Whether the transaction's fees are high enough. `offered`: they are high enough. `raised`: the network's fees are
+   * higher, and the transaction will be replaced. `held`: the network's fees are higher, but the limit of the run
+   * prevents a replacement.
    */
   state: 'offered' | 'raised' | 'held'
 }
@@ -28,7 +28,7 @@ export interface Debt {
   held: number
 }
 
-/** Returns a pending transaction with the fees that it offers. */
+/** Parses a signed transaction. Computes the cost from the fees that the transaction offers. */
 export function callOf(raw: Hex): PendingCall {
   const { nonce = 0, gas = 0n, value = 0n, gasPrice, maxFeePerGas } = parseTransaction(raw)
   return { nonce, cost: gas * (maxFeePerGas ?? gasPrice ?? 0n) + value, state: 'offered' }

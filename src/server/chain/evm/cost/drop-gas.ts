@@ -44,8 +44,8 @@ const SELECTOR = 4
 /** Number of words before the lists in the call data of a mint: start ID, two offsets and digest. */
 const HEAD_WORDS = 4
 /**
- * Number of words in the call data of a deployment without its texts: request ID, the offset of the other arguments,
- * eleven fields, and two text lengths.
+ * Number of words in the call data of a deployment without its strings: request ID, the offset of the other arguments,
+ * eleven fields, and two string lengths.
  */
 const MAKE_WORDS = 15
 
@@ -104,7 +104,6 @@ export class DropMeter {
     }
   }
 
-  /** Adds the deployment of a collection. */
   addDeployment(): void {
     this.#add(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), makeBytes(SOME_COLLECTION))
     this.#addApart(1, makeGas(SOME_COLLECTION))

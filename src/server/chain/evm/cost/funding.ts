@@ -8,7 +8,7 @@ import { worstCost } from './network-fees.ts'
 const RESERVE_GAS = 3_000_000n
 
 /**
- * Returns the balance in wei that one signer needs to complete a drop at these fees: the maximum cost of its
+ * Returns the balance in wei that one signer needs to complete a drop at these fees. It is the maximum cost of the
  * transactions plus the reserve that the signer needs to sign the last of them.
  */
 export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>

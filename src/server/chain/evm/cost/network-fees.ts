@@ -196,7 +196,7 @@ function sample(): { call: Hex; raw: Hex } {
   return { call, raw }
 }
 
-/** Returns null if the node rejects the call. Rethrows any other error. */
+/** Resolves with the result of a call, or with null if the node rejects the call. Rethrows any other error. */
 async function orNull<Value>(asking: Promise<Value>): Promise<Value | null> {
   try {
     return await asking

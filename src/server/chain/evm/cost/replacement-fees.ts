@@ -14,7 +14,7 @@ export interface FeeTerms {
   runLimit: bigint | null
   /** The maximum fee that the caller allows. Default: no limit. */
   maxFee?: bigint | undefined
-  /** The network's `max_fee_gwei`. */
+  /** The network's `max_fee_gwei`, converted to wei. */
   cap: bigint
   /** Whether an operator requested the replacement. If so, fees far above the usual fees are allowed. */
   isRequested: boolean
@@ -74,7 +74,7 @@ export const isTooLow = (fees: Fees, suggested: Fees): boolean =>
 /** Returns a call that uses a nonce without any effect: a transfer of 0 to the signer itself. */
 export const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
 
-/** Returns the highest fees with which a transaction was signed, which are those of its last signing. */
+/** Returns the highest fees with which a transaction was signed, which are the fees of its last signed version. */
 export function highestFees(original: Fees, attempts: readonly AttemptRow[]): Fees {
   const last = attempts.at(-1)
   if (last === undefined) return original

@@ -35,7 +35,7 @@ export interface Replacement<Row extends Unmined> {
   raised: bigint
   /** Maximum cost of the replacement without the data fee. */
   cost: bigint
-  /** Maximum additional cost of the replacement, compared with the most expensive earlier signing. */
+  /** Maximum additional cost of the replacement, compared with the most expensive earlier signed version. */
   more: bigint
 }
 

@@ -8,7 +8,7 @@ import { callOf } from './debt.ts'
 import { worstCost } from './network-fees.ts'
 import { limitFee } from './run-fee.ts'
 
-/** Returns the budget of a run. Lock the run first if the result decides what is accepted or signed. */
+/** Returns the budget of a run. Lock the run first if the result determines whether something is accepted or signed. */
 export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees): Promise<RunBudget> {
   const fees = withinLimit(run, current)
   const { open, raws, signed, ...stored } = await transactionsOfRun(db, run)
@@ -33,7 +33,7 @@ export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees):
   return { max, paid, pending, reserved, unspent, left: unspent - reserved, unsigned, largest, changes }
 }
 
-/** Returns the maximum cost of a transaction over all its signings, because any of them may be mined. */
+/** Returns the maximum cost of a transaction over all its signed versions, because any of them may be mined. */
 export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, 'data'>): bigint {
   let most = 0n
   for (const raw of raws) {
@@ -44,8 +44,8 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
 }
 
 /**
- * Returns the share of a run's remaining budget that some of its reserved requests may cost. If fees have risen so much
- * that the remaining budget is less than the reserved amount, each request gets a proportional share.
+ * Returns the part of a run's remaining budget that is available for some of its reserved requests. If fees have risen
+ * so much that the remaining budget is less than the reserved amount, each request gets a proportional share.
  */
 export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, worst: bigint): bigint =>
   left < 0n && worst > 0n ? worst + (left * worst) / reserved : worst + left

@@ -2,7 +2,7 @@ import { inCoins, inGwei } from '../../../../core/units.ts'
 import type { CurrentFees } from '../../fees.ts'
 import type { Fees } from '../network.ts'
 
-/** The current fees that decide whether a run with a limit must wait. */
+/** The current fees that determine whether a run with a limit must wait. */
 type Current = Pick<CurrentFees, 'base'>
 
 /**
@@ -26,7 +26,7 @@ export const sufficientFee = (base: bigint): bigint => (base * 3n) / 2n + 1n
 
 const RAISE = "; repeat the run's command with"
 
-/** Prefix of the reasons for which a limited run waits for lower fees. Additional funds would not help such a run. */
+/** Prefix of the reason why a run with a limit waits for lower fees. Additional funds would not help such a run. */
 const LOWER_FEES = 'waiting for lower fees: '
 
 /** Returns whether a run is waiting because fees are too high for its limit. */

@@ -23,7 +23,7 @@ export async function fundsOfWaiting(
   // As in `waitingForCost`, a legacy gas price can't be lowered.
   const least = legacy || baseFee + priority > offered ? offered : baseFee + priority
   const payable = new Set(mints)
-  // A run whose limits pay for no transaction at `least` is held. Any other run needs at most its unspent budget.
+  // A run is held if its limits allow no transaction at `least`. Any other run needs at most its unspent budget.
   let [heldNfts, excessWei] = [0, 0n]
   for (const collection of new Set(mints.flatMap(({ run, collection_id }) => (run === null ? [] : [collection_id])))) {
     for (const run of await limitedRuns(db, collection)) {

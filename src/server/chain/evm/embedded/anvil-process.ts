@@ -14,7 +14,7 @@ export interface AnvilOptions {
   upstreamUrl: string
   /** The block of a public network to fork. Absent for an embedded chain, which forks an empty chain at its genesis. */
   forkBlock?: number
-  /** Home and working directory of the child process, so that it writes nothing to the user's home. */
+  /** Home and working directory of the child process, so that it doesn't write to the user's home. */
   home: string
   /**
    * Identifies this child process among all processes. It is passed as the name of anvil's cache folder, which isn't
@@ -31,10 +31,10 @@ export interface AnvilProcess {
   readonly pid: number
   readonly host: string
   readonly port: number
-  /** Resolves with the reason when the process ends. */
+  /** Resolves with the reason when the process exits. */
   readonly exited: Promise<string>
   kill(): void
-  /** Sends SIGTERM, then SIGKILL if the process doesn't end in time. Resolves when the process has ended. */
+  /** Sends SIGTERM, then SIGKILL if the process doesn't exit in time. Resolves when the process has exited. */
   stop(graceMs: number): Promise<void>
 }
 
@@ -61,7 +61,7 @@ const killLiving = () => {
  *   pages can't send requests to.
  * - `--threads 2`: by default, anvil starts a thread per core, but it executes one block at a time.
  *
- * @throws GdnError `native_missing` if the binary can't run here, `unreachable` if it ends before it listens
+ * @throws GdnError `native_missing` if the binary can't run on this system, `unreachable` if it exits before it listens
  */
 export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   const { binary, chainId, upstreamUrl, forkBlock, home, marker, onSpawn, signal } = options

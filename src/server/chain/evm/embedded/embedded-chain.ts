@@ -56,12 +56,12 @@ const ATTEMPTS = 3
 /** Maximum number of attempts for a call on the latest block, whose state may be pruned when a new block is mined. */
 const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
-/** Methods that may be retried after a node ended unexpectedly: all read-only methods. */
+/** Methods that may be retried after a node exited unexpectedly: all read-only methods. */
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
 
 /**
  * Starts an embedded chain: terminates the node that a killed backend left running, starts a new one, replays the
- * journal and serves requests. A node that ends unexpectedly is replaced and synchronized automatically.
+ * journal and serves requests. A node that exits unexpectedly is replaced and synchronized automatically.
  *
  * @throws GdnError `native_missing` without a usable anvil, `data_dir` if the journal replays to a different chain
  * @example
@@ -121,7 +121,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   })
   const supervisor: Supervisor = superviseNode(boot, (pid, reason) => onEvent({ type: 'died', pid, reason }))
 
-  /** Reads from the current node. If the node ends during a repeatable read, the read is retried on the next node. */
+  /** Reads from the current node. If the node exits during a repeatable read, the read is retried on the next node. */
   async function onNode<Result>(use: (rpc: NodeRpc) => Promise<Result>, repeatable: boolean): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor.node()

@@ -16,8 +16,8 @@ const SHUNNED_BY_BROWSERS = [6666, 6665, 6667, 6668, 6669, 6697, 6679, 6566, 100
 
 /**
  * Returns an address for an embedded node that a web page can neither reach nor guess. On Linux and Windows, all of
- * 127.0.0.0/8 is loopback. On other systems, only 127.0.0.1 is, so if all of the ports above are taken, any free port
- * is used.
+ * 127.0.0.0/8 is loopback. On other systems, only 127.0.0.1 is loopback. If all of the ports above are taken, any free
+ * port is used.
  */
 export async function chooseNodeAddress(): Promise<NodeAddress> {
   const hidden = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`

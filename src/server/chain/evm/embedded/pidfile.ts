@@ -52,9 +52,10 @@ export async function endOrphans(stateDir: string): Promise<void> {
 }
 
 /**
- * Terminates the child that a killed backend left running, and removes the pidfile. Terminates nothing if the pidfile
- * can't be read, was copied from another data directory, or names a process ID that was reused. A child that was
- * spawned but not recorded exits by itself, because it can't start without its upstream, which ended with the backend.
+ * Terminates the child that a killed backend left running, and removes the pidfile. Doesn't terminate any process if
+ * the pidfile can't be read, was copied from another data directory, or contains a process ID that was reused. A child
+ * that was spawned but not recorded exits by itself, because it can't start without its upstream, which ended with the
+ * backend.
  *
  * @returns the process ID of the terminated child, or null
  */

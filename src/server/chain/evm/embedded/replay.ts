@@ -17,7 +17,7 @@ export interface Replayed {
 /**
  * Rebuilds the chain from the journal on a new node. Submits the same transactions in the same order, mines with the
  * same timestamps, and compares every hash. Records the hash of a block that has none, because the backend or the node
- * ended before the hash was recorded, or because recording it failed.
+ * exited before the hash was recorded, or because recording it failed.
  *
  * @throws GdnError `data_dir` if the node produces a different chain
  */

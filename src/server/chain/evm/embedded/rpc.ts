@@ -90,7 +90,7 @@ async function dispatch(
 ): Promise<unknown> {
   if (method === 'eth_sendRawTransaction') return sendRaw(chain, params)
   if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)
-  // The endpoint signs nothing for clients, so it has no accounts.
+  // The endpoint doesn't sign for clients, so it has no accounts.
   if (method === 'eth_accounts') return []
   if (!READ_METHODS.has(method))
     throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)

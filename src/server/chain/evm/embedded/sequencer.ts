@@ -17,7 +17,7 @@ import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 const TURN_GAS = BLOCK_GAS_LIMIT / 2n
 const TURN_TRANSACTIONS = 1_000
 const TURN_CHARACTERS = 16 * 1024 * 1024
-/** Number of attempts before transactions are rejected, if the node ends during each attempt. */
+/** Number of attempts before transactions are rejected, if the node exits during each attempt. */
 const ATTEMPTS = 3
 
 /** A pending broadcast. Its transactions may be split over several turns. */
@@ -90,8 +90,8 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   }
 
   /**
-   * Submits transactions until a node has processed all of them. If the node ends, its pool is lost, so submits them to
-   * the next node.
+   * Submits transactions until a node has processed all of them. If the node exits, its pool is lost, so submits them
+   * to the next node.
    */
   async function offerAlive(raws: readonly Hex[]): Promise<{ node: LiveNode; outcomes: BroadcastOutcome[] }> {
     for (let attempt = 1; ; attempt++) {

@@ -10,7 +10,7 @@ export interface LiveNode {
   readonly process: AnvilProcess
   /** The chain's tip on this node. The sequencer updates it. */
   readonly tip: Tip
-  /** Whether the process is still running, as far as this process knows. */
+  /** Whether the process is running. Set to false when its exit is detected. */
   alive: boolean
 }
 
@@ -38,7 +38,7 @@ const LONGEST_PAUSE_MS = 2_000
 const STOP_GRACE_MS = 700
 
 /**
- * Keeps one node running. When the node's process ends, starts the next node immediately.
+ * Keeps one node running. When the node's process exits, starts the next node immediately.
  *
  * @param boot starts a process and replays the journal; must leave no process behind if it rejects
  */

@@ -114,7 +114,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     child.exited.then((reason) => {
       if (isOpen) fail(new GdnError('unreachable', `its node ${reason}`))
     })
-    // A node that is waiting for a response from the network may never respond.
+    // Kill the node, because it may be waiting for a response from the network and never respond.
     failing.signal.addEventListener('abort', () => child.kill(), { once: true })
     const rpc = connectNode(child.port, child.host)
     undo.push(() => rpc.close())

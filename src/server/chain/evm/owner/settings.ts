@@ -51,7 +51,7 @@ export interface OwnerSettings {
   contractUri: string
   /** The wallet to which ownership was offered; null if there is none. */
   pendingOwner: Hex | null
-  /** Whether no NFT's metadata can be updated. */
+  /** Whether the owner has permanently frozen the metadata of all NFTs. */
   frozen: boolean
   /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
   maxSupply: bigint | null

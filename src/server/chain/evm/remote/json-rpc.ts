@@ -9,7 +9,7 @@ import { createBatches, MAX_CALLS_PER_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
 import { NodeFailed, passing, rpcOutcome, rpcResponseOf } from './responses.ts'
 
-/** How to check that a node belongs to the expected network. */
+/** The check that a node belongs to the expected network. */
 export interface NodeIdentity {
   /** The method that returns the identity of a node's network. It has no parameters. */
   method: string
@@ -66,8 +66,8 @@ const PATIENCE_MS = 3_000
  * Connects to a network. Every request can safely be sent twice: reads have no effect, and a network accepts the same
  * signed bytes only once. A request without a response is therefore retried, on the next node if there are several.
  *
- * Each node must prove that it belongs to the right network before its first request, and again after a connection
- * ended.
+ * Each node must prove that it belongs to the right network before its first request, and again after a connection was
+ * closed.
  */
 export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   const { urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal } = options

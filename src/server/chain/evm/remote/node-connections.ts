@@ -21,7 +21,7 @@ export interface NodeConnections {
 interface NodeConnectionsOptions {
   /** Timeout of one response in milliseconds. */
   timeoutMs: number
-  /** Called with the origin of a connection that ended. */
+  /** Called with the origin of a connection that was closed. */
   onDisconnect: (origin: string) => void
 }
 
@@ -33,8 +33,7 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
   const send = async (url: string, body: unknown): Promise<unknown> => {
     // A URL can contain a provider's key, so messages quote only the host.
     const { host } = new URL(url)
-    // Don't use AbortSignal.timeout. On Node 20, a garbage collection can end an AbortSignal.any of it, which then
-    // never fires.
+    // Don't use AbortSignal.timeout. On Node 20, an AbortSignal.any of it may never fire after a garbage collection.
     const cut = new AbortController()
     let late = false
     const timer = setTimeout(() => {

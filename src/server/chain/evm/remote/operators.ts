@@ -13,7 +13,8 @@ import { isOperator } from '../registry.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
 /**
- * How long a check of the operators is valid, in milliseconds. The time is shorter if an operator's funds may run out.
+ * Time in milliseconds for which a check of the operators is valid. The time is shorter if an operator's funds may run
+ * out.
  */
 const FRESH_MS = 15_000
 const FRESH_WITH_LOW_FUNDS_MS = 2_000
@@ -56,7 +57,7 @@ export interface Operators {
    *   `unreachable` if remote signers fail
    */
   operatorsThatCanSign(fees: Fees): Promise<readonly SigningOperator[]>
-  /** Returns the shortage of the signer that lacks the least at the current fees. Returns null if a signer can sign. */
+  /** Returns the smallest shortage of any signer at the current fees. Returns null if a signer can sign. */
   shortage(fees: Fees): Promise<Shortage | null>
   /** Returns the signer with the most funds beyond its pending transactions; null if none is known. */
   bestFunded(): OperatorState | null
@@ -76,8 +77,8 @@ export interface Operators {
 type WatchedNetwork = Pick<RemoteNetwork, 'request' | 'blockchain' | 'chainId' | 'publicNetwork'>
 
 /**
- * Watches the signers of a network, so that no transaction is signed that the factory would reject or the signer can't
- * pay for.
+ * Watches the signers of a network. Prevents signing transactions that the factory would reject or that the signer
+ * can't pay for.
  */
 export function watchOperators(options: {
   network: WatchedNetwork
@@ -218,7 +219,7 @@ const canSign = (state: Pick<OperatorState, 'isAuthorized' | 'balance' | 'due'>,
 
 /**
  * Returns the balance in wei that a signer needs to sign: for its next pending transaction or for a new one, whichever
- * is more.
+ * is higher.
  */
 export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
   const least = leastSignerFunds(fees)

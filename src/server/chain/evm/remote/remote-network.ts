@@ -25,7 +25,7 @@ export interface RemoteNetworkOptions {
   chainId?: number
   /** URLs of the network's nodes, the preferred one first. */
   urls: readonly string[]
-  /** Number of blocks, including the transaction's own, until a success counts. */
+  /** Number of blocks, including the transaction's own block, after which a success is accepted. */
   confirmations: number
   /** Number of blocks until finality; at least `confirmations`. */
   finality: number
@@ -128,10 +128,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
     async isNonceForeign({ signer, nonce, hashes }) {
       const deep = (await head()) - finality + 1
-      // Read old state only if it decides the result, because not every node keeps it.
+      // Read old state only if the result depends on it, because not every node has it.
       if (deep < 0 || (await publicNetwork.nextNonce(signer)) <= nonce) return false
-      // Send one batch, so that one node responds to all calls. A node that knows that the nonce was used also knows
-      // the transaction that used it.
+      // Send one batch, so that one node responds to all calls. A node whose count includes the nonce also has the
+      // transaction that used it.
       const [count, ...receipts] = await rpc.batch([
         { method: 'eth_getTransactionCount', params: [signer, hexQuantity(deep)] },
         ...receiptCalls(hashes),
@@ -187,7 +187,7 @@ function hasOwnEvents({ to, contractAddress, logs, logsBloom }: EventsOfReceipt)
   )
 }
 
-/** Identifies the nodes of an EVM network. */
+/** Returns the check that a node belongs to the EVM network with this chain ID. */
 export const chainIdentity = (chainId: number): NodeIdentity => ({
   method: 'eth_chainId',
   problem(response) {

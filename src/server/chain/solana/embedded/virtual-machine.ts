@@ -30,8 +30,8 @@ export interface VirtualMachine {
 export function createVirtualMachine(module: LiteSvmModule, payer: string, snapshot?: Uint8Array): VirtualMachine {
   const { Account, Clock, FailedTransactionMetadata, LiteSvm } = module
   const machine = snapshot === undefined ? new LiteSvm() : LiteSvm.fromBytes(snapshot)
-  // The chain checks expiry and duplicate signatures (embedded-solana.ts), because the machine knows only its latest
-  // blockhash.
+  // The chain checks expiry and duplicate signatures (embedded-solana.ts), because the machine would accept only its
+  // latest blockhash.
   machine.setTransactionHistory(0n)
   machine.setBlockhashCheck(false)
   machine.setLogBytesLimit(0n)
@@ -65,7 +65,7 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
   }
 }
 
-/** Returns the text of an error. Only instruction errors have a text; the others are enum numbers. */
+/** Returns the text of an error. Only instruction errors have text; the others are enum numbers. */
 function describe(error: unknown): string {
   return typeof error === 'number' ? `transaction error ${error}` : String(error)
 }

@@ -42,7 +42,7 @@ const SENT_AT_ONCE = 16
 const SUPPLY_BYTES = 8
 /** Number of polls between two submissions of the same bytes. Networks drop transactions, and nodes limit requests. */
 const POLLS_BETWEEN_SENDS = 3
-/** How long a blockhash is reused, in milliseconds. The network accepts a blockhash for a minute. */
+/** Time in milliseconds for which a blockhash is reused. The network accepts a blockhash for a minute. */
 const BLOCKHASH_FRESH_MS = 2000
 const RENT_FRESH_MS = 60 * 60_000
 /**

@@ -18,9 +18,9 @@ export interface Bumper {
 }
 
 /**
- * Creates the function that raises the fees of stuck transactions. A replacement keeps nonce and call, so only one
- * signing can ever be mined. Only the transaction with a signer's next nonce can be stuck, and the signer's later
- * transactions wait for it. If the later transactions offer too little, their fees are raised at the same time.
+ * Creates the function that raises the fees of stuck transactions. A replacement has the same nonce and call, so only
+ * one signed version can ever be mined. Only the transaction with a signer's next nonce can be stuck, and the signer's
+ * later transactions wait for it. If the later transactions offer too little, their fees are raised at the same time.
  */
 export function createBumper(options: BumperOptions): Bumper {
   const { now } = options
@@ -89,5 +89,5 @@ function watchNextNonces(now: () => number) {
   }
 }
 
-/** Returns the milliseconds since a time. Returns null if the time is in the future, because the clock was set back. */
+/** Returns the milliseconds since `then`. Returns null if the time is in the future, because the clock was set back. */
 const timeSince = (then: number, now: number): number | null => (then > now ? null : now - then)

@@ -20,7 +20,7 @@ export interface FollowPublicOwnersOptions {
 }
 
 /**
- * Follows owners and flags on a public network. Works like `followOwners`, but reads only the collections of this
+ * Tracks owners and flags on a public network. Works like `followOwners`, but reads only the collections of this
  * backend, from their first block on, and within the query limit of the provider. A turn resolves with whether blocks
  * remain to be read.
  *
@@ -43,8 +43,8 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
   }
 
   /**
-   * Returns a block from before a time. This block is needed if a restored database doesn't have the transaction of the
-   * deployment.
+   * Returns the number of a block that was mined before the given time. It is needed if a restored database doesn't
+   * have the transaction of the deployment.
    */
   const blockBefore = async (ms: number): Promise<number> => {
     const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
@@ -104,7 +104,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
   const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
     const cursors = await listCursors(store.db, blockchain)
     const hashes = await publicNetwork.blockHashes(cursors.map(({ block_number }) => block_number))
-    // The node lags, or the new chain isn't as long as the old one yet. A later turn decides.
+    // The node lags, or the new chain isn't as long as the old one yet. Check again in a later turn.
     if (hashes.includes(null)) return false
     const lastKept = cursors.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
     const facts = { blockchain, block: cursor.block_number, kept: lastKept }

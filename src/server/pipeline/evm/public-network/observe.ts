@@ -75,9 +75,10 @@ export function createPublicObserver(options: BumperOptions): Observe {
 }
 
 /**
- * Returns which signing of a transaction was mined, and its result. A success is watched until its block is final.
+ * Returns the signed version of a transaction that was mined, and its result. A success is watched until its block is
+ * final.
  *
- * @param raw the newest signing
+ * @param raw the newest signed version
  */
 export function transactionOutcome(
   receipt: EvmReceipt,
@@ -93,7 +94,7 @@ export function transactionOutcome(
     fee_paid: feePaid === null || !isPossible(receipt, mined?.raw ?? raw) ? null : String(feePaid),
   }
   const signing = mined === undefined ? {} : { hash: mined.hash, raw: mined.raw }
-  // An empty signing was mined. It used the nonce and had no other effect.
+  // An empty version of the transaction was mined. It used the nonce and had no other effect.
   if (mined !== undefined && mined.cancels !== CANCELS.nothing) {
     return { state: 'cancelled', seen: { ...place, ...signing }, again: mined.cancels === CANCELS.signing }
   }
@@ -116,9 +117,9 @@ function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[
 const LEAST_GAS = 21_000n
 
 /**
- * Returns whether a signing can have paid the fee in a receipt. If a wrong fee or a wrong amount of gas were recorded,
- * the transaction's run could exceed its limit, or would stop too early. Instead of an impossible fee, the maximum cost
- * of the signing counts.
+ * Returns whether a signed version can have paid the fee in a receipt. If a wrong fee or a wrong amount of gas were
+ * recorded, the transaction's run could exceed its limit, or would stop too early. Instead of an impossible fee, the
+ * maximum cost of the signed version counts.
  */
 function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
   const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
@@ -128,7 +129,7 @@ function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string)
   return paid > 0n || offered === 0n
 }
 
-/** Returns the receipts of mined transactions by transaction ID, regardless of which signing was mined. */
+/** Returns the receipts of mined transactions by transaction ID, regardless of which signed version was mined. */
 export async function findMined(
   network: EvmNetwork,
   transactions: readonly TransactionRow[],

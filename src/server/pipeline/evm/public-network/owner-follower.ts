@@ -6,13 +6,13 @@ import type { FollowerOptions } from '../owner-follower.ts'
 import { createPublicOwnerFollower } from './follow-owners.ts'
 
 /**
- * Lease in milliseconds of the process that follows a network. If this process is killed, another process takes over
- * after this time.
+ * Lease in milliseconds of the process that tracks the owners on a network. If this process is killed, another process
+ * takes over after this time.
  */
 const LEASE_MS = 10_000
 
 /**
- * Follows the owners of NFTs on a public network at the configured interval. In a cluster, one process follows at a
+ * Tracks the owners of NFTs on a public network at the configured interval. In a cluster, one process does this at a
  * time.
  */
 export function startPublicOwnerFollower({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
@@ -48,7 +48,7 @@ export function startPublicOwnerFollower({ store, chains, blockchain, log }: Fol
   )
   return {
     wake: () => loop.wake(),
-    // Resolves immediately, because a public network is followed at a fixed interval.
+    // Resolves immediately, because a public network is read at a fixed interval.
     caughtUp: async () => {},
     async stop() {
       await loop.stop()

@@ -41,7 +41,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   const final: TransactionRow[] = []
   for (const row of watched) {
     const hash = hashAt.get(Number(row.block_number)) ?? null
-    // The node lags, or the new chain isn't as long as the old one yet. A later turn decides.
+    // The node lags, or the new chain isn't as long as the old one yet. Check again in a later turn.
     if (hash === null) continue
     if (hash !== row.block_hash) moved.push(row)
     else if (isFinal(Number(row.block_number))) final.push(row)
@@ -63,7 +63,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
     const facts = { blockchain: row.blockchain, transaction: row.id, block: row.block_number }
     if (receipt !== undefined && isStillDeployed(receipt, head, network)) {
       log.info({ ...facts, now: Number(receipt.blockNumber) }, 'a reorg moved a transaction to another block')
-      // The new block may have another signing of the transaction, with other fees.
+      // The new block may have another signed version of the transaction, with other fees.
       await updateWatched(store.db, row, transactionOutcome(receipt, row.raw, attempts.get(row.id)).seen)
       continue
     }

@@ -26,7 +26,9 @@ export interface ReplacementCost {
   /** Whether a cancellation is signed or requested. */
   isCanceled: boolean
   before: bigint
-  /** The maximum cost after the request, regardless of which signing is mined; null if nothing limits the cost. */
+  /**
+   * The maximum cost after the request, regardless of which signed version is mined; null if nothing limits the cost.
+   */
   after: bigint | null
   limitedBy: 'max_fee_gwei' | 'the limit of its run'
   /** The maximum cost of the replacement at the current fees; null if the fees are unknown. */

@@ -25,13 +25,16 @@ export interface SignAgainOptions {
   findSigner: FindSigner
   now: () => number
   log: Log
-  /** The maximum gas price of an increase, in wei. Default: only the limit of the network. */
+  /** Maximum gas price in wei after an increase. Default: only the network's limit applies. */
   maxFee?: bigint | undefined
 }
 
 export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
 
-/** A pending transaction and its signings, oldest first. `earlier` is empty if the transaction was signed only once. */
+/**
+ * A pending transaction and its signed versions, oldest first. `earlier` is empty if the transaction was signed only
+ * once.
+ */
 export interface Pending {
   transaction: TransactionRow
   earlier: readonly AttemptRow[]
@@ -43,7 +46,7 @@ export interface Pending {
  */
 export type Cause = TransactionAction | 'free' | null
 
-/** A signing that replaces earlier signings. */
+/** A signed version that replaces earlier versions. */
 interface Replacement {
   signed: EvmSignedBytes
   fees: Fees
@@ -67,7 +70,7 @@ const WARNINGS: Record<Obstacle['reason'], string | null> = {
   signing: "a transaction is stuck and can't be signed again",
 }
 
-/** Signs a pending transaction again. Resolves with true if the new signing was stored. */
+/** Signs a pending transaction again. Resolves with true if the new signed version was stored. */
 export type SignAgain = (network: BumpNetwork, pending: Pending, cause: Cause) => Promise<boolean>
 
 export function createSignAgain(options: SignAgainOptions): SignAgain {
@@ -107,17 +110,17 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   return signAgain
 }
 
-/** Returns whether the new signing makes an empty call. */
+/** Returns whether the new signed version makes an empty call. */
 const isEmptied = (cause: Cause): boolean => cause === 'cancel' || cause === 'free'
 
-/** Returns the value of `cancels` for the next signing. A canceled transaction stays canceled. */
+/** Returns the value of `cancels` for the next signed version. A canceled transaction stays canceled. */
 function cancelsFor(cause: Cause, earlier: readonly AttemptRow[]): number {
   if (cause === 'cancel') return CANCELS.rows
   if (cause === 'free') return CANCELS.signing
   return earlier.at(-1)?.cancels ?? CANCELS.nothing
 }
 
-/** Chooses fees, and signs with them. Stores nothing. */
+/** Chooses fees, and signs with them. Doesn't store anything. */
 async function signReplacement(
   { store, findSigner, maxFee }: SignAgainOptions,
   network: BumpNetwork,
@@ -150,7 +153,7 @@ async function signReplacement(
   })
   if (typeof fees === 'string') return { reason: fees }
   if (payable !== null && fees.maxFeePerGas > payable) return { reason: 'run_limit' }
-  // Without the funds, nodes reject the replacement, and every new signing would raise the fees further.
+  // Without the funds, nodes reject the replacement, and every new signed version would raise the fees further.
   if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) return { reason: 'funds' }
   try {
     const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })
@@ -161,7 +164,7 @@ async function signReplacement(
 }
 
 /**
- * Stores a replacement before it is sent, so that every signing that may be mined is known.
+ * Stores a replacement before it is sent, so that every signed version that may be mined is recorded.
  *
  * @returns `lost` if the claim on the transaction was lost, or if its run got a limit after it was read
  */

@@ -39,8 +39,8 @@ export async function adoptTransaction(
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
     await raiseNonce(db, blockchain, signer, nonce + 1)
   } else {
-    // The database counted the transaction as lost, because it didn't have the mined signing. The other signings can no
-    // longer be mined.
+    // The database counted the transaction as lost, because it didn't have the mined version. The other signed versions
+    // can no longer be mined.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
     await returnLostTransaction(db, id, row)
   }
@@ -48,8 +48,8 @@ export async function adoptTransaction(
 }
 
 /**
- * Stores a signing that was found on chain for a pending transaction, such as a fee increase that the database doesn't
- * have.
+ * Stores a signed version that was found on chain for a pending transaction, such as a fee increase that the database
+ * doesn't have.
  */
 export async function adoptAttempt(
   db: Db,
