@@ -13,7 +13,7 @@ const MANGLED = 'is a number, not an address: a spreadsheet seems to have change
 /** Matches a name from a name service, such as `vitalik.eth`. */
 const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 
-/** Describes a text that isn't an address, such as a converted number or a name; null if the text isn't recognized. */
+/** Describes a text that isn't an address, such as a converted number or a name. Returns null for unrecognized text. */
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'
@@ -24,7 +24,7 @@ const NINE = 0x39
 const SMALL_A = 0x61
 const CASE_STEP = 0x20
 
-/** Number of addresses to hash after which the faster implementation is loaded. */
+/** Number of hashed addresses after which the faster implementation is loaded. */
 const SLOW_HASHES = 50
 let hashed = 0
 let loading: Promise<void> | null = null
@@ -84,8 +84,8 @@ async function useFastKeccak(): Promise<void> {
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
 
 /**
- * If the faster implementation is loading, waits for it, so that thousands of addresses in a manifest aren't hashed
- * slowly.
+ * Waits for the faster implementation if it is loading, so that thousands of addresses in a manifest are hashed
+ * quickly.
  */
 export async function fastKeccakLoaded(): Promise<void> {
   await loading
@@ -122,7 +122,7 @@ export function isLowerCaseAddress(address: string): boolean {
   let kinds = 0
   for (let at = 2; at < ZERO_ADDRESS.length; at++) {
     const kind = KINDS[address.charCodeAt(at)] ?? OTHER
-    // This rules out most addresses with a checksum after a few letters.
+    // Stop early. Most addresses with a checksum have an upper-case letter near the beginning.
     if (kind >= UPPER) return false
     kinds |= kind
   }

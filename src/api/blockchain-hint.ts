@@ -2,7 +2,8 @@ import { nearest } from '../core/nearest.ts'
 import { KNOWN_NAMES, misspelled } from './blockchains.ts'
 
 /**
- * Returns the hint for an unknown blockchain name: the most similar known name, or all known names if none is similar.
+ * Returns the hint for an unknown blockchain name: the most similar known name, or all known names if there is no
+ * similar one.
  */
 export function blockchainHint(name: string): string {
   const near = misspelled(name.toLowerCase()) ?? nearest(name, KNOWN_NAMES)

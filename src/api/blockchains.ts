@@ -3,7 +3,7 @@ import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 /**
  * Blockchain names. Some need no configuration, and their data comes from viem/chains. Others are names that a
- * backend's operator gives to other EVM networks.
+ * backend's operator configures for other EVM networks.
  */
 
 export type SolanaBlockchain = 'solana' | 'solana-testnet'
@@ -12,7 +12,7 @@ type KnownEvmBlockchain = keyof typeof EVM_CHAINS
 export type KnownBlockchain = KnownEvmBlockchain | SolanaBlockchain
 
 declare const configured: unique symbol
-/** A name that an operator gave to an EVM network. Only `isBlockchain` produces this type. */
+/** A name that an operator configured for an EVM network. Only `isBlockchain` produces this type. */
 type ConfiguredName = string & { readonly [configured]: true }
 
 export type EvmBlockchain = KnownEvmBlockchain | ConfiguredName
@@ -35,7 +35,7 @@ export const SOLANA_BLOCKCHAINS = Object.keys(SOLANA) as SolanaBlockchain[]
 /** The names that need no configuration. A backend may support others. */
 export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...SOLANA_BLOCKCHAINS]
 
-/** Matches names that an operator can give to an EVM network. */
+/** Matches names that an operator can configure for an EVM network. */
 export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
 /**
@@ -66,8 +66,8 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
 }
 
 /**
- * Returns the known name that the user probably meant: the name is another name of a known network, or has one typing
- * error. Returns null otherwise.
+ * Returns the known name that the user probably meant, if the given name is an alias of a known network or has one
+ * typing error; null otherwise.
  */
 export const misspelled = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??

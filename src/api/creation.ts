@@ -16,15 +16,14 @@ export interface Creation<Request = unknown, Response = unknown> {
   problem(request: Request, response: Response): string | null
   accepted(response: Response): AcceptedIds
   /**
-   * The endpoint that returns the status of a response's `transaction_gdn_id`; null if the response contains NFTs
-   * instead.
+   * The endpoint that returns the status of a response's `transaction_gdn_id`; null if the response has NFTs instead.
    */
   readonly transactionsFrom: 'getcollections' | 'gettransactions' | null
-  /** Where a request's effect can be seen if its outcome is unknown and it can't be repeated. */
+  /** The place to look for a request's effect if its outcome is unknown and it can't be repeated. */
   readonly effect: VisibleEffect
   /** Hints for a request with an unknown outcome. */
   readonly hints: {
-    /** Hint after a single request. It says what to check before the request is repeated. */
+    /** Hint after a single request: what to check before repeating the request. */
     readonly request: string
     /** Hint after a command that records its request. */
     readonly command: string
@@ -32,12 +31,12 @@ export interface Creation<Request = unknown, Response = unknown> {
 }
 
 /**
- * Where the effect of a request can be seen. `collection`: the collection has new NFTs. `owner`: the NFT has a new
- * owner. `none`: nowhere, for the given reason.
+ * The visible effect of a request. `collection`: the collection has new NFTs. `owner`: the NFT has a new owner. `none`:
+ * no visible effect, for the given reason.
  */
 export type VisibleEffect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
-/** Hint for commands that check the outcome of their previous request when the user repeats them. */
+/** Hint for commands that, if repeated, check the outcome of their previous request. */
 export const REPEAT_LATER = 'Run the same command again later. The command checks the outcome before it sends anything.'
 
 /**
@@ -108,7 +107,7 @@ export const acceptedTransaction = ({ response }: TransactionResponse): Accepted
   accepted_date: response.accepted_date,
 })
 
-/** The part of the description that is the same for all endpoints that change something. */
+/** The properties that are the same for all endpoints that start a transaction. */
 export const startingTransaction = {
   problem: transactionProblem,
   accepted: acceptedTransaction,

@@ -27,7 +27,6 @@ export const address = shortText(100)
 export const transactionGdnId = shortText(100)
 export const acceptedDate = z.string()
 
-/** Matches the ID of a run. */
 export const RUN_ID = /^[A-Za-z0-9_-]{1,64}$/
 export const runId = z.string().regex(RUN_ID)
 /** A positive amount in wei. */

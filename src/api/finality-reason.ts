@@ -1,7 +1,8 @@
 import { count } from '../core/count.ts'
 
 /**
- * Returns the reason why a run's next request waits: the limit allows more only when earlier transactions are final.
+ * Returns the reason why a run's next request waits: the limit allows more requests only when earlier transactions are
+ * final.
  */
 export const finalityReason = (blocks: number): string => `waiting for finality, ${count(blocks, 'block')} left`
 

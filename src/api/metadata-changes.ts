@@ -21,7 +21,7 @@ function fieldsOf({ file_fields, attribute, ...otherFields }: Partial<NftMetadat
   ])
 }
 
-/** Returns the fields that differ: first those of the old metadata, in their order, and then the new ones. */
+/** Returns the fields that differ: first those of the old metadata, in their order, followed by added fields. */
 export function metadataChanges(before: Partial<NftMetadata>, after: Partial<NftMetadata>): MetadataChange[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)]
   return [...new Set([...old.keys(), ...now.keys()])]

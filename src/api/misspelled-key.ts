@@ -2,7 +2,7 @@ import { distance } from '../core/nearest.ts'
 import { tagProblem } from './tag-problem.ts'
 
 /**
- * Fields for which an extra key may be a typing error. `title` isn't among them, because metadata without a title is
+ * Fields for which an extra key may be a typing error. `title` isn't included, because metadata without a title is
  * rejected.
  */
 const LONG_KEYS = ['description', 'attribute', 'file_fields']

@@ -1,5 +1,5 @@
-// This schema is in a separate file, because lookups need no other fields, and building a schema takes longer than
-// using it once. For the same reason, this file and its imports use zod/mini, which loads in two thirds of zod's time.
+// This schema is in a separate file, because lookups need no other schema, and building one takes longer than using it
+// once. For the same reason, this file and its imports use zod/mini, which loads in two thirds of zod's time.
 import * as z from 'zod/mini'
 import { shortText } from './text.ts'
 

@@ -5,7 +5,7 @@ interface StuckTransaction {
   /** The transaction's maximum gas price, and the gas price that the next block requires. Both are in wei. */
   offered: bigint
   needed: bigint
-  /** The flags that raise the limits sufficiently, such as `--max-cost 0.5`. */
+  /** The flags with limits that are high enough, such as `--max-cost 0.5`. */
   flags: string
 }
 

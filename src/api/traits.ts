@@ -2,7 +2,7 @@ import { textOrJson } from '../core/excerpt.ts'
 import { quoted } from '../core/quoted.ts'
 
 /**
- * How marketplaces display a trait's number: the values of `display_type` in OpenSea's metadata standards
+ * The values of `display_type` in OpenSea's metadata standards, which determine how marketplaces display a number
  * (https://docs.opensea.io/docs/metadata-standards).
  */
 export const TRAIT_TYPES = ['number', 'boost_number', 'boost_percentage', 'date'] as const

@@ -30,7 +30,7 @@ export const EVENT = 'evt_'
 export const TEST_EVENT = 'evt_test_'
 
 /**
- * Returns whether an event was sent on request. Only the ID shows this, because a test event may have the type of a
+ * Returns whether an event was sent on request. Only the ID identifies test events, because they may have the type of a
  * real event.
  */
 export const isTestEvent = (id: string): boolean => id.startsWith(TEST_EVENT)

@@ -48,7 +48,9 @@ export async function checkBackend(
   return { restored, notes: restored ? [noteOf(lost.length)] : [] }
 }
 
-/** Returns the note for a restored backend. A moved data directory counts as a restore, but no row is lost. */
+/**
+ * Returns the note for a restored backend. Moving the data directory counts as a restore, even though no row is lost.
+ */
 function noteOf(lost: number): string {
   if (lost === 0) return 'The backend was restored or moved, and still has every accepted row'
   return `The backend was restored from a backup and has no record of ${lost} accepted ${lost === 1 ? 'row' : 'rows'}`

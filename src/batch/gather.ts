@@ -42,7 +42,8 @@ import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchClient, BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
 /**
- * The rows of a run, from the manifest or the state. The stored rows don't change until the run refers to the new set.
+ * The rows of a run, from the manifest or the state. Rows from the manifest form a new set, and the stored rows don't
+ * change until the run refers to that set.
  */
 export interface Gathered {
   rows: RowsIn
@@ -57,7 +58,7 @@ export interface Gathered {
   changed: number[]
   /** A plan builder with the rows of a new run, none of which was sent. Null for a run that has begun. */
   unsent: RequestPlanBuilder | null
-  /** How the operations of rows are found. Determined when the rows are planned. */
+  /** Whether the operations of rows are found by line or by identity. Determined when the rows are planned. */
   foundBy: FoundBy
   /** The addresses of the ENS names in the manifest. Empty if the manifest wasn't read. */
   names: ReadonlyMap<string, string>
@@ -83,11 +84,12 @@ const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
 const MAX_NAME_NOTES = 10
-/** Number of rows that are written to the draft at a time. With 10,000 rows, the heap grows by 35 MB. */
+/** Number of rows that are written to the draft at a time. At 10,000 rows, the heap grows by 35 MB. */
 const ENTERED_TOGETHER = 1_000
 /**
- * Number of bytes in the draft at which a transaction moves the rows to the set. This limits how long the event loop
- * and other processes wait. With one transaction per 2,000 rows, half of the time was spent waiting for a busy disk.
+ * Size of the draft, in bytes, at which a transaction moves its rows to the set. The limit keeps the event loop and
+ * other processes from waiting long. With one transaction per 2,000 rows, half of the time was spent waiting for a busy
+ * disk.
  */
 const MOVED_TOGETHER = 2 * 1024 * 1024
 
@@ -322,7 +324,7 @@ async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<reado
 /**
  * Compares the rows that were read with the stored rows of the run.
  *
- * @param unchangedPositions positions of rows that count as unchanged
+ * @param unchangedPositions positions of rows to treat as unchanged
  */
 export async function changesFrom(
   store: StoredRun,
@@ -351,7 +353,7 @@ export async function changesFrom(
     const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
-  // The NFTs of each receiver are numbered from 1, so `receivers` counts only the keys that end in `#1`.
+  // The keys of a receiver's NFTs end in `#1`, `#2` and so on, so counting the keys with `#1` counts the receivers.
   if (isOfList(drop)) changes.receivers = receivers
   return { changes, relocated: moved, differing }
 }
@@ -375,8 +377,8 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
   }
   gathered.foundBy = 'line'
   let sentRows = await findRows(store, gathered, options)
-  // If every operation was found, the remaining rows have no operation. Otherwise, the remaining rows may have been
-  // sent from another line.
+  // If every operation was found, the remaining rows have no operation. Otherwise, some of the remaining rows may have
+  // been sent from another line, so search by identity.
   if (sentRows.sent !== sentCount) {
     gathered.foundBy = 'identity'
     sentRows = await findRows(store, gathered, options)
@@ -396,8 +398,8 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
 }
 
 /**
- * Returns whether the counts show that every row was sent. The counts are sufficient only if the run still has the rows
- * with which it began. Comparing a million rows with their operations would take seconds.
+ * Returns whether the counts alone show that every row was sent. Comparing a million rows with their operations would
+ * take seconds. The counts are sufficient only if the run still has its initial rows.
  */
 async function isAllSent(store: StoredRun, { rows }: Gathered, sentCount: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
@@ -406,8 +408,8 @@ async function isAllSent(store: StoredRun, { rows }: Gathered, sentCount: number
 
 /**
  * Returns the plan without the rows that are already minted: adopted rows, and rows that were sent under another key.
- * Updates the counts of the run. Adopted rows count as accepted. Renamed rows already count under the keys with which
- * they were sent.
+ * Updates the counts of the run. Adopted rows count as accepted. Renamed rows are already counted under their earlier
+ * keys.
  */
 export function withoutMinted(
   store: StoredRun,
@@ -424,7 +426,7 @@ export function withoutMinted(
 async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: Options) {
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
-  /** The number of operations in each state that don't count, because their rows are sent again or adopted. */
+  /** Number of operations per state whose rows are sent again or adopted. These operations aren't counted. */
   const excluded = new Map<OperationState, number>()
   let [sent, failed] = [0, 0]
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
@@ -441,7 +443,7 @@ async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: 
   return { pending, changed, excluded, sent, failed }
 }
 
-/** Returns the states whose rows this command sends again. */
+/** Returns the operation states whose rows this command sends again. */
 export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationState[] => [
   ...(retryFailed === true ? (['failed'] as const) : []),
   ...(retryAbsent === true ? (['absent'] as const) : []),

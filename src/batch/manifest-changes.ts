@@ -18,11 +18,11 @@ export interface ChangesSince {
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from the sent or planned content. */
   edited: ReadonlySet<string>
-  /** Whether the line of any row differs from its line in the run. */
+  /** Whether any row is on a different line than in the run. */
   isRearranged: boolean
   /** Number of failed rows that were edited, or that are no longer in the manifest. */
   failed: number
-  /** The rows that are new in the manifest, or whose content differs from their content in the run. */
+  /** The rows of the manifest that are new or whose content differs from the run. */
   rows: { kind: 'new' | 'edited'; key: string; line: number; title: string }[]
 }
 
@@ -30,7 +30,7 @@ export interface ChangesSince {
  * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged or the run has not begun.
  *
  * @param committed returns a function that checks whether an unrevealed run has committed to a row as its row `n`.
- *   Until it is revealed, such a row differs from its placeholder although it wasn't edited. Returns null if the
+ *   Until the reveal, such a row differs from its stored placeholder without having been edited. Returns null if the
  *   commitment is unknown.
  * @throws GdnError `invalid_manifest` if the manifest has errors
  */

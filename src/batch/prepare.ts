@@ -35,7 +35,7 @@ export interface PreparedRun {
   gathered: Gathered
   plan: RequestPlan
   mints: EarlierMints
-  /** Rows whose key changed after their mint, for example because they got an ID. */
+  /** Rows whose key changed after they were minted, for example because they got an ID. */
   pairs: Pair[]
   /** Operation IDs of sent rows that are no longer in the manifest, if other rows were added. */
   replaced: string[]
@@ -97,9 +97,9 @@ export async function prepare(
 }
 
 /**
- * Refuses rows that exceed the maximum supply. If the run was interrupted after it had sent rows, other machines may
- * have used up the supply. In that case, the rows that no longer fit aren't refused. They fail, as they would without
- * the interruption, and a note says so.
+ * Refuses rows that exceed the maximum supply. If an interrupted run has already sent rows, other machines may have
+ * used up the supply in the meantime. The remaining rows then aren't refused. They fail when they are sent, and a note
+ * says so.
  */
 async function checkSupply(
   client: BatchClient,
@@ -138,7 +138,7 @@ async function checkEdits(
 }
 
 interface NewPairs {
-  /** Rows whose key changed after their mint, for example because they got an ID. */
+  /** Rows whose key changed after they were minted, for example because they got an ID. */
   pairs: readonly Pair[]
   /** The pairs whose operations in the state get a new key. */
   renamed: RowPairs['renamed']
@@ -221,10 +221,9 @@ async function refuseUnlessDynamic(
 }
 
 /**
- * Counts the rows that were sent with different content. Every command reports these rows, even if the manifest is
- * unchanged.
+ * Counts the rows that were sent with different content. Commands report these rows even if the manifest is unchanged.
  *
- * @param edited keys of the rows whose content in the manifest still differs. If undefined, all rows count
+ * @param edited keys of the rows whose content in the manifest still differs. Default: all rows
  */
 async function changedRows(
   store: StoredRun,

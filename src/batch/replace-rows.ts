@@ -31,8 +31,8 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
 }
 
 /**
- * Stores the rows of a finished run's manifest, which may have been sorted or edited. Results are in the order of the
- * manifest.
+ * Stores the rows of a finished run's manifest, because results are in the order of the manifest. The manifest may have
+ * been sorted or edited.
  */
 export async function enterFinished(store: StoredRun, gathered: Gathered): Promise<void> {
   const { rows, isRead, relocated } = gathered
@@ -45,8 +45,8 @@ export async function enterFinished(store: StoredRun, gathered: Gathered): Promi
 }
 
 /**
- * Removes and returns the adopted rows whose NFTs belong to rows that this run sent and that are no longer in the
- * manifest. An edit changed the keys of these rows, but not their reference IDs, so their operations get the new keys.
+ * Removes and returns the adopted rows whose NFTs belong to sent rows that are no longer in the manifest. An edit
+ * changed the keys of these rows, but not their reference IDs, so their operations get the new keys.
  */
 export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: EarlierMints): Promise<Pair[]> {
   const { drop } = store
@@ -63,9 +63,9 @@ export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: Earlier
 }
 
 /**
- * Returns the changes without rows whose key changed, because these rows were neither added nor removed.
+ * Returns the changes without rows whose key changed, because such rows were neither added nor removed.
  *
- * @param edited renamed rows whose content changed as well
+ * @param edited rows whose key and content changed
  */
 export function withoutRenamed(
   { added, changed, keptAccepted, removed, receivers, examples }: ManifestChanges,

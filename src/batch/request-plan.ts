@@ -2,9 +2,7 @@ import type { PlannedRow } from '../state/rows.ts'
 
 export const DEFAULT_CHUNK_SIZE = 50
 
-/**
- * Which rows are sent in the same request, and in which order. Rows are identified by their positions in the manifest.
- */
+/** The rows of each request, and the order of the requests. Rows are identified by their positions in the manifest. */
 export interface RequestPlan {
   readonly requests: number
   readonly rows: number
@@ -59,7 +57,7 @@ export class RequestPlanBuilder {
   build(chunkSize: number, inOrder: boolean): RequestPlan {
     const { rank, count } = ranksOf(this.#groups)
     const { rows } = this
-    // If null, the order of the manifest is kept.
+    // Null keeps the order of the manifest.
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts = new Numbers()
@@ -105,8 +103,8 @@ export class RequestPlanBuilder {
 const NO_RANK = -1
 
 /**
- * Ranks the groups in the order of their first rows. Group numbers have few gaps, so an array indexed by group is
- * small.
+ * Ranks the groups in the order of their first rows. Group numbers have few gaps, so an array that is indexed by group
+ * stays small.
  */
 function ranksOf(groups: Numbers) {
   let highest = 0

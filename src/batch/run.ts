@@ -41,7 +41,7 @@ import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.t
  * call then repeats a request only if the request certainly had no effect, or if the server ensures that the request
  * takes effect only once.
  *
- * The summary contains the problems of individual rows. Throws if the run as a whole can't continue.
+ * Problems of individual rows are in the summary. Throws only if the whole run can't continue.
  *
  * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `edited_rows`, `seems_minted`, `already_accepted`,
  *   `data_dir`, `usage`, `wrong_backend`
@@ -94,7 +94,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
-  // Replace labels before the rows are stored, because a run that has stored its NFTs doesn't check labels again.
+  // Replace labels before storing the rows, because a run that has stored its NFTs doesn't check labels again.
   const { relabeled } = prepared.mints
   if (relabeled.length > 0 && options.label != null)
     await relabelOnServer(deps.client, options, relabeled, options.label)
@@ -139,8 +139,8 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
 }
 
 /**
- * Returns the stop reason `max_cost` if no rows remain to be sent, but signed transactions need a higher limit or lower
- * fees. Returns null otherwise.
+ * Returns the stop reason `max_cost` if every row was sent, but transactions need a higher limit or lower fees. Returns
+ * null otherwise.
  */
 function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: StatusPoller): BatchSummary['stopped'] {
   const isOutOfTime = stopped === null || stopped.code === 'pending'
@@ -152,7 +152,7 @@ function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: S
   }
 }
 
-/** Stores the limits of the run. Must be called after the user has confirmed the limits. */
+/** Stores the limits of the run. Must only be called after the user has confirmed them. */
 async function keepLimits(store: StoredRun, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
   if (maxCostWei === undefined && maxFeeWei === undefined) return
   await store.write((sql) => {

@@ -18,9 +18,9 @@ import type { BatchDeps, BatchOptions, Items } from './types.ts'
 type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManifest: () => Items }
 
 /**
- * Stores the rows of an applied manifest, so that the results of its run match the manifest. Rows that another machine
- * minted are stored as in `runBatch`, even if this machine has no run of the manifest yet. If any row has no NFT, the
- * run isn't finished, so nothing is stored. No rows are sent.
+ * Stores the rows of an applied manifest, so that the results of its run match the manifest. Stores rows that another
+ * machine minted as `runBatch` does, even if this machine has no run of the manifest yet. Stores nothing if any row has
+ * no NFT, because the run isn't finished. Sends no rows.
  *
  * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
  */

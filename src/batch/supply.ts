@@ -8,7 +8,7 @@ type Target = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPat
 
 type SupplyClient = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
 
-/** The hint for rows that exceed the maximum supply. */
+/** Hint on rows that exceed the maximum supply. */
 export const FEWER_ROWS = 'Remove rows from the manifest, or mint them in another collection.'
 
 /**
@@ -54,10 +54,10 @@ export async function beyondSupply(
   return `there ${toMint === 1 ? 'is' : 'are'} ${count(toMint, 'row')} to mint, but ${most} of the collection's maximum supply of ${max_supply} (${used})`
 }
 
-/** The note for rows of an interrupted run that exceed the maximum supply. */
+/** Note on rows of an interrupted run that exceed the maximum supply. */
 export const LEFT_OVER = 'Rows beyond the maximum supply will fail'
 
-/** Returns whether the error of a row or NFT means that the collection has reached its maximum supply. */
+/** Returns whether the error of a row or NFT is that the collection has reached its maximum supply. */
 export const saysBeyondSupply = (error: string): boolean =>
   /none is left of the collection's maximum supply|the collection already has its maximum supply/.test(error)
 
@@ -67,7 +67,7 @@ export const isBeyondSupply = (outcome: Sent): boolean =>
 
 /**
  * Returns how many rows of a refused request fit into the maximum supply of their collection. Other machines may mint
- * from the same supply.
+ * in the same collection.
  */
 export async function rowsThatFit(
   client: Pick<BatchClient, 'call'>,

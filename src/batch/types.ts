@@ -29,7 +29,7 @@ export type ReadEndpoint =
 
 /** The part of the API client that a run uses. `ApiClient` implements this interface. */
 export interface BatchClient {
-  /** Makes one attempt to send exactly these bytes. Never throws for network or server errors. */
+  /** Makes one attempt to send exactly these bytes. Doesn't throw for network or server errors. */
   send(
     endpoint: MintEndpoint,
     body: Uint8Array,
@@ -51,7 +51,7 @@ export interface BatchClient {
    * @throws GdnError if the server accepts no files, or if the file has changed since it was hashed
    */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Returns whether the server announced a capability, or null if the server hasn't responded yet. */
+  /** Returns whether the server announced a capability, or null if there was no response yet. */
   supports(capability: Capability): boolean | null
   /**
    * Queries the server's capabilities if they aren't known yet or if `refresh` is set. Returns whether the server
@@ -61,8 +61,8 @@ export interface BatchClient {
 }
 
 /**
- * Grants permission to send requests, in the order of the calls. The caller must call `done` after the response or a
- * failure.
+ * Limits the rate of requests. Grants permission to send in the order of the calls. The caller must call `done` after
+ * the response or a failure.
  */
 export interface BatchPacer {
   take(endpoint: MintEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
@@ -80,17 +80,14 @@ export interface RunOptionFlags {
    */
   newRows?: boolean | undefined
   /**
-   * Whether to treat rows of a new run that are already in the collection as minted by the run, even if their NFTs have
-   * another label.
+   * Whether a new run adopts rows that are already in the collection as minted, even if their NFTs have another label.
    */
   adopt?: boolean | undefined
   /** Whether rows may exchange values, or their complete content, with other rows. */
   allowExchanged?: boolean | undefined
-  /** If false, gdn doesn't search the collection for the rows before it sends them. */
+  /** Whether to search the collection for the rows before sending them. Default: true. */
   lookup?: boolean | undefined
-  /**
-   * Metadata key under which each NFT has a public value that is unique to its row, so that the row can be found again.
-   */
+  /** Metadata key for a public value that is unique to each row, so that the row's NFT can be found again. */
   markerKey?: string | undefined
   /** Whether to mint dynamic NFTs with creatednft. Stored with the run. */
   dynamic?: boolean | undefined
@@ -98,15 +95,15 @@ export interface RunOptionFlags {
   chunkSize?: number | undefined
   /** Whether to keep the rows in the manifest's order. If set, only one request is in flight at a time. */
   inOrder?: boolean | undefined
-  /** If false, the command doesn't wait until accepted rows are deployed. */
+  /** Whether to wait until accepted rows are deployed. Default: true. */
   wait?: boolean | undefined
   /** Maximum wait after all rows are sent, in milliseconds. Default: 5 minutes. */
   timeout?: number | undefined
   /** Number of concurrent uploads. Default: 8. */
   uploadConcurrency?: number | undefined
   /**
-   * How long to wait before the collection's listing is used to decide on rows with an unknown outcome, in
-   * milliseconds. Default: 20 times the observed lag of the listing, but at least 30 s.
+   * Wait in milliseconds before the collection's listing is used to resolve rows with an unknown outcome. Default: 20
+   * times the observed lag of the listing, but at least 30 s.
    */
   listingWait?: number | undefined
 }
@@ -114,9 +111,9 @@ export interface RunOptionFlags {
 export interface BatchOptions extends RunOptionFlags {
   /** The directory of the database. */
   stateDir: string
-  /** The ID of the server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */
+  /** The server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */
   origin: string
-  /** The backend that currently responds at the origin. Undefined if the server has no ID. */
+  /** The backend that currently responds. Undefined if the server has no ID. */
   backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
@@ -144,37 +141,37 @@ export interface BatchOptions extends RunOptionFlags {
   /** Whether to send no rows, and only resolve rows with an unknown outcome and poll accepted rows. */
   reconcileOnly?: boolean
   /**
-   * Whether to treat rows that the server knows by their reference IDs as minted, even if their content was edited
+   * Whether to treat rows as minted if the server has NFTs for their reference IDs, even if their content was edited
    * afterwards.
    */
   keepEdited?: boolean
   /**
-   * If a run continues with its stored rows, the keys of the rows whose content in the manifest differs from the sent
-   * content.
+   * The keys of rows whose content in the manifest differs from the sent content, if the run continues with its stored
+   * rows.
    */
   editedRows?: ReadonlySet<string> | undefined
-  /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
+  /** The user's decisions on rows with an unknown outcome: each row's NFT, or null if the row wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
   /**
-   * The options with which the manifest was read, as JSON, so that a later command can read the manifest in the same
-   * way and compare it with the run.
+   * The options with which the manifest was read, as JSON. Later commands use them to read the manifest in the same way
+   * and compare it with the run.
    */
   reading?: Readonly<Record<string, unknown>>
   /** Maximum cost of the run's transactions. Stored with the run. */
   maxCostWei?: bigint | undefined
   /** Maximum gas price of the run. Stored with the run. */
   maxFeeWei?: bigint | undefined
-  /** Whether the server supports creatednft, even if it doesn't announce it. */
+  /** Whether the server supports creatednft without announcing it. */
   hasCreatednft?: boolean | undefined
   /** Number of concurrent requests. Default: 8. */
   inFlight?: number
   /** The request rate that a dry run assumes. Default: the rate limit in the API reference. */
   requestsPerSecond?: number | undefined
-  /** How long the server may be unreachable before the run stops, in milliseconds. Default: 2 minutes. */
+  /** Time in milliseconds for which the server may be unreachable before the run stops. Default: 2 minutes. */
   unreachableMs?: number
   /**
-   * Signal that Ctrl-C aborts. If the reason is a GdnError (`interrupted`, `terminated`), that error determines the
-   * exit code.
+   * Signal that is aborted by Ctrl-C. If the reason is a GdnError (`interrupted`, `terminated`), that error determines
+   * the exit code.
    */
   signal?: AbortSignal
 }
@@ -185,25 +182,25 @@ export interface BatchDeps {
   /** Reads the manifest from its beginning. Called at most once. Null to resume with the stored rows. */
   readManifest: (() => AsyncIterable<ManifestItem>) | null
   /**
-   * Called before `confirm`, with the run's cost limit in wei and the requests to be sent. Returns the limit that the
-   * requests carry instead, or null for no limit. Throws to cancel.
+   * Called before `confirm`, with the run's cost limit in wei and the requests to be sent. Returns the limit to send
+   * with the requests instead, or null for no limit. Throws to cancel.
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null, mints: PlannedMints): Promise<bigint | null>
   /**
-   * Called before the rows of the run are stored and before anything is sent, with the limit that the run's requests
-   * carry and the requests to be sent. Throws to cancel.
+   * Called before rows are stored and before anything is sent, with the limit in the run's requests and the requests to
+   * be sent. Throws to cancel.
    */
   confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
   /** Called after the run's limit is set, and before the first request that costs something. */
   beforeSending?(planned: PlannedEvent, limit: RunLimit): Promise<void>
   /**
    * Called while the server accepts no rows because it can't mint. Returns the funds that a signer lacks to mint all
-   * rows, including unsent rows, or null if a lack of funds isn't the reason.
+   * rows, including unsent ones. Returns null if the signer has enough funds.
    */
   shortage?(): Promise<string | null>
   /**
-   * Called while the server accepts no more rows because of the run's limit. Returns the limit that suffices for all
-   * rows, in coins, or null if that limit isn't known.
+   * Called while the server accepts no more rows because of the run's limit. Returns the limit in coins that is enough
+   * for all rows, or null if it isn't known.
    */
   sufficientLimit?(): Promise<string | null>
   /** Called for every event, for example to show progress. */
@@ -216,7 +213,7 @@ export interface BatchDeps {
   newKey?(): string
   /** Opens the database of the state directory. Tests pass another driver. */
   openDatabase?(path: string): RawDatabase
-  /** Time limits for the heartbeats of other processes. Set by tests. */
+  /** Time limits for the heartbeats of other processes. Only tests set it. */
   timing?: LockTiming
 }
 
@@ -233,7 +230,7 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
-  /** Whether the run began with `--again`, which allows the run to publish rows that were hidden at that time. */
+  /** Whether the run began with `--again`, which allows it to publish rows that were hidden at the time. */
   again: boolean
   /** The distinct numbers of rows per request. */
   sizes: ReadonlySet<number>
@@ -260,13 +257,15 @@ export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'faile
 
 export type RowCounts = Record<RowStatus, number> & { total: number }
 
-/** Identifies a run: `id` is for machines, and `name` is for people. Commands accept either. */
+/** Identifies a run. `id` is for machines, and `name` is for people. Commands accept both. */
 export interface RunRef {
   id: string
   name: string
 }
 
-/** A field of a row before and after an edit. `from` or `to` is null if that version of the row lacks the field. */
+/**
+ * A field of a row before and after an edit. `from` or `to` is null if that version of the row doesn't have the field.
+ */
 export interface FieldChange {
   field: string
   from: string | null
@@ -284,10 +283,7 @@ export interface EditedPair {
 /** How the manifest has changed since the run stored its rows. */
 export interface ManifestChanges {
   added: number
-  /**
-   * Number of rows with an `id` whose content changed. `keptAccepted` is the number of these rows that won't be sent
-   * again.
-   */
+  /** Number of rows with an `id` whose content changed. `keptAccepted` of them won't be sent again. */
   changed: number
   keptAccepted: number
   removed: number
@@ -305,7 +301,6 @@ export interface DuplicateRow {
 
 export interface Duplicates {
   count: number
-  /** The first duplicate rows. */
   rows: DuplicateRow[]
 }
 
@@ -324,13 +319,13 @@ export interface PlannedEvent {
   changes: ManifestChanges
   /** Notes for the user, for example about checks that weren't possible. */
   notes?: string[]
-  /** Rows that equal an earlier row, and that the run has neither planned nor sent. */
+  /** Rows that equal an earlier row and that the run has neither planned nor sent. */
   duplicates?: Duplicates
-  /** The run whose rows this run seems to mint as another edition. */
+  /** The other run of which this run seems to mint another edition. */
   secondEdition?: SecondEdition | null
 }
 
-/** The name of a run, and how many of its rows another run would mint a second time with different content. */
+/** A run, and the number of its rows that another run would mint a second time with different content. */
 export interface SecondEdition {
   run: string
   rows: number
@@ -358,13 +353,13 @@ export type BatchEvent =
   /** Event after each change of the row counts, with the number of rows by status. */
   | { type: 'rows'; counts: RowCounts }
   /**
-   * Event while accepted rows wait for deployment. `pending` is the number of these rows, and `reason` is why the
-   * server hasn't minted them yet.
+   * Event while accepted rows wait for deployment. `pending` is their number, and `reason` is why they aren't minted
+   * yet.
    */
   | { type: 'waiting'; pending: number; reason?: string | null }
   /**
    * Event while the run reads NFTs before it sends rows, for example to compare rows with unknown NFTs of the
-   * collection. `done` of `total` is the progress.
+   * collection. `done` of `total` NFTs were read.
    */
   | { type: 'looking_up'; done: number; total: number }
   /**
@@ -376,7 +371,7 @@ export type BatchEvent =
   /** Event when the server rejected a request because of its size. Later requests are smaller. */
   | { type: 'resized'; chunkSize: number; message: string }
 
-/** A row of the results, which are in the manifest's order. Field names are those of the API. */
+/** A row of the results, in the order of the manifest. Field names are those of the API. */
 export interface ResultRow {
   key: string
   line: number
@@ -389,14 +384,14 @@ export interface ResultRow {
   receiver_wallet_address: string
   metadata_url: string | null
   error: string | null
-  /** Whether the NFT was burned after its mint, as far as this machine knows. The status is still that of the mint. */
+  /** Whether the NFT was burned, according to the state of this machine. `status` is still that of the mint. */
   burned: boolean
 }
 
 export interface BatchSummary {
   run: RunRef
   counts: RowCounts
-  /** Number of deployed rows whose NFTs have been burned, as far as this machine knows. */
+  /** Number of deployed rows whose NFTs have been burned, according to the state of this machine. */
   burned: number
   /** Number of requests in this call, and number of attempts to send these requests. */
   requests: number
@@ -404,19 +399,20 @@ export interface BatchSummary {
   changes: ManifestChanges
   /** The reason why the run ended early, or null. Another call resumes the run. */
   stopped: { code: ErrorCode; message: string; hint: string | null } | null
-  /** The first 50 rows of each kind. */
+  /** The first 50 rows with an unknown outcome. The lists below have the same limit. */
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]
-  /** The rows with an unknown outcome that aren't in the collection, and those that can't be decided. */
+  /** The rows with an unknown outcome that aren't in the collection, and the rows that can't be decided. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
-  /** Rows with a second NFT, which another request of this run, another run or another client created. */
+  /** Rows with a second NFT from another request of this run, another run or another client. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
   /** The reason why the server hasn't minted accepted rows yet, or null if it is unknown. */
   waiting?: string | null
   /**
-   * The result of reconciling, or null if there was nothing to reconcile. `basis` is the evidence that rows are absent.
+   * The result of reconciling, or null if there was nothing to reconcile. `basis` is the evidence for the absence of
+   * rows.
    */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode
@@ -434,7 +430,7 @@ export interface DryRun {
   reordered: boolean
   /** The order of the token IDs, as a sentence. */
   order: string
-  /** The time that sending takes at the assumed rate, in seconds, without the wait for deployment. */
+  /** Estimated sending time at the assumed rate, in seconds. Excludes the wait for deployment. */
   seconds: number
   changes: ManifestChanges
   /** Notes for the user before the run starts. */
@@ -471,7 +467,7 @@ export interface Run extends RunInfo {
 
 export interface RunStatus extends RunInfo {
   counts: RowCounts
-  /** Number of deployed rows whose NFTs have been burned, as far as this machine knows. */
+  /** Number of deployed rows whose NFTs have been burned, according to the state of this machine. */
   burned: number
 }
 

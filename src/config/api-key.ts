@@ -13,8 +13,8 @@ interface Known {
 
 /**
  * Returns the API key for a server. A saved key is sent only to the origin for which it was saved. GDN_API_KEY is sent
- * only to a server that the user named with a flag, an environment variable or a profile. A project file isn't enough,
- * because a cloned repository could then steal the key.
+ * only to a server that the user specified with a flag, an environment variable or a profile. A project file isn't
+ * enough, because a cloned repository could otherwise steal the key.
  *
  * @throws GdnError `unauthorized` if there is no key for the server
  */
@@ -42,7 +42,7 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
   })
 }
 
-/** Returns whether one of the user's profiles names the origin. */
+/** Returns whether one of the user's profiles has this origin. */
 export function isOwn(origin: string, user: UserConfig): boolean {
   return Object.values(user.profiles ?? {}).some(
     (profile) => profile.base_url !== undefined && checkedOrigin(profile.base_url) === origin,

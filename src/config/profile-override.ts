@@ -14,7 +14,7 @@ interface Saved {
 }
 
 /**
- * Returns a sentence that names the variable or file that overrides the saved profile, or null if none does. Checks the
+ * Returns a sentence with the variable or file that overrides the saved profile, or null if there is none. Checks the
  * sources in the same order as {@link loadSettings}.
  */
 export async function profileOverride({ env, cwd, profile, baseUrl }: Saved): Promise<string | null> {

@@ -62,7 +62,7 @@ const storageSettings = {
   ipfs_api: webUrl.optional(),
 }
 
-/** Allowed only in the user's own profiles, because the wallet host knows the private keys of the wallets. */
+/** Allowed only in the user's own profiles, because the wallet host has the private keys of the wallets. */
 const walletSettings = {
   email: z.email({ error: 'must be an e-mail address' }).max(254).optional(),
   wallet_url: webUrl.optional(),
@@ -127,7 +127,7 @@ export const userConfig = z.strictObject({
   profiles: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), profileSettings).optional(),
 })
 
-/** The project file may name one of the user's profiles and contain settings, but never a key. */
+/** The project file may refer to one of the user's profiles and contain settings, but never a key. */
 export const projectConfig = z.strictObject({
   $schema,
   ...settings,

@@ -3,7 +3,7 @@ import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
 import { withoutKey } from '../core/quoted.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
-/** The source of the server setting. An API key is sent only to a server that the user named. */
+/** The source of the server setting. An API key is sent only to a server that the user specified. */
 export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'
 
 export type ServerTarget =
@@ -32,8 +32,8 @@ interface Named extends ConfigLayers {
 }
 
 /**
- * Returns the server that the flags, the environment, the project or the user's profile name, in this order of
- * precedence. Returns null if no source names a server.
+ * Returns the server that the flags, the environment, the project or the user's profile specify, in this order of
+ * precedence. Returns null if none of them does.
  */
 export function chooseTarget({ flags, env, project, profileName, profile }: Named): ServerTarget | null {
   const conflicting = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
@@ -72,7 +72,7 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
   return ofProfile()
 }
 
-/** Thrown if no flag, variable or configuration file names a server. */
+/** Thrown if no flag, variable or configuration file specifies a server. */
 export class NoServer extends GdnError {}
 
 /**

@@ -176,7 +176,7 @@ function activeProfile(
   return null
 }
 
-// Settings that depend on the server. If a project file or a profile names a server, its values for these settings
+// Settings that depend on the server. If a project file or a profile specifies a server, its values for these settings
 // apply only to that server.
 const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
 

@@ -1,7 +1,6 @@
 /**
- * The variables that a child process of gdn needs, for paths, locale and trusted certificates. Unless `NEEDED_KINDS` or
- * `PROXIES` includes them, other variables aren't passed on, because those of a user or a CI system may contain tokens,
- * passwords and keys.
+ * The variables that a child process of gdn needs, for paths, locale and trusted certificates. Other variables may
+ * contain tokens, passwords and keys, so they are passed on only if they are in `NEEDED_KINDS` or `PROXIES`.
  */
 const NEEDED = new Set([
   'PATH',
@@ -49,7 +48,7 @@ const NEEDED = new Set([
 ])
 
 const NEEDED_KINDS = /^(?:LC_|XDG_|GDN_)/
-/** gdn's variables that are secrets or may contain a secret. */
+/** gdn's variables that are or may contain secrets. */
 const SECRET = new Set([
   'GDN_API_KEY',
   'GDN_RPC_URL',
@@ -60,7 +59,7 @@ const SECRET = new Set([
   'GDN_DATABASE_DIRECT_URL',
 ])
 
-/** Proxy variables. They may contain a password, so only child processes that use the network get them. */
+/** Proxy variables. They may contain a password, so they are passed only to child processes that use the network. */
 const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'])
 
 /**

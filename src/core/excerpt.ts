@@ -9,8 +9,8 @@ export const textOrJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
 /**
- * Returns the beginning of a text from a server for use in a message, on one line and without secrets and control
- * characters. If the text contains a secret of this process in a disguised form, the whole text is redacted.
+ * Returns the beginning of a server's text for a message, on one line and without secrets and control characters. If
+ * the text contains a secret of this process in a disguised form, the whole text is redacted.
  */
 export function excerpt(text: string): string {
   const clean = redactText(text)

@@ -18,8 +18,8 @@ const REASONS: Readonly<Record<string, string>> = {
 const FIX_DISK = 'Free some space or fix the permissions, then run the same command again.'
 
 /**
- * Runs a file operation. If it fails with a system error, adds the path to the error, because errors of file handles
- * don't contain a path.
+ * Runs a file operation. If it fails with a system error, adds the path to the error, because errors from file handles
+ * don't contain one.
  */
 export async function namingFile<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
   try {

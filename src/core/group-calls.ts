@@ -1,7 +1,7 @@
 /**
- * Returns a function that adds an item to the next group, and resolves when `work` has handled that group. A group
- * contains the items that were added until the end of a turn of the event loop, or while `work` handled the previous
- * group. If `work` fails, the calls for all items of the group reject.
+ * Returns a function that adds an item to the next group, and resolves when `work` has processed that group. A group
+ * contains the items from one turn of the event loop, or those added while `work` processed the previous group. If
+ * `work` fails, all calls of the group reject.
  */
 export function groupCalls<Item>(work: (items: readonly Item[]) => Promise<void>): (item: Item) => Promise<void> {
   let items: Item[] = []

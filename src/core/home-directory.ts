@@ -4,8 +4,8 @@ import { platform } from 'node:process'
 import { GdnError } from './errors.ts'
 
 /**
- * Returns the home directory of the user's account. Throws if the UID has no account, as in some containers. On POSIX,
- * `homedir()` can't be used, because it returns HOME even if HOME is empty.
+ * Returns the home directory of the user's account. Throws if the UID has no account, as in some containers. Doesn't
+ * use `homedir()` on POSIX, because it returns HOME even if HOME is empty.
  */
 const accountHome = () => (platform === 'win32' ? homedir() : userInfo().homedir)
 

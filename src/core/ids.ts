@@ -1,9 +1,6 @@
 import { v7 } from 'uuid'
 
-/**
- * Number of IDs whose random bytes are generated in one call. With one call for each ID, the calls would take most of
- * the time.
- */
+/** Number of IDs whose random bytes are generated in one call. One call per ID would take most of the time. */
 const AT_ONCE = 256
 const LENGTH = 16
 

@@ -14,9 +14,8 @@ const WHITE = /[\t\n\r ]*/y
 const LITERAL = /[^\s,\]}:]*/y
 
 /**
- * Finds the end of the JSON value that begins at `start`. Returns null if the text ends first. The scan only finds
- * where values end, so that the caller can pass single values to JSON.parse and knows their positions. JSON.parse
- * reports errors inside a value.
+ * Finds the end of the JSON value that begins at `start`. Returns null if the text ends first. The scan only locates
+ * values, so that the caller can pass them to JSON.parse one by one. JSON.parse reports errors inside a value.
  */
 export function scanValue(text: string, start: number): ScannedValue | null {
   let depth = 0
@@ -87,8 +86,7 @@ export function countMembers(value: unknown): number {
  * repeated.
  */
 export function repeatedKey(text: string): { key: string; index: number } | null {
-  // Contains one entry for each open object or list. The entry is the set of an object's keys so far, or null before
-  // the first key.
+  // One entry for each open object or list: the set of an object's keys so far, or null before the first key.
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)

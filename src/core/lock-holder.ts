@@ -11,14 +11,16 @@ export interface LockHolder extends ProcessIdentity {
   since: string | null
 }
 
-/** How often a lock holder writes a heartbeat, and when a holder without heartbeats counts as ended. */
+/**
+ * The interval of a lock holder's heartbeats, and the timeouts after which a holder without heartbeats counts as ended.
+ */
 export interface LockTiming {
   beatMs: number
   /** Time in milliseconds without a heartbeat after which a holder that can't be inspected counts as ended. */
   silentMs: number
   /**
-   * Time in milliseconds for which a process also watches such a holder for a new heartbeat. A new heartbeat shows that
-   * the holder is alive, even if the clocks of the machines differ.
+   * Time in milliseconds for which such a holder is also watched for a new heartbeat. A heartbeat proves that it is
+   * alive, even if the clocks of the machines differ.
    */
   watchMs: number
 }
@@ -50,7 +52,7 @@ export function parseHolder(text: string): LockHolder | null {
 /**
  * The state of a lock holder. A PID is only meaningful within its boot and namespace. A `remote` holder has a different
  * boot or namespace, because it is, for example, in a container or on another machine that shares the directory. Only
- * heartbeats show that such a holder is alive. `patienceMs` is how long it may go without a heartbeat.
+ * heartbeats prove that such a holder is alive. `patienceMs` is how long it may go without a heartbeat.
  */
 export type HolderState = { kind: 'alive' } | { kind: 'ended' } | { kind: 'remote'; patienceMs: number }
 
@@ -59,13 +61,13 @@ export async function inspectHolder(holder: LockHolder, timing: LockTiming): Pro
   const isHere = holder.host === hostname()
   const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
   if (isSameBoot && holder.space === space) return (await isAlive(holder)) ? { kind: 'alive' } : { kind: 'ended' }
-  // A different boot with the same host name counts as an earlier boot of this machine. If the holder is actually on
-  // another machine, watching for a heartbeat shows that it is alive.
+  // A different boot with the same host name counts as an earlier boot of this machine. If the holder is on another
+  // machine, its next heartbeat proves that it is alive.
   const wasRestarted = isHere && holder.bootId !== null && boot !== null && !isSameBoot
   return { kind: 'remote', patienceMs: wasRestarted ? 0 : timing.silentMs }
 }
 
-/** Returns whether a run with this holder is shown as running. For a remote holder, the result is only an estimate. */
+/** Returns whether the holder of a run seems to be active. For a remote holder, the result is only an estimate. */
 export async function seemsActive(holder: LockHolder, beatAt: number): Promise<boolean> {
   const state = await inspectHolder(holder, LOCK_TIMING)
   return state.kind === 'remote' ? Math.abs(Date.now() - beatAt) < state.patienceMs : state.kind === 'alive'

@@ -1,2 +1,2 @@
-/** Replaces the amounts in a reason, so that a state whose amounts change is logged only once. */
+/** Replaces the amounts in a reason with `#`, so that a reason is logged only once if only its amounts change. */
 export const maskAmounts = (reason: string): string => reason.replace(/[0-9]+(\.[0-9]+)?/g, '#')

@@ -18,7 +18,10 @@ export function distance(a: string, b: string): number {
   return at(a.length, b.length)
 }
 
-/** Minimum length of compared names. Correct shorter names, such as Hat and Hut, often differ in only one letter. */
+/**
+ * Minimum length of compared names. Shorter names often differ in only one letter without being misspelled, such as Hat
+ * and Hut.
+ */
 const MIN_COMPARED = 4
 /** Maximum length of compared names. */
 const MAX_LETTERS = 64

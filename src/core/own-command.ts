@@ -8,5 +8,5 @@ export const isExecutable = (): boolean => (getBuiltinModule('node:sea') as Sea 
 /** A program and its first arguments. */
 export type Command = readonly [program: string, ...args: string[]]
 
-/** Returns the command that starts gdn again: the executable alone, or Node.js and the script that it runs. */
+/** Returns the command that starts gdn again: the executable alone, or Node.js and its script. */
 export const ownCommand = (): Command => (isExecutable() ? [execPath] : [execPath, argv[1] ?? ''])

@@ -28,7 +28,7 @@ export const isOnLoopback = ({ hostname }: URL): boolean => /^(?:localhost|127(?
 
 /**
  * Returns why a text can't be the base URL of an API; null if it can. The URL must not contain a user name or password,
- * because messages show the URL.
+ * because messages contain the URL.
  */
 export function apiAddressProblem(text: string): string | null {
   const url = parseUrl(text)

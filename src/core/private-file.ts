@@ -25,13 +25,10 @@ const GROUP_READS = 0o040
 const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
 const MAX_BYTES = 64 * 1024
-/**
- * In a user namespace, such as a container, files whose owner isn't mapped have this UID, for example the root
- * directory.
- */
+/** The UID of files whose owner isn't mapped in a user namespace, such as the root directory in a container. */
 const OVERFLOW_UID = 65_534
 
-// Windows has neither these flags nor file modes. On Windows, the access control list keeps a user's directory private.
+// Windows has neither these flags nor file modes. There, the access control list keeps a user's directory private.
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_APPEND, O_CREAT, O_WRONLY } = constants
 const HAS_MODES = platform !== 'win32'
 
@@ -106,8 +103,8 @@ function upwards(path: string): string[] {
 }
 
 /**
- * Returns whether a directory belongs to another user who isn't root. Returns false for root, which may use any user's
- * directory, because no other user is a threat to root.
+ * Returns whether a directory belongs to another user who isn't root. Returns false if this process runs as root, which
+ * may use any user's directory.
  */
 function isForeign(owner: number, uid: number): boolean {
   return uid !== 0 && owner !== uid && owner !== 0 && owner !== OVERFLOW_UID
@@ -140,7 +137,7 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
 }
 
 export interface ReadSecret extends Refusing {
-  /** Error code for a file that others may read. Default: `code`. */
+  /** Error code for a file that other users may read. Default: `code`. */
   looseCode?: ErrorCode
   /** Maximum size of the file in bytes. Default: 64 KiB. */
   maxBytes?: number
@@ -195,8 +192,8 @@ export function readPrivateFile(
 
 /**
  * Returns whether others may read or change a file. Unless this process runs as root, returns false for a file of root
- * that only root can change and that, besides root, only its group can read. Service configuration in /etc and secrets
- * from systemd and Kubernetes have such modes.
+ * that only root can change and that, besides root, only its group can read. For example, service configuration in /etc
+ * and secrets from systemd and Kubernetes have such modes.
  */
 export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: number = getuid?.() ?? 0): boolean {
   if ((mode & OTHERS) === 0) return false

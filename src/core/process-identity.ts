@@ -22,7 +22,7 @@ export interface RunningProcess {
   command: string
 }
 
-/** Returns the identity of this process, with which other processes can check whether it is alive. */
+/** Returns the identity of this process, so that other processes can check whether it is alive. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: ownPid, startedAt: (await processStart(ownPid)).startedAt, bootId: await bootId() }
 }

@@ -22,7 +22,7 @@ const SCHEME = /\b(Bearer|Basic)\s+[A-Za-z0-9+/_.~-]{16,}=*/g
 
 const HEADER = new RegExp(`^${NAME}$`, 'i')
 
-/** Redacts everything that looks like a secret, and the secrets that this process knows. */
+/** Redacts everything that looks like a secret, and all secrets that are registered in this process. */
 export function redactText(text: string): string {
   return redactSecrets(text)
     .replace(IN_JSON, `$1${REDACTED}`)

@@ -5,10 +5,7 @@ export const REDACTED = '[redacted]'
 
 /** Minimum length of a value that is redacted. Shorter values are likely to be ordinary words. */
 const MIN_LENGTH = 8
-/**
- * Maximum number of secrets that the process remembers. It forgets the oldest secrets first. A command has only a few
- * secrets.
- */
+/** Maximum number of secrets that the process remembers. The oldest are removed first. Commands have only a few. */
 const MAX_KNOWN = 256
 
 /** The spellings of a secret in a text. The `plain` spellings are readable without decoding. */
@@ -75,9 +72,9 @@ function remember(value: string): void {
 }
 
 /**
- * Redacts every secret of this process in a text, whether the secret is unchanged, escaped in JSON, HTML or a URL, in
- * hexadecimal, in base64 at any offset, or backwards. This covers accidental echoes, but can't prevent deliberate
- * hiding.
+ * Redacts every secret of this process in a text. Recognizes secrets that are unchanged, escaped in JSON, HTML or a
+ * URL, in hexadecimal, in base64 at any offset, or backwards. This covers accidental echoes, but can't prevent
+ * deliberate hiding.
  *
  * @param how `plain` to search only for readable spellings. Use `plain` for large output whose input was already
  *   searched.
@@ -161,9 +158,8 @@ function spellingsOf(value: string): Spellings {
 }
 
 /**
- * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. These parts
- * make up most of the secret. They stay the same regardless of how often the rest is escaped, such as in JSON within
- * JSON.
+ * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They stay the
+ * same even if the text is escaped several times, such as in JSON within JSON.
  */
 function piecesOf(value: string): string[] {
   return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []

@@ -3,7 +3,7 @@ import { hrtime } from 'node:process'
 /** Returns the current time in milliseconds since the epoch. Injected where a test must set the clock. */
 export type Now = () => number
 
-/** A monotonic clock and a function to wait. Tests inject a clock that waits less. */
+/** A monotonic clock with a sleep function. Tests inject a clock with shorter waits. */
 export interface Clock {
   /** Returns monotonic milliseconds. */
   steadyNow: Now

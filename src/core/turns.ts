@@ -1,4 +1,3 @@
-/** The callers that are waiting for a turn, in the order of their calls. */
 const waiting: (() => void)[] = []
 
 function next(): void {

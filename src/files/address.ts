@@ -4,8 +4,8 @@ const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3')
 
 /**
  * Addresses at which cloud providers serve credentials to their machines. Connections to these addresses are never
- * allowed, even if private addresses are allowed. Most of them are in ranges that aren't public anyway, but the address
- * of Azure's host service looks public.
+ * allowed, even if private addresses are allowed. Most of them are in ranges that aren't public, but the address of
+ * Azure's host service is in a public range.
  */
 const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '169.254.169.254', // AWS, GCP, Azure, Oracle Cloud, DigitalOcean
@@ -60,7 +60,7 @@ function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
  * address.
  */
 export function isPublicAddress(text: string): boolean {
-  // A zone, as in fe80::1%eth0, names a network interface of this machine.
+  // A zone, as in fe80::1%eth0, is a network interface of this machine.
   if (text.includes('%') || !ipaddr.isValid(text) || isCloudMetadata(text)) return false
   const address = ipaddr.parse(text)
   // ipaddr.js returns `unicast` for every range without a name, including unassigned IPv6 ranges.

@@ -121,8 +121,8 @@ async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding
 }
 
 /**
- * Probes a private URL again without the rules for addresses and ports. A success is only a warning, because a local
- * backend may allow private files, and this process can't ask the backend.
+ * Probes a private URL again without the rules for addresses and ports. A success is still reported as a warning,
+ * because only the backend's operator knows whether private files are allowed.
  */
 async function checkLeniently(
   url: string,

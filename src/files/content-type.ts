@@ -101,7 +101,7 @@ function startOf(text: string): { start: string; root: string } {
   return { start, root: start.replace(DOCTYPE, '').replace(PROLOGUE, '') }
 }
 
-/** @param isCut whether the text is only the beginning of the file, so that the first tag may follow later */
+/** @param isCut whether the text is only the beginning of the file, so that the first tag may be missing */
 function isHtml(text: string, { isCut }: { isCut: boolean }): boolean {
   const { start, root } = startOf(text)
   if (HTML.test(start) || HTML.test(root)) return true

@@ -28,7 +28,7 @@ export interface FetcherOptions {
   isTrusted?: (url: URL) => boolean
   /** Whether to accept HTML pages. Default: false, because servers often return a page in place of a missing image. */
   allowHtml?: boolean
-  /** The user agent `gdn/<version>`. Requests tell the server nothing else about the client. */
+  /** The user agent `gdn/<version>`. Requests contain no other information about the client. */
   userAgent: string
   /** Maximum size of a file in bytes, after decompression. Default: 64 MiB. */
   maxBytes?: number
@@ -100,14 +100,14 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
         pauseIfAsked(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)
-        // Release the request's place at this origin before the next request. Requests that hold one place while they
-        // wait for another could deadlock.
+        // Release the slot at this origin before the next request. Requests that hold one slot while waiting for
+        // another could deadlock.
         timeLimit.letGo()
         const location = response.headers.location
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
           throw new FetchFailure(`${current.label} redirects without a valid location`, { lasting: true })
         }
-        // Errors name the first URL, because the user knows this URL and a list of all redirects would be long.
+        // Errors contain the first URL, because users recognize it, and a list of all redirects would be long.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (visited.has(withoutHash(target.url))) {
           throw new FetchFailure(`${first.label} redirects in a loop`, { lasting: true })
@@ -121,7 +121,7 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
   }
 }
 
-/** The time limit of a whole exchange. Also converts network errors to failures that give a reason. */
+/** The time limit of a whole exchange. Also converts network errors to failures with a reason. */
 export interface TimeLimit {
   signal: AbortSignal
   during<T>(target: FileTarget, work: () => Promise<T>): Promise<T>
@@ -225,8 +225,7 @@ export function checkHead(head: Uint8Array, label: string, rules: Pick<ResponseR
 }
 
 /**
- * Returns whether a URL's host is literally this machine or a private address. In that case, the user chose the address
- * deliberately.
+ * Returns whether a URL's host is literally this machine or a private address. Such an address was chosen deliberately.
  */
 function isPrivateHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')

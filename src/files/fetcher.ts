@@ -18,8 +18,8 @@ import { checkTarget, type FileTarget } from './target.ts'
 
 export interface FetchedFile {
   /**
-   * The content of the file. Read the content once and immediately, because the timeout keeps running. Reading throws
-   * if the rest of the transfer fails. If you stop reading early, the connection is closed.
+   * The content of the file. It must be read only once and immediately, because the timeout keeps running. Reading
+   * throws if the rest of the transfer fails. If you stop reading early, the connection is closed.
    */
   content: AsyncIterable<Uint8Array>
   /** The content type that the server specifies; null if it specifies none. */

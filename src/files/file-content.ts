@@ -3,11 +3,11 @@ import { extname } from 'node:path'
 import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
 
 /**
- * Checks content that may become a file of an NFT, whether the content is fetched, uploaded, or read from this machine.
- * An empty file or an error page often takes the place of a missing image.
+ * Checks content that may become a file of an NFT, whether it is fetched, uploaded, or read from this machine. Servers
+ * often return an empty file or an error page in place of a missing image.
  *
  * @param head the first {@link SNIFF_BYTES} bytes, or the whole file if it is smaller
- * @returns what the content is if it must not be stored; null otherwise
+ * @returns a description of content that must not be stored; null for other content
  */
 export function contentProblem(
   head: Uint8Array,

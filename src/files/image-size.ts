@@ -23,8 +23,8 @@ const MOST = 1_000_000
 export const canMeasure = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
 
 /**
- * Returns the width and height in pixels, or null if the first bytes don't contain them. Never throws, because the
- * bytes are untrusted.
+ * Returns the width and height in pixels, or null if the first bytes don't contain them. Doesn't throw for invalid
+ * bytes, because they are untrusted.
  *
  * @param most the maximum number of bytes to read
  */

@@ -14,8 +14,8 @@ export interface LocalContent {
 }
 
 /**
- * Maximum number of remembered files. Enough for most manifests, which use the same few files in many rows, or each
- * file in one row.
+ * Maximum number of remembered files. This is enough for most manifests, which use either a few files in many rows, or
+ * each file in one row.
  */
 const MAX_KNOWN = 10_000
 

@@ -27,8 +27,8 @@ export class PrivateAddressError extends Error {
 
 /**
  * Creates the lookup function of a socket. The function resolves a host once, checks each address, and returns a
- * checked address, so that no second query can return a different address. It rejects the host even if only one of its
- * addresses is private, because timing determines which address a socket uses.
+ * checked address, so that no second query can return a different address. It rejects a host with any private address,
+ * because timing determines which address a socket uses.
  */
 export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {

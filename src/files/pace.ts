@@ -1,4 +1,4 @@
-/** Limits for requests to one origin, whose operator may not expect requests for ten thousand files. */
+/** Limits for requests to one origin, whose operator may not be prepared for requests for ten thousand files. */
 export interface PaceLimits {
   /** Maximum number of concurrent transfers from one origin. */
   atOnce: number
@@ -11,7 +11,7 @@ export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
 /** The longest pause in milliseconds that an origin can request. */
 const LONGEST_PAUSE_MS = 5 * 60_000
 
-/** Maximum wait in milliseconds for which a request should enter the origin's queue instead of coming back later. */
+/** Maximum wait in milliseconds in the queue of an origin. A request with a longer wait should come back later. */
 const SHORT_MS = 250
 
 /** The number of requests that may wait in the queue of an origin. */
@@ -29,10 +29,10 @@ export interface Pace {
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * Returns how many milliseconds a new request should wait before it comes back, or 0 if it can enter immediately.
-   * Thousands of requests get different times, spaced as if each could start at its time. If an origin is slow, many
-   * requests can't start at their time and get another one. An estimate from the duration of transfers was tried, but
-   * after a slow start, it left origins idle that had become fast.
+   * Returns the milliseconds after which a new request should be made, or 0 if it can enter immediately. Thousands of
+   * requests get different times, spaced as if each started on time. If an origin is slow, many requests can't start on
+   * time and get another time. An estimate from the duration of transfers was rejected, because after a slow start, it
+   * left origins idle that had become fast.
    */
   wait(origin: string): number
   /** Starts no further requests to an origin for this many milliseconds. */

@@ -53,7 +53,7 @@ const BY_CODE: Record<string, Reason> = {
   ERR_TLS_CERT_ALTNAME_INVALID: BAD_CERTIFICATE,
 }
 
-/** Converts a network error to a failure whose message gives the reason. Treats unknown errors as temporary. */
+/** Converts a network error to a failure whose message contains the reason. Treats unknown errors as temporary. */
 export function explainFailure(error: unknown, label: string): FetchFailure {
   for (const cause of causes(error)) {
     if (cause instanceof PrivateAddressError) return privateAddress(label, cause.address)

@@ -28,7 +28,7 @@ export interface Pbkdf2 {
 export type Kdf = Scrypt | Pbkdf2
 
 /**
- * Returns the reason why key derivation parameters are rejected, or null if they are valid. The check itself is cheap.
+ * Returns the reason why key derivation parameters are rejected, or null if they are valid. The check derives no key.
  */
 export function kdfProblem(kdf: Kdf): { field: string; message: string } | null {
   const { salt } = kdf

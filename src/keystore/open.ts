@@ -11,8 +11,8 @@ import { addressOfKeypair, KEYPAIR_BYTES } from './solana-key.ts'
 const WRONG_PASSWORD = 'the password is wrong, or the file was changed'
 
 /**
- * Returns a function that rethrows an error from opening a keystore. If the password is wrong, the hint of the error
- * names the password file.
+ * Returns a function that rethrows an error from opening a keystore. If the password is wrong, the error's hint
+ * contains the path of the password file.
  *
  * @param file the password file, or undefined or `-` if the password is typed or piped
  */
@@ -69,8 +69,8 @@ export interface OpenedKeystore {
 }
 
 /**
- * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), such as one from geth, cast, MetaMask or
- * ethers, or a Solana keystore that gdn wrote.
+ * Opens a Web3 Secret Storage keystore of version 3 (scrypt or PBKDF2), for example from geth, cast, MetaMask or
+ * ethers. Also opens Solana keystores that gdn wrote.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input` if the text isn't a keystore, needs too much memory or time, doesn't open with this

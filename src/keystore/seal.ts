@@ -16,8 +16,7 @@ export interface KeystoreSeal {
 }
 
 /**
- * Derives the key for one keystore, with a new salt. If there is too little memory, the function fails before anything
- * else is done.
+ * Derives the key for one keystore, with a new salt. If there is too little memory, fails before anything else is done.
  *
  * @example
  * const seal = await prepareSeal(password)

@@ -11,7 +11,7 @@ import type { ManifestIssue, ManifestRow } from './row.ts'
 import { ContractCheck, RowIds, TraitTypes, traitOf } from './row-checks.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
-/** A built row, or the problems of a row. In both cases, its local files aren't checked yet. */
+/** A built row, or the problems of a row. Local files aren't checked yet. */
 export type Built =
   | { row: ManifestRow }
   | { issues: ManifestIssue[]; line: number; title: string | null; localFiles: ManifestRow['localFiles'] }
@@ -33,7 +33,7 @@ const NO_FILES: LocalFiles = []
 
 /**
  * Builds rows from cells and checks each row against the API contract. Use one builder per manifest, because a builder
- * remembers IDs and addresses.
+ * stores the IDs and addresses of earlier rows.
  */
 export class RowBuilder {
   readonly #file: string
@@ -77,7 +77,7 @@ export class RowBuilder {
     let contract: Cell | undefined
     let chain: Cell | undefined
     const localFiles: LocalFiles = []
-    // Create the object with all its properties at once, because spreading objects took half of the time per row.
+    // Create the object with all its properties, because spreading objects took half of the time per row.
     const metadata: Metadata = { title: '', description: '', file_fields: [] }
     let hasTitle = false
     let hasDescription = false
@@ -149,7 +149,7 @@ export class RowBuilder {
           description: hasDescription ? metadata.description : undefined,
         })
     if (!checked.ok) this.#reportColumns(checked.issues, columns, metadata, report)
-    // In a CSV file, the header already sets one type for each attribute.
+    // In a CSV file, the header has already set one type for each attribute.
     if (!wasChecked) this.#traits.check(line, metadata.attribute, columns, report)
     this.#target.check(chain, contract, report)
     const name = id === undefined ? null : this.#ids.check(id, line, trusted, report)
@@ -188,7 +188,7 @@ export class RowBuilder {
     }
   }
 
-  /** Builds a row from a metadata object of the API. Flags or the request specify the receiver. */
+  /** Builds a row from a metadata object of the API. The receiver comes from the flags or the request. */
   fromMetadata(line: number, value: Record<string, unknown>): Built {
     const report = this.#newReport(line)
     for (const name of ROW_KEYS) {
@@ -280,7 +280,7 @@ export class RowBuilder {
   }
 }
 
-/** Returns the column that caused a problem. Users know the columns, but not the request that is built from them. */
+/** Returns the column that caused a problem, because users don't see the request that is built from the columns. */
 function columnOf(
   { path }: FieldIssue,
   columns: RowInput['columns'],

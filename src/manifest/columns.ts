@@ -39,7 +39,7 @@ export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p
 
 /** Maximum length of a row ID, in characters. */
 export const MAX_ID = 200
-/** Matches an ID that a spreadsheet shortened to a number in scientific notation. */
+/** Matches an ID that a spreadsheet converted to scientific notation. */
 export const SHORTENED = /^\d[.,]\d+E\+\d+$/
 
 /** Keys that describe a row. In a metadata object, these keys would be published as metadata. */
@@ -68,7 +68,7 @@ export interface ColumnNaming {
   unknownColumns?: UnknownColumns | undefined
   /** Assigns meanings to columns, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[] | undefined
-  /** Like `columnMap`, but for columns that a manifest may lack. `columnMap` takes precedence. */
+  /** Like `columnMap`, but for columns that may be missing from a manifest. `columnMap` takes precedence. */
   defaultMap?: readonly ColumnMapping[] | undefined
 }
 
@@ -96,8 +96,8 @@ const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly stri
 }
 
 /**
- * Metadata keys that OpenSea reads. A column for such a key needs the prefix `extra:`, because metadata is public
- * forever.
+ * Metadata keys that OpenSea reads. A column for such a key needs the prefix `extra:`, because published metadata stays
+ * public.
  */
 const MARKETPLACE_KEYS = ['background_color', 'external_url', 'youtube_url']
 
@@ -121,7 +121,7 @@ const folded = (name: string): string =>
 /** Maximum number of characters of a name to compare. All common names are shorter. */
 const MAX_FOLDED = 64
 
-/** Returns the documented name of the column that a name means. Returns an unknown name unchanged. */
+/** Returns the documented name of a column for a name in the manifest. Returns an unknown name unchanged. */
 function meaningOf(name: string, mapped: ColumnMapping | undefined): string {
   if (mapped !== undefined) return mapped[1]
   const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
@@ -152,7 +152,6 @@ export function spellingOf(role: ColumnRole): string {
   return role.kind === 'file' && role.key === 'image' ? 'image' : `${role.kind}:${role.key}`
 }
 
-/** Parses the name of a column. */
 export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName {
   if (typed === '') return { problem: 'a column has no name', hint: 'Add a name to the header, or remove the column.' }
   const invisible = INVISIBLE.exec(typed)
@@ -247,7 +246,10 @@ function parseTypedName(name: string): ParsedName {
   return parsedKey(name, { kind: 'attr', key, trait: { type, max } })
 }
 
-/** Returns a column name with its prefix corrected, such as `attr:hour` for `atr:hour`, or null for any other name. */
+/**
+ * Returns a column name with a misspelled prefix corrected, such as `attr:hour` for `atr:hour`, or null for any other
+ * name.
+ */
 function prefixMeant(name: string): string | null {
   const [, before = '', key = ''] = /^([^:\s]+):(.+)$/.exec(name) ?? []
   if (key === '') return null

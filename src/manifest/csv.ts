@@ -20,7 +20,7 @@ export interface CsvFile {
   blocks(): AsyncIterable<CsvRecord[]>
 }
 
-/** Maximum length of a row. A longer row is most likely caused by a quote that is never closed. */
+/** Maximum length of a row. A longer row is most likely caused by an unclosed quote. */
 export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
 const HEAD_CHARACTERS = 64 * 1024
 const DELIMITERS = [',', ';', '\t'] as const
@@ -123,7 +123,7 @@ class BodyReader {
   /** Number of line breaks within cells so far. */
   #breaks: number
   #rest = ''
-  /** The length of the unparsed text at which an incomplete row is parsed again. */
+  /** Length of the unparsed text at which an incomplete row is parsed again. */
   #wanted = 0
 
   constructor(file: string, dialect: Dialect, width: Width, { line, more }: { line: number; more: number }) {
@@ -141,7 +141,8 @@ class BodyReader {
     if (text === '' || (!isLast && text.length < this.#wanted)) return
     const { data, errors, meta } = this.#parser.parse(text, 0, !isLast)
     this.#rest = isLast ? '' : text.slice(meta.cursor)
-    // Parse a row that is longer than a chunk again only at twice the length, so that the total work stays linear.
+    // Parse a row that is longer than a chunk again only when its length has doubled, so that the total work stays
+    // linear.
     this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
     const rowErrors = errors.filter(({ row = 0 }) => row < data.length)
     const quotes = rowErrors.length === 0 ? null : this.#quoteErrors(text, isLast)
@@ -202,7 +203,7 @@ class BodyReader {
     return { place, message, hint: 'Save the file with one kind of line ending.' }
   }
 
-  /** Returns the row number at the end of the text that was read. */
+  /** Returns the row number at the end of the text read so far. */
   lineOfRest(): number {
     return this.#line + this.#parser.parse(this.#rest, 0, true).data.length
   }
@@ -218,8 +219,7 @@ class BodyReader {
         const opened = (quoteError.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
-        // The text before this cell ends with a delimiter. The last cell of that text is empty and is at this cell's
-        // position.
+        // The text before this cell ends with a delimiter, so its number of cells is the position of this cell.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,

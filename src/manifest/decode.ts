@@ -6,7 +6,7 @@ const CR = 13
 
 /**
  * Decodes UTF-8, with or without a BOM, in chunks. Rejects other text at the first invalid byte, because a replacement
- * character in a title would stay in the metadata permanently.
+ * character would stay in the metadata permanently.
  */
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<string> {
   let offset = 0
@@ -145,7 +145,7 @@ class LineCounter {
 
 /**
  * Replaces each line ending with LF. Use it only for lists whose cells contain no line breaks. Users may append lines
- * with LF to a file that has CRLF, and a CSV file with both would be read incorrectly.
+ * with LF to a file with CRLF, and a CSV file with both would be parsed incorrectly.
  */
 export async function* withOneLineEnding(text: AsyncIterable<string>): AsyncGenerator<string> {
   let isAfterCr = false

@@ -5,17 +5,17 @@ import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openManifestSource } from './source.ts'
 
-/** Version of the reader. Increment it when the same bytes result in different rows or problems. */
+/** Version of the reader. Increment it if a change of the reader alters the rows or problems for the same bytes. */
 const READER = 3
 
 const AT = 0x40
-/** JSON text may contain the `@` of a name as an escape sequence. */
+/** In JSON, the `@` of a name may be written as an escape sequence. */
 const BACKSLASH = 0x5c
 
 /**
  * A hash of everything that determines the rows of a manifest: its bytes, the options, and the base folder of its
- * paths. If the manifest may contain a name, the hash includes the names on this machine. The hash doesn't include ENS
- * names, because runs store their addresses.
+ * paths. If the manifest may contain a name such as `@alice`, the hash includes the names saved on this machine. The
+ * hash doesn't include ENS names, because runs store their addresses.
  */
 export class Fingerprint {
   readonly #source: ManifestSource

@@ -8,8 +8,8 @@ const FOLD_CASE = 0x20
  */
 export class HashTable {
   /**
-   * Slots, each with the low half of a hash, its high half, and a value. All are in one array, because each additional
-   * array would cause another cache miss in a large table.
+   * Slots of three elements: the low half of a hash, its high half, and a value. They share one array, because each
+   * additional array would cause another cache miss in a large table.
    */
   #slots: Uint32Array
   #size = 0

@@ -19,7 +19,7 @@ import { COLUMN_NAMES, INVISIBLE, MAX_ID, METADATA_KEYS, namesOf, ROW_KEYS, SHOR
 
 type Name = (typeof COLUMN_NAMES)[number]
 
-/** Represents all columns with typed traits in `COLUMN_NOTES`. */
+/** Key for all columns with typed traits in `COLUMN_NOTES`. */
 const TYPED = 'attr(type):'
 
 /** The meaning of each column. */
@@ -117,7 +117,7 @@ const described = (name: Name): Json => ({ ...CELLS[name], description: COLUMN_N
 
 const PLAIN = COLUMN_NAMES.filter((name) => !isPrefix(name))
 
-/** The property that names the schema in a file. gdn ignores it. */
+/** The property for the URL of the schema in a file. gdn ignores it. */
 export const SCHEMA_FIELD: Json = { type: 'string', description: 'The schema of this file, for editors' }
 
 /** Returns the schema of a row with columns. */

@@ -3,7 +3,7 @@ import { countMembers, membersOf, repeatedKey, scanValue, skipWhite } from '../c
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One entry of a JSON manifest, with its value and the line on which it begins, or with its problem. */
+/** An entry of a JSON manifest: its value and the line on which it begins, or its problem. */
 export type JsonRecord = { line: number; value: Record<string, unknown> } | { issue: ManifestIssue }
 
 /** The members of a createnft or createnfttrans request, except `metadata`. */
@@ -13,7 +13,7 @@ export interface RequestHead {
 }
 
 export interface JsonFile {
-  /** Set if the manifest is a complete request. The entries are then metadata objects. */
+  /** The members of a complete request, or null. In a complete request, the entries are metadata objects. */
   request: RequestHead | null
   records: AsyncIterable<JsonRecord>
 }
@@ -112,7 +112,7 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
   }
   await expectEnd(input, file)
   const record = parseEntry(scanned.text, { file, line }, scanned)
-  // This member names a JSON Schema for editors.
+  // This member refers to a JSON Schema for editors.
   if ('value' in record && typeof record.value.$schema === 'string') delete record.value.$schema
   if ('issue' in record || !Object.hasOwn(record.value, 'metadata')) return { request: null, records: once([record]) }
   const { metadata: _metadata, ...members } = record.value
@@ -204,7 +204,7 @@ function breaksIn(text: string): number {
   return breaks
 }
 
-/** A moving window over a long text. Keeps track of the line on which the window begins. */
+/** A moving window over a long text. Tracks the line on which the window begins. */
 class TextWindow {
   readonly #input: AsyncIterator<string>
   #text = ''
@@ -255,7 +255,7 @@ class TextWindow {
           return { ...scanned, text }
         }
         check(length)
-        // Scan again only at twice the length, so that the total work stays linear.
+        // Scan again only when the length has doubled, so that the total work stays linear.
         wantedLength = length * 2
       }
       if (this.#done) return null

@@ -3,10 +3,10 @@ import { ManifestError } from './manifest-error.ts'
 import type { ListLine } from './receiver-list.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** Maximum number of NFTs in a list. A larger sum is most likely caused by a typo. */
+/** Maximum number of NFTs in a list. A larger number is most likely a typo. */
 export const MAX_LIST_NFTS = 10_000_000
 
-/** Reads how many NFTs each receiver of a list gets. Without a column `count`, each receiver gets 1. */
+/** Reads the number of NFTs for each receiver of a list. Without a column `count`, the number is 1. */
 export class ListCounts {
   #sum = 0
 

@@ -26,9 +26,9 @@ export interface ReceiverCheck {
 
 export interface ReceiverList {
   source: ManifestSource
-  /** Whether a receiver may have several lines. The counts of these lines are then added. */
+  /** Whether several lines may have the same receiver. If so, their counts are added. */
   merge: boolean
-  /** Notes about the source for the user. The notes are complete once the source has been read. */
+  /** Notes about the source for the user. Complete once the source has been read. */
   notes?: readonly string[]
   check?: ReceiverCheck | undefined
   /** Whether `check` omits receivers. */
@@ -37,13 +37,13 @@ export interface ReceiverList {
 
 const BLOCK = 256
 
-/** Placeholder for the missing receiver in the row that all receivers get. No wallet has these addresses. */
+/** Placeholder for the missing receiver in the row that is minted to all receivers. No wallet has these addresses. */
 const PLACEHOLDER = `0x${Buffer.from('gdn-list-placeholder').toString('hex')}`
 const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
 
 /**
- * Reads a manifest with one row, and a list of receivers. Yields the row for each receiver as many times as the
- * receiver's count. The ID of each yielded row is the receiver's address or ENS name and a number, such as `0xabc…#2`.
+ * Reads a manifest with one row, and a list of receivers. Yields the row once for each NFT of each receiver. Its ID is
+ * the receiver's address or ENS name, followed by a number, such as `0xabc…#2`.
  *
  * @param path a JSON manifest with one row that has no receiver and no ID
  */
@@ -54,7 +54,7 @@ export function readListRows(
 ): ManifestReading {
   const { blockchain, ensNames } = options
   const receiver = isEvm(blockchain) ? PLACEHOLDER : SOLANA_PLACEHOLDER
-  // The address identifies a row, so the row needs no ID.
+  // The receiver identifies a row, so the row needs no ID.
   const onRow: ManifestOptions['onRow'] = (row, from) => options.onRow?.({ ...row, id: row.id ?? '#1' }, from)
   const template = readManifest({ path }, { ...options, receiver, onRow })
   const shaping = { merge, skipsContracts }
@@ -143,7 +143,7 @@ const NONE: ReadonlySet<string> = new Set()
 const joined = (row: string | null, list: string | null): string | null =>
   row === null || list === null ? null : sha256Hex(`${row} ${list}`)
 
-/** Reads the row that each receiver gets. */
+/** Reads the row that is minted to each receiver. */
 async function readTemplate(
   reading: ManifestReading,
   file: string,

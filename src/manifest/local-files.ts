@@ -20,8 +20,7 @@ export type InspectFile = (path: string) => Promise<Inspection>
 /**
  * Creates a check for local files. The check inspects each file once, unless there are too many files.
  *
- * @param folders the folders whose files a manifest may name: the manifest's own folder, and folders that the user
- * added
+ * @param folders the folders whose files a manifest may use: the manifest's own folder, and folders that the user added
  */
 export function createFileCheck(folders: readonly string[]): InspectFile {
   const checked = new Map<string, FileProblem | null>()
@@ -61,9 +60,8 @@ async function hintFor(path: string): Promise<string> {
 }
 
 /**
- * Checks that a file is inside the folders. The files of a manifest are published permanently, and another person may
- * have written the manifest. A manifest must not publish one of the user's keys through `../` or through a symbolic
- * link in a repository.
+ * Checks that a file is inside the folders. The files of a manifest are published permanently, and its author may be
+ * another person. It must not publish the user's keys through `../` or a symbolic link in a repository.
  */
 async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
   const real = await realpath(path).catch(() => null)
@@ -146,7 +144,9 @@ export class FileFields {
   }
 }
 
-/** Returns whether a file cell is a path, which has no scheme. A single letter before a colon is a Windows drive. */
+/**
+ * Returns whether a file cell is a path, which has no scheme. A single letter before a colon counts as a Windows drive.
+ */
 function isLocalPath(value: string): boolean {
   return value !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(value)
 }

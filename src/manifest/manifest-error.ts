@@ -5,7 +5,7 @@ import type { ManifestIssue } from './row.ts'
 /** An error after which the rest of a manifest can't be read. `readManifest` returns the error as its last issue. */
 export class ManifestError extends Error {
   readonly issue: ManifestIssue
-  /** The line in the file, if the issue contains a row number instead. */
+  /** The line in the file, if the issue has a row number instead. */
   readonly fileLine: number | undefined
 
   constructor(issue: ManifestIssue, fileLine?: number) {
@@ -39,8 +39,7 @@ export function issuesError(
 const MAX_ISSUES_PER_ROW = 20
 
 /**
- * Returns the message for a name such as `@alice` that has no address. Most of these messages begin with the field
- * name.
+ * Returns the message for a name such as `@alice` without an address. Most of these messages begin with the field name.
  */
 export const nameMessage = (field: string, { message }: { message: string }): string =>
   message.startsWith('@') ? `${field} ${message}` : message

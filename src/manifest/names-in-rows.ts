@@ -8,8 +8,8 @@ const ZERO = 48
 const X = 120
 
 /**
- * Returns whether a text begins with `0x` and contains no dot, so that it isn't a name such as `0xalice.eth`. This fast
- * check runs first, because most receivers are addresses.
+ * Returns whether a text begins with `0x` and contains no dot, so that it isn't a name such as `0xalice.eth`. Used as a
+ * fast first check, because most receivers are addresses.
  */
 export const beginsAsAddress = (text: string): boolean =>
   text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X && !text.includes('.')
@@ -18,7 +18,7 @@ export const beginsAsAddress = (text: string): boolean =>
 export class NamesInRows {
   readonly #ensNames: EnsNames | undefined
   readonly #names = new Set<string>()
-  /** The names that rows without a receiver or sender use. */
+  /** The names that are the defaults for rows without a receiver or sender. */
   #defaults: readonly { name: string; place: Place }[]
   #blockchain: unknown
 
@@ -33,7 +33,7 @@ export class NamesInRows {
     })
   }
 
-  /** Adds the names in the cells of a row. If no flag sets the blockchain, the first row that has one determines it. */
+  /** Adds the names in the cells of a row. If no flag sets the blockchain, it is that of the first row that has one. */
   add(cells: readonly unknown[], { parties, chain }: NameColumns): void {
     for (let at = 0; at < parties.length; at++) {
       const cell = cells[parties[at] ?? -1]
@@ -58,7 +58,7 @@ export class NamesInRows {
   async open(): Promise<void> {
     const defaults = this.#defaults
     this.#defaults = []
-    // Report the problem once with the flag, because it isn't a problem of a row.
+    // Report the problem once for the flag, because it isn't a problem of a row.
     for (const { name, place } of defaults) await this.#openDefault(name, place)
     if (this.#names.size === 0) return
     const names = new Set(this.#names)

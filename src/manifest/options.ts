@@ -25,7 +25,7 @@ export interface EnsNames {
    * @throws GdnError if the name has no address
    */
   of(name: string): EnsAddress
-  /** Reports findings about all names. Called after the last row. */
+  /** Reports problems that concern all names. Called after the last row. */
   close(): Promise<void>
 }
 
@@ -69,9 +69,9 @@ export interface ManifestOptions extends ColumnNaming {
   onInvalidRow?: (() => void) | undefined
   /** Called with the cells of each row of a CSV file, including the cells of ignored columns. */
   onCells?: ((line: number, cells: readonly string[]) => void) | undefined
-  /** Called for a local file that may be damaged, or that some marketplaces may not show (`isOfMarketplaces`). */
+  /** Called for a local file that may be damaged, or that some marketplaces may not display (`isOfMarketplaces`). */
   onFileWarning?: ((warning: ManifestIssue, isOfMarketplaces: boolean) => void) | undefined
-  /** Called for each CSV cell from which the `'` before a formula was removed. */
+  /** Called for each CSV cell that began with `'` before a formula. The `'` is removed. */
   onUnescaped?: ((place: Place) => void) | undefined
   /** Called with the columns whose names differ from the documented names, and with their documented names. */
   onMapped?: (mapped: readonly ColumnMapping[]) => void

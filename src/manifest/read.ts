@@ -22,17 +22,16 @@ export interface ManifestReading extends AsyncIterable<ManifestItem> {
   /** Yields the same items in blocks, which is faster for many items. */
   blocks(): AsyncIterable<readonly ManifestItem[]>
   /**
-   * Returns a hash that shows whether reading the manifest again would return the same items. Null until everything has
-   * been read, and for standard input.
+   * Returns a hash that changes if the manifest would be read as different items. Null until everything has been read,
+   * and for standard input.
    */
   digest(): string | null
-  /** Like `digest`, but for the current file, whose rows aren't read. Null if unavailable. */
+  /** Like `digest`, but hashes the current file without reading its rows. Null if unavailable. */
   fingerprint(): Promise<string | null>
   /** Returns notes for the user about what was read. */
   notes?(): readonly string[]
 }
 
-/** A summary of a manifest. */
 export interface ManifestSummary {
   rows: number
   /** The first issues. `issueCount` is the total number of issues. */
@@ -50,7 +49,7 @@ const MAX_HEAD = 64 * 1024
 
 /**
  * Reads a manifest (CSV, JSON, JSONL) row by row, and checks each row against the API contract. Uses bounded memory for
- * any length. Never throws because of the content: every problem is an issue with its location.
+ * any length. Doesn't throw for invalid content: each problem is an issue with its location.
  *
  * @example
  * for await (const item of readManifest({ path: 'drop.csv' }, options)) if ('issue' in item) report(item.issue)
@@ -164,8 +163,8 @@ async function* withNames(text: AsyncIterable<string>, { openNames }: ManifestOp
 }
 
 /**
- * Reads the first line and the beginning of the second line, which suffice to guess the format. The returned text still
- * contains them.
+ * Reads the first line and the beginning of the second line, which are enough to guess the format. The returned text
+ * still contains them.
  */
 async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: AsyncIterable<string> }> {
   const input = text[Symbol.asyncIterator]()

@@ -79,7 +79,7 @@ export interface ListNames extends Pick<ManifestOptions, 'addressOf' | 'openName
   isName?: (cell: string) => boolean
 }
 
-/** Returns the key under which a receiver is counted. The key doesn't depend on the spelling in the list. */
+/** Returns the key under which a receiver is counted. The key is independent of the spelling in the list. */
 export const receiverKey = (receiver: string): string => (/^0x/i.test(receiver) ? receiver.toLowerCase() : receiver)
 
 /**
@@ -154,7 +154,7 @@ function addressOf(
 /** The receivers of a list. Each receiver has one line, unless `--merge` adds the counts of several lines. */
 class ListedReceivers {
   readonly #lines: HashTable
-  /** The first name for each address that names resolve to. */
+  /** The first ENS name of each address. */
   readonly #names = new Map<string, string>()
   readonly #merge: boolean | undefined
   readonly #hasNames: boolean
@@ -197,7 +197,9 @@ function columnOf(name: string, prices: boolean): ListColumn | null {
   return 'role' in parsed && parsed.role.kind === 'receiver' ? 'receiver' : null
 }
 
-/** Returns whether a cell is meant as an address, even with a missing or wrong digit, or as a name such as `@alice`. */
+/**
+ * Returns whether a cell looks like an address, even if a digit is missing or wrong, or like a name such as `@alice`.
+ */
 const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
 /**

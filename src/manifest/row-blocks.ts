@@ -75,7 +75,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
 
 const flagOf = (kind: string): Place => ({ flag: `--${kind}` })
 
-/** Returns the cells without the `'` that exports for spreadsheets add before formulas. */
+/** Returns the cells without the `'` that exports add before formulas to protect spreadsheets. */
 function unescaped(
   { line, cells }: Extract<CsvRecord, { cells: string[] }>,
   columns: readonly (Column | undefined)[],
@@ -137,7 +137,7 @@ interface UnknownName {
  */
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
-  // An invalid name also gets an entry, because the rows have cells in that position.
+  // Invalid names also have an entry, because the rows have cells in that position.
   const columns: (Column | undefined)[] = []
   const issues: ManifestIssue[] = []
   const unknown: UnknownName[] = []

@@ -99,7 +99,7 @@ export class ContractCheck {
 
   /**
    * Checks metadata whose keys were checked with the header, and whose text is well-formed and free of NUL characters.
-   * Checks only the number of items, the required values and the URLs. The schema checks anything unusual.
+   * Checks only the number of items, the required values and the URLs. Anything unusual is left to the schema.
    */
   checkTrusted(metadata: Metadata): Validated<Metadata> {
     return this.#isPlainlyGood(metadata) ? { ok: true, value: metadata } : this.check(metadata)
@@ -108,8 +108,7 @@ export class ContractCheck {
   #isPlainlyGood(metadata: Metadata): boolean {
     const { title, description, file_fields, attribute } = metadata
     if (title === '' || typeof title !== 'string' || typeof description !== 'string') return false
-    // Every member counts as one item, except `file_fields`, whose files count instead, and `attribute`, which doesn't
-    // count.
+    // Each member counts as one item. For `file_fields`, each file counts instead, and `attribute` doesn't count.
     let items = file_fields.length - (attribute === undefined ? 1 : 2)
     for (const _ in metadata) items++
     if (items > MAX_METADATA_ITEMS) return false

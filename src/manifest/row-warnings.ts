@@ -35,7 +35,7 @@ export class RowWarnings {
     this.#forMarketplace = forMarketplace
   }
 
-  /** Resets the warnings for a new reading of the manifest. Returns the options for that reading. */
+  /** Resets the warnings before the manifest is read. Returns the options for reading it. */
   begin(): {
     [Name in 'onRow' | 'onInvalidRow' | 'onFileWarning' | 'onUnescaped']: NonNullable<ManifestOptions[Name]>
   } {
@@ -92,7 +92,7 @@ export class RowWarnings {
     ]
   }
 
-  /** @param fill the hint if other rows have a value, which means that the column exists */
+  /** @param fill the hint if other rows have a value */
   #about(
     { rows, first }: Affected,
     { what, why, hint, fill }: Record<'what' | 'why' | 'hint' | 'fill', string>,
@@ -131,7 +131,7 @@ export class RowWarnings {
   }
 }
 
-/** Maximum number of spellings that are compared, and of warnings about them. */
+/** Maximum number of spellings to compare, and of warnings about them. */
 const MAX_SPELLINGS = 100_000
 const MAX_SPELLING_WARNINGS = 20
 

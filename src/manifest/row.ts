@@ -30,7 +30,7 @@ export interface ManifestRow {
    * hexadecimal hash of a file that was uploaded earlier and may have changed since.
    */
   localFiles: { key: string; path: string; sha256?: string }[]
-  /** The metadata and files that identify the row, if the row is sent with different metadata. */
+  /** The metadata and files that identify the row, if it is sent with different metadata. */
   identity?: Pick<ManifestRow, 'metadata' | 'localFiles'>
 }
 

@@ -16,8 +16,8 @@ export const PLAN_BEGINNING = '{"gdn_plan":'
 export interface OpenSource {
   name: string
   /**
-   * The base folder of relative file paths, with symbolic links resolved. The files of a row are part of the row's key,
-   * and a run opens its manifest by the real path.
+   * The base folder of relative file paths, with symbolic links resolved. A row's files are part of its key, and a run
+   * opens its manifest by the real path.
    */
   folder: string
   /** Null if neither the file name nor the caller specifies a format. */
@@ -25,8 +25,8 @@ export interface OpenSource {
   bytes: AsyncIterable<Uint8Array>
 }
 
-// Reads are large, because each read involves another thread. Chunks are small, because fewer objects from a small
-// chunk are still in use when garbage is collected.
+// Reads are large, because each read involves another thread. Chunks are small, so that fewer of their objects survive
+// a garbage collection.
 const READ_BYTES = 256 * 1024
 const PIECE_BYTES = 32 * 1024
 

@@ -24,7 +24,7 @@ const ONE_TARGET = 'Split the manifest: each run has one collection.'
 export class TargetCheck {
   #target: ManifestTarget
   #isMissingReported = false
-  /** Cache of valid addresses, because a million rows usually repeat a few addresses. */
+  /** Cache of valid addresses. Even a million rows usually have only a few distinct addresses. */
   readonly #good = new Array<string>(GOOD).fill('')
   /** Hashes of addresses that have occurred once. Only repeated addresses are cached. */
   readonly #once = new Uint32Array(GOOD)
@@ -90,7 +90,7 @@ export class TargetCheck {
   }
 }
 
-/** Hashes some characters of an address. These suffice, because addresses are random or differ at the end. */
+/** Hashes some characters of an address. These are enough, because addresses are random or differ at the end. */
 function hashOf(address: string): number {
   let mixed = address.length
   for (let at = 3; at < 42; at += 6) mixed = Math.imul(mixed ^ address.charCodeAt(at), 0x01000193)

@@ -12,7 +12,7 @@ import type { GdnError } from '../core/errors.ts'
 interface Failure {
   message: string
   error?: unknown
-  /** Error that stops the sender. Set if a retry can't help, because another backend listens at the address. */
+  /** The error that stops the sender. Set if a retry can't help, because another backend listens at the address. */
   stop?: GdnError | undefined
 }
 
@@ -25,10 +25,10 @@ export type UnknownAttempt = Unknown & Failure
 
 /** How a sender interprets responses. */
 export interface ResponseReader<Response, Created> {
-  /** Returns the objects that a successful response proves to have been created, or why the response proves nothing. */
+  /** Returns the objects that were created according to a successful response, or why the response is inconclusive. */
   created(response: Response): Promise<{ created: Created } | Failure> | { created: Created } | Failure
   refusal(response: Response): Promise<Failure> | Failure
-  /** Describes a response that proves nothing. */
+  /** Describes an inconclusive response. */
   describe(response: Response): string
 }
 

@@ -127,13 +127,13 @@ export class Journal {
     return acceptedOperation
   }
 
-  /** Records that the process that sent the request ended before it recorded the outcome. */
+  /** Records that the process which sent the request ended before it recorded the outcome. */
   async endedEarly(): Promise<void> {
     await this.#run.write((sql) => moveOperation(sql, this.operation.id, 'unknown', ENDED_EARLY))
     this.operation = { ...this.operation, state: 'unknown', reason: ENDED_EARLY }
   }
 
-  /** Records that a restored backend doesn't know the accepted operation. */
+  /** Records that a restored backend no longer has the accepted operation. */
   async lost(): Promise<void> {
     const { id, runId } = this.operation
     await this.#run.write((sql) => {
@@ -142,7 +142,7 @@ export class Journal {
     })
   }
 
-  /** Records that the server has forgotten the accepted request, so that the request is sent again. */
+  /** Records that the server no longer has the accepted request, so that the request is sent again. */
   async forgotten(): Promise<void> {
     const { id, state } = this.operation
     await this.#run.write((sql) => {
@@ -173,7 +173,7 @@ export class Journal {
   }
 
   /**
-   * Records something that has already happened. If the write fails, reports the error and lets the command continue.
+   * Records an event that has already happened. If the write fails, reports the error and lets the command continue.
    */
   async #keep(write: () => Promise<unknown>): Promise<void> {
     try {

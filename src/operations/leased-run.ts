@@ -25,7 +25,7 @@ import {
   releaseRun,
 } from '../state/runs.ts'
 
-/** Runs that this process has acquired in the database and could not release, for example on a full disk. */
+/** Runs that this process has acquired but could not release in the database, for example because the disk was full. */
 const unreleased = new Set<string>()
 
 const nameOfLease = ({ runId, fence }: RunLease) => `${runId} ${fence}`
@@ -91,9 +91,9 @@ export interface ClaimedOperation {
 interface Claim {
   /** The ID of the operation, or null to find it by name. */
   id?: string | null
-  /** If set, the operation is recorded permanently, under this name. */
+  /** If set, the operation is recorded permanently under this name. */
   keptAs?: string | undefined
-  /** Describes the work of this process, for messages of other processes that wait for it. */
+  /** A description of this process's work, shown by other processes that wait for it. */
   note: string
   signal: AbortSignal
   timing?: LockTiming
@@ -133,11 +133,11 @@ export async function claimOperation(
 }
 
 /**
- * Calls `take`, each time in a transaction, until no other process has acquired a run that `take` needs. Releases runs
- * whose processes have ended.
+ * Calls `take` repeatedly, each time in a transaction, until no other process holds a run that `take` needs. Releases
+ * runs whose processes have ended.
  *
  * @param take returns a run that a process has acquired; otherwise, acquires or changes the runs
- * @param options.what names the work of the other process in error messages. Default: `this run`
+ * @param options.what the name of the other process's work in error messages. Default: `this run`
  * @throws GdnError `run_busy` while another process has acquired a run
  */
 export async function acquire<Taken extends { kind: 'taken' }>(
@@ -177,7 +177,7 @@ export function leasedByOther(sql: Sql, runId: string): BusyRun | null {
   return holder === null ? null : { kind: 'busy', by: { ...by, holder }, runId }
 }
 
-/** Acquires a run that is free in this transaction. */
+/** Acquires a run that was found free in the same transaction. */
 export function acquireFree(sql: Sql, runId: string, mine: LockHolder): RunLease {
   const lease = acquireRun(sql, runId, leaseOf(sql, runId), mine, Date.now())
   if (lease === null) throw new Error('a run changed within a transaction')
@@ -212,14 +212,14 @@ async function waitForEnd(
     if (unreleased.has(nameOfLease({ runId, fence: by.fence }))) return
     throw activeHolderError(by.holder, what)
   }
-  // Use the absolute difference. Otherwise, the process would count as running for too long after a clock was set back.
+  // Use the absolute difference. If a clock was set back, the process would otherwise count as running for too long.
   const waitMs = status.patienceMs - Math.abs(Date.now() - by.beatAt)
   if (waitMs > 0) throw remoteHolderError(by.holder, waitMs, what)
   await sleep(timing.watchMs, signal)
   const later = await state
     .read((sql) => leaseOf(sql, runId), signal)
     .catch((error: unknown) => {
-      // In the meantime, the operation succeeded and was removed.
+      // The operation succeeded and was removed in the meantime.
       if (error instanceof GdnError && error.code === 'run_busy') return null
       throw error
     })

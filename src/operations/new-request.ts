@@ -18,8 +18,8 @@ export type NewRequest = Omit<IntendedRequest, 'body'> & Pick<WantedRequest, 're
 const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
 
 /**
- * Builds the request of an operation. First checks whether a copied state may send the request. Lists the collection if
- * only that list can resolve an unknown outcome later.
+ * Builds the request of an operation. If the state is a copy, first checks whether it may send the request. Lists the
+ * collection if only a list can resolve an unknown outcome later.
  */
 export async function newRequest(
   deps: OperateDeps,
@@ -31,10 +31,10 @@ export async function newRequest(
   const request = await wantedRequest.request()
   refuseSilentBackend(wantedRequest.backend)
   const isMint = creates.effect.in === 'collection'
-  // A copied state lacks the requests that were sent after it was copied.
+  // A copied state doesn't have the requests that were sent after it was copied.
   if (!wantedRequest.again && isMint && collectionId !== null)
     await refuseLookAlikes(deps, { collectionId, request, name })
-  // Null means that the server didn't respond. The request itself then reports a better error.
+  // Null means that the server didn't respond. In that case, the request itself reports a better error.
   const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
   const listedAt =
     honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wantedRequest, collectionId) : null

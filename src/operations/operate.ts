@@ -32,14 +32,14 @@ import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
 
 /**
  * Sends a request at most once, as a run with one operation. The bytes of the request are committed before the first
- * byte is sent. If the same command runs again, it resumes an accepted operation. It also resolves an operation with an
- * unknown outcome, or reports it as `unknown_outcome`. A request that may have had an effect is repeated only if the
- * server ensures that it takes effect once. With `again`, another operation is sent.
+ * byte is sent. If the same command runs again, it resumes the accepted operation, resolves an unknown outcome, or
+ * reports `unknown_outcome`. A request that may have had an effect is repeated only if the server ensures that it takes
+ * effect once. `again` sends another operation.
  *
  * @param act waits for the accepted operation, prints it, and returns whether it is final
  * @returns the accepted operation
- * @throws GdnError `run_busy` while another process has acquired the same operation, `data_dir` if nothing can be
- *   recorded, `unknown_outcome`, and the errors of `act`
+ * @throws GdnError `run_busy` while another process has acquired the same operation, `data_dir` if the state can't be
+ *   written, `unknown_outcome`, and the errors of `act`
  */
 export async function operate(
   deps: OperateDeps,
@@ -129,7 +129,7 @@ class CommandSender {
   async accepted(isNew: boolean): Promise<AcceptedOperation> {
     const { onStart, onEvent } = this.#deps
     const earlier = this.#journal.operation
-    // An earlier operation is unsent if the process that acquired it ended before it sent a byte.
+    // An earlier operation is unsent if its process ended before it sent a byte.
     if (isNew || isUnsent(earlier)) {
       const request = await this.#newRequest(earlier.id)
       onStart?.(earlier.id)
@@ -153,7 +153,7 @@ class CommandSender {
       await onEvent({ type: 'forgotten', operation: earlier })
       const request = await this.#newRequest(earlier.id)
       await this.#journal.forgotten()
-      // Keep the key, so that nothing is created twice if the server knows the operation after all.
+      // Keep the key, so that nothing is created twice if the server has the operation after all.
       return await this.#sendNew({ ...request, key: earlier.request.key }, { wasKeySent: true })
     }
     await onEvent({ type: 'going_on', operation: earlier })
@@ -176,8 +176,8 @@ class CommandSender {
   }
 
   /**
-   * Returns whether the server has forgotten an accepted operation. Only a server that honors Idempotency-Key lists
-   * accepted objects at once. The lists of other servers lag, so they prove nothing.
+   * Returns whether the server no longer has an accepted operation. Only servers that honor Idempotency-Key list
+   * accepted objects immediately. The lists of other servers lag, so they are inconclusive.
    */
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
@@ -194,7 +194,7 @@ class CommandSender {
   }
 
   /**
-   * Returns the limit of the run that pays for an operation; null if no run pays for it.
+   * Returns the limit of the run that pays for an operation; null if there is no such run.
    *
    * @throws the errors of the command's `permit`
    */
@@ -229,8 +229,8 @@ class CommandSender {
     await onEvent({ type: 'in_doubt', operation: earlier })
     if (earlier.state === 'sent') await this.#journal.endedEarly()
     const operation = asSent(this.#journal.operation)
-    // After a restore, don't repeat the request. The backend may have minted and then lost the record of the key or
-    // reference ID.
+    // After a restore, don't repeat the request. The backend may have minted before the restore, but lost the record of
+    // the key or reference ID.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
       return (await this.#acceptedUnlessPermitted(operation)) ?? (await this.#send(operation.reason ?? ENDED_EARLY))
     }
@@ -321,9 +321,9 @@ class CommandSender {
   }
 
   /**
-   * Rejects a response with NFTs of another operation, because the response doesn't prove that this operation was
-   * accepted. Skips this check for a server without an ID and reference IDs, because the server may have been emptied
-   * and may assign the same IDs again.
+   * Rejects a response with NFTs of another operation, because it doesn't prove that this operation was accepted. Skips
+   * this check for a server without an ID and reference IDs, because the server may have been emptied and may reuse
+   * IDs.
    */
   async #refuseGiven(operation: SentOperation, { nfts }: Pick<AcceptedObjects, 'nfts'>): Promise<void> {
     const isNamed = referencesOf(operation.request.body).length > 0

@@ -6,8 +6,8 @@ type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
 
 /**
  * Returns whether a request takes effect only once, no matter how often its bytes are sent. Returns null if the server
- * doesn't respond. An idempotency key counts only if the server honored keys before the first attempt. A server that
- * began to support keys later has no record of this key.
+ * doesn't respond. An idempotency key counts only if the server honored keys before the first attempt, because
+ * otherwise the server has no record of the key.
  *
  * @param options `refresh` must be true before a repetition, because the server may run another version by then
  */
@@ -22,10 +22,7 @@ export async function isRepeatable(
   return (hasReferences(request) && client.supports('references') === true) || (request.honorsKey === true && honorsNow)
 }
 
-/**
- * Returns whether a server may ensure that a repetition takes effect once, by reference IDs or by a key that it
- * honored.
- */
+/** Returns whether the server may ensure that a repetition takes effect once, by reference IDs or by an honored key. */
 export const hasMeans = (request: SentBytes): boolean => request.honorsKey === true || hasReferences(request)
 
 const hasReferences = ({ body }: SentBytes): boolean => referencesOf(body).length > 0

@@ -9,9 +9,9 @@ import { UNREACHABLE_MS } from './defaults.ts'
 /** The properties of a failed attempt that determine whether it is retried. */
 export type Failed = Pick<NoEffect | Unknown, 'cause' | 'retryAfterMs'>
 
-/** When a sender retries a request. */
+/** The rules for retrying a request. */
 export interface Retries {
-  /** How long to retry for each cause, in milliseconds. Other causes aren't retried. */
+  /** Maximum time to retry for each cause, in milliseconds. Other causes aren't retried. */
   forMs: Partial<Record<Failed['cause'], number>>
   /** Maximum number of attempts. Default: unlimited. */
   most?: number
@@ -21,21 +21,24 @@ export interface Retries {
 const MINUTE = 60_000
 
 /**
- * The retries of a command while the user waits for it. Only attempts with the cause `rate_limited` are retried, for at
- * most a minute.
+ * The retry rules of a command while the user waits for it. Retries only the cause `rate_limited`, for at most a
+ * minute.
  */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 
 /**
- * The retries of a command whose outcome is unknown. Only a success resolves the outcome, so attempts without a
- * response are also retried.
+ * The retry rules of a command whose outcome is unknown. Also retries attempts without a response, because only a
+ * success resolves the outcome.
  */
 export const COMMAND_IN_DOUBT: Retries = {
   ...COMMAND,
   forMs: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
 }
 
-/** Returns the retries of a drop. A drop runs unattended, so its retries give the server's operator time to act. */
+/**
+ * Returns the retry rules of a drop. A drop runs unattended, so it retries long enough for the server's operator to
+ * act.
+ */
 export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => ({
   forMs: {
     not_sent: unreachableMs,
@@ -51,27 +54,27 @@ export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => 
 /** Maximum number of attempts for a request of a drop while its outcome is unknown. */
 export const MAX_IN_DOUBT = 100
 
-/** Returns the retries of changes by `apply`, which take effect once, regardless of how often they are sent. */
+/** Returns the retry rules for changes by `apply`, which take effect once, regardless of the number of attempts. */
 export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
   forMs: {
     not_sent: UNREACHABLE_MS,
-    // As in a drop, the retries give the server's operator time to fund the signer.
+    // As in a drop, retry long enough for the server's operator to fund the signer.
     not_ready: timeoutMs,
-    // Only pending changes can free part of their run's limit, when they complete.
+    // Only a pending change can lower the used part of its run's limit, when it completes.
     max_cost: isPending ? timeoutMs : -1,
   },
   backoff: RETRIES,
 })
 
-/** The causes for which the server may say when to retry. */
+/** The causes for which the server may send a time for the retry. */
 export type ForNow = 'rate_limited' | 'not_ready' | 'max_cost'
 
 export const isForNow = (cause: Failed['cause']): cause is ForNow =>
   cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
 
 /**
- * Returns whether another attempt may follow. A run that reached its limit is retried only if the server says when to
- * retry.
+ * Returns whether another attempt may follow. If a run reached its limit, it is retried only if the server sends a time
+ * for the retry.
  *
  * @param attempts the number of attempts so far
  * @param failingMs milliseconds since the first attempt or the last progress
@@ -95,7 +98,7 @@ export const waitBefore = (
 export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
   const { message, error } = attempt
   if (attempt.outcome !== 'no_effect' || attempt.cause !== 'max_cost') return error
-  // Only an explicit `--max-cost` can be raised. Any other limit is the cost that was permitted at the fees of that
+  // Only an explicit `--max-cost` can be raised. Any other limit is the cost that was permitted at the fees at that
   // time.
   const raise = limit && setsLimit(limit) ? 'with a higher --max-cost, or ' : ''
   return new GdnError('max_cost', message, {
@@ -104,7 +107,7 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
   })
 }
 
-/** A hint without a command, because a run's errors name the command that resumes the run. */
+/** A hint without a command, because the errors of runs name the command that resumes the run. */
 const WAIT = 'Wait until the server accepts requests again.'
 
 const HINTS: Partial<Record<NoEffect['cause'], string>> = {

@@ -5,7 +5,7 @@ export const originOfBackend = (id: string): string => `backend:${id}`
 
 /**
  * Returns the origin that identifies a server in runs. A backend on this machine is identified by its ID, because its
- * port may change and another backend may use the same port later.
+ * port may change or be reused by another backend.
  */
 export function runOrigin(
   { loopback, origin }: { loopback: boolean; origin: string },

@@ -17,8 +17,8 @@ export interface SendDeps {
 }
 
 /**
- * Sends a request with a reference ID, for which the server guarantees at most one effect. Records nothing, because the
- * same request returns the existing objects, even after a kill or from another machine.
+ * Sends a request with a reference ID, for which the server guarantees at most one effect. Records nothing, because
+ * repeating the request returns the existing objects, even after a kill or from another machine.
  *
  * @throws GdnError `unknown_outcome`, `refused`, or the error that prevented sending
  */

@@ -27,8 +27,8 @@ interface Sending {
   /** Whether an earlier attempt sent the key and may have had an effect, although `doubt` is null. */
   wasKeySent?: boolean
   /**
-   * Called before each attempt and with its outcome. If a function throws, the attempts end. Absent for a request that
-   * needs no record because the server creates its object once.
+   * Called before each attempt and with its outcome. If a function throws, no further attempt is made. Absent for a
+   * request that needs no record, because the server creates its object only once.
    */
   record?: Pick<Journal, 'sending' | 'noEffect' | 'unknown'>
   /** Called before each wait after a temporary refusal. */
@@ -73,7 +73,7 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
     try {
       await clock.sleep(wait, signal)
     } catch (error) {
-      // Return the refusal, because it explains more than the timeout of the command.
+      // Return the refusal, because it is more helpful than the timeout of the command.
       if (isTimeUp(error)) return once
       throw error
     }
@@ -101,11 +101,11 @@ async function repeatUntilResolved(
   const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failing() + ms)
   try {
     for (let attempt = first; mayWait(attempt); attempt++) {
-      // In the meantime, a server of another version may have replaced this server.
+      // The server may have been replaced by another version in the meantime.
       const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
       const pause = waitBefore(COMMAND_IN_DOUBT, last, attempt, clock.random)
-      // Don't wait for hours, even if the server requests it. The next call with this key resumes retrying.
+      // Don't wait for hours, even if the server requests it. The next call with this key continues to retry.
       if (!mayWait(attempt, pause)) break
       await clock.sleep(pause, signal)
       last = UNKNOWN

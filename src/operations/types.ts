@@ -10,7 +10,7 @@ import type { AcceptedObjects, Operation, OperationRequest } from '../state/oper
 /** The request of a single command. */
 export interface WantedRequest {
   endpoint: CreatingEndpoint
-  /** Identifies the server in runs: see `runOrigin`. */
+  /** The ID of the server in runs; see `runOrigin`. */
   origin: string
   /** The blockchain; null if it isn't known before the request is made. */
   blockchain: Blockchain | null
@@ -20,7 +20,7 @@ export interface WantedRequest {
   contract: string | null
   /** Content that identifies the operation: the request, with the content of files instead of their paths. */
   content: unknown
-  /** Describes the work of this process, for the messages of other processes that wait for it. */
+  /** A description of this process's work, shown by other processes that wait for it. */
   note: string
   /** Whether to send another operation, regardless of the outcome of an earlier one. */
   again: boolean
@@ -30,12 +30,13 @@ export interface WantedRequest {
    */
   operationId: string | null
   /**
-   * The reference ID of a change that takes effect once, whichever machine sends it. Default: the ID of the operation.
+   * The reference ID of a change that takes effect once, even if several machines send it. Default: the operation's ID.
    */
   reference?: string | undefined
   /**
    * Run name of an operation whose record is kept permanently, so that its ID identifies one request permanently. A
-   * refused operation leaves no record. By default, the record of a command is deleted some time after its end.
+   * refused operation leaves no record. By default, the record of a command is deleted some time after the command
+   * ends.
    */
   keptAs?: string
   /** The backend that currently listens at the URL. */
@@ -43,15 +44,15 @@ export interface WantedRequest {
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /**
-   * Called once before this process sends the request of the operation, even if the request repeats an earlier attempt.
-   * May throw. Returns the run that pays for the operation, or null for none.
+   * Called once before this process sends or repeats the request. May throw. Returns the limit of the run that pays for
+   * the operation, or null if there is none.
    *
    * @param storedLimit the limit in wei that an earlier attempt of the operation sent; null if there is none
    */
   permit?(id: string, storedLimit: bigint | null): Promise<RunLimit | null>
   /**
    * Called before the stored bytes of a request with an unknown outcome are sent again. Throws to refuse the
-   * repetition. A request that the server has already accepted isn't refused.
+   * repetition. Not called for a request that the server has already accepted.
    */
   checkRepetition?: (() => Promise<void>) | undefined
   /** Builds the request. Called only before the request is sent. May prompt, upload and throw. */
@@ -64,7 +65,7 @@ export type SentOperation = Operation & { request: OperationRequest }
 export type AcceptedOperation = SentOperation & { accepted: AcceptedObjects }
 
 export type OperationEvent =
-  /** An earlier operation with this content was accepted, but its outcome was never reported. */
+  /** An earlier operation with this content was accepted, but its outcome wasn't reported yet. */
   | { type: 'going_on'; operation: AcceptedOperation }
   /** The outcome of an earlier operation is unknown. */
   | { type: 'in_doubt'; operation: SentOperation }
@@ -74,13 +75,13 @@ export type OperationEvent =
   | { type: 'looking_again'; waitingMs: number }
   | { type: 'found'; operation: AcceptedOperation }
   | { type: 'set_aside'; operation: SentOperation }
-  /** The server doesn't know the accepted operation, because the server was emptied or replaced. */
+  /** The server no longer has the accepted operation, because it was emptied or replaced. */
   | { type: 'forgotten'; operation: AcceptedOperation }
-  /** The backend doesn't know the operation that it accepted, because the backend was restored from a backup. */
+  /** The backend no longer has the accepted operation, because it was restored from a backup. */
   | { type: 'lost'; operation: AcceptedOperation }
   /** The state may be a copy, so the collection is checked before anything is sent. */
   | { type: 'copied'; reason: string }
-  /** The outcome can't be recorded. It is reported anyway. */
+  /** The outcome can't be recorded, but is still reported. */
   | { type: 'not_kept'; path: string; error: unknown }
 
 export interface OperateDeps {
@@ -96,8 +97,8 @@ export interface OperateDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
   /**
-   * Called with the ID of the operation before its request is sent or resumed. Not called if the request is refused
-   * earlier.
+   * Called with the ID of the operation before its request is sent or resumed. Not called if a check refuses the
+   * request.
    */
   onStart?(id: string): void
   onEvent(event: OperationEvent): Promise<void> | void

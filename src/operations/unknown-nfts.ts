@@ -5,7 +5,7 @@ interface Accepted {
   takesTokens?: boolean
 }
 
-/** Throws if the server doesn't know some IDs. getnfts omits such IDs without an error. */
+/** Throws if the server has no records for some IDs. getnfts omits such IDs without an error. */
 export function refuseUnknown(missing: readonly string[]): void {
   if (missing.length > 0) throw unknownNfts(missing)
 }

@@ -40,10 +40,10 @@ interface Pace {
 
 const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
 
-/** How long a server may be unreachable after it has responded, in milliseconds. */
+/** Time that a server may be unreachable after it has responded, in milliseconds. */
 const AWAY_MS = 30_000
 
-/** Maximum number of seconds for which the server holds a response. A pending reason is at most this old. */
+/** Maximum time in seconds for which the server holds a response. A pending reason is at most this old. */
 const HOLD_S = 2
 
 const monotonic = () => performance.now()
@@ -76,10 +76,10 @@ export async function poll<Value>(
 }
 
 /**
- * Like `poll`, but a server with the capability `waits` holds its response until nothing is pending, which replaces the
- * pause. If the server limits an endpoint's rate, it holds only the first response, because a request in flight
- * occupies one of the few slots that all processes share. After its first response, the server may be unreachable for
- * half a minute, for example during a restart.
+ * Like `poll`, but if the server has the capability `waits`, it holds its response until nothing is pending, which
+ * replaces the pause. If the endpoint has a rate limit, only the first response is held, because requests in flight
+ * occupy slots that all processes share. After its first response, the server may be unreachable for half a minute, for
+ * example during a restart.
  *
  * @param ask reads with the client in its argument
  */
@@ -100,7 +100,7 @@ async function pollServer<Value>(
     isHeld = false
     heldMs = 0
     polls += 1
-    // Hold the first response for only 1 s, so that the reason for a delay is known soon.
+    // Hold the first response for only 1 s, so that the reason for a delay is available early.
     const waitSeconds = Math.min(polls, HOLD_S, Math.floor(leftMs / 1000))
     const mayHold = (name: EndpointName) =>
       // Hold only one request of a poll, so that the poll ends in time.
@@ -110,7 +110,7 @@ async function pollServer<Value>(
       isHeld = true
       const since = now()
       const response = await client.call(name, request, { ...options, waitSeconds })
-      // A server that shuts down responds early. In that case, don't shorten the pause.
+      // A server that is shutting down responds early. Don't shorten the pause in that case.
       if (now() - since >= waitSeconds * 900) heldMs = now() - since
       return response
     }
@@ -127,8 +127,8 @@ async function pollServer<Value>(
 }
 
 /**
- * Returns a predicate for the NFTs of a mint that gdn no longer needs to wait for. An NFT of createnfttrans must also
- * have left its sender, or have reached its receiver if the sender isn't known.
+ * Returns a predicate for minted NFTs that need no further wait. An NFT of createnfttrans must also have left its
+ * sender, or have reached its receiver if the sender is unknown.
  */
 export function isMinted(
   endpoint: CreatingEndpoint,
@@ -148,7 +148,7 @@ interface MintParties {
   receiver_wallet_address: string
 }
 
-/** The result of waiting for NFTs: their latest records, and the problem, if there is one. */
+/** The result of waiting for NFTs: their latest records, and the problem, if any. */
 export interface WaitedForNfts {
   records: NftRecord[]
   /** IDs of the NFTs that don't meet the condition yet. */
@@ -160,10 +160,10 @@ export interface NftWait {
   timeoutMs: number
   /** The condition to wait for. Default: a final status. */
   isDone?: ((record: NftRecord) => boolean) | undefined
-  /** Whether the caller's own request was accepted. If so, a status that can't be read counts as pending. */
+  /** Whether the caller's own request was accepted. If so, an unreadable status counts as pending. */
   isAccepted?: boolean
   /**
-   * Whether unknown IDs end the wait at once, on a server whose reads are never stale. Other servers may omit an NFT
+   * Whether unknown IDs end the wait immediately, for servers whose reads are never stale. Other servers may omit NFTs
    * that they have just accepted.
    */
   mustExist?: boolean
@@ -280,7 +280,9 @@ function failedMints(records: readonly NftRecord[]): GdnError | null {
   )
 }
 
-/** Returns the most common reason why NFTs are pending, as the end of a sentence. Empty if no reason is known. */
+/**
+ * Returns the most common reason why NFTs are pending, formatted as the end of a sentence. Empty if no reason is known.
+ */
 export function pendingReason(records: readonly NftRecord[]): string {
   const times = new Map<string, number>()
   for (const { pending_reason } of records) {
@@ -292,7 +294,7 @@ export function pendingReason(records: readonly NftRecord[]): string {
   return `: ${records.length === 1 ? '' : `${count(n, 'NFT')}: `}${terminalText(reason)}`
 }
 
-/** Formats a pending reason as the end of a sentence. Empty without a reason. */
+/** Formats a pending reason as the end of a sentence. Empty if there is no reason. */
 export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
 
 /** Called after each poll with the pending reason as the end of a sentence. */
@@ -337,7 +339,7 @@ export async function waitForTransaction(
  * report the ID of the request.
  *
  * @param subject the subject in messages, such as `the transfer`
- * @param poll returns whether the wait is over, and passes each record that it reads to `see`
+ * @param poll returns whether the wait is over, and calls `see` with each record
  */
 async function waitForEffect(
   deps: WaitDeps,
@@ -469,8 +471,8 @@ export async function waitForCollection(
 }
 
 /**
- * Returns whether a collection no longer needs to be waited for. Records of the hosted service have no status, so only
- * their address counts.
+ * Returns whether the wait for a collection is over. Records of the hosted service have no status, so only their
+ * address counts.
  */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)

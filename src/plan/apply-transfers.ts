@@ -24,9 +24,9 @@ interface Transfer extends AcceptedChange<PlannedChange> {
 
 /**
  * Sends the transfers of a plan, each at most once, and waits for their outcomes. The reference ID of a change is also
- * the ID of its operation. Therefore, a transfer is resumed after a kill, and if several machines send it, the server
- * makes it only once. The request names the owner from the plan as the sender. The server rejects a transfer if the NFT
- * has another owner, or was transferred away and back.
+ * the ID of its operation. Therefore, a transfer can be resumed after a kill, and takes effect once even if several
+ * machines send it. The sender in the request is the owner from the plan. The server rejects a transfer if the NFT has
+ * another owner, or was transferred away and back.
  *
  * @throws GdnError, see `makeChanges`; `run_busy` if another process applies the same change
  */
@@ -51,7 +51,7 @@ export async function applyTransfers(
   }
 }
 
-/** Sends a transfer, and resolves when the server has accepted it. */
+/** Sends a transfer, and waits until the server has accepted it. */
 async function transfer(
   { origin, backend, blockchain, contract }: Target,
   { client, now, sleep, signal, limit = null }: TransferDeps,
@@ -64,7 +64,7 @@ async function transfer(
     throw new Error('a transfer without an NFT, owner or reference ID was planned')
   }
   const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
-  // Delete the record of an earlier transfer that failed. That transfer had no effect, so it can be sent again.
+  // Delete the record of a transfer that failed. It had no effect, so it can be sent again.
   await state.write((sql) => {
     const earlier = operationState(sql, reference)
     if (earlier?.state === 'failed') forgetCommand(sql, earlier.runId)
@@ -92,15 +92,15 @@ async function transfer(
         ...(receiverName !== undefined && client.supports('names') === true ? { receiver_name: receiverName } : {}),
       }),
     },
-    // Keep the operation open until its outcome is known. `endOperation` then ends the operation.
+    // Keep the operation open until its outcome is known. `endOperation` then ends it.
     async () => ({ ended: false, state: null, problem: null }),
   )
   return { change, operationId: id, transactionId: accepted.transaction_gdn_id }
 }
 
-/** Returns the transfers that have ended, each with the reason for its failure; null if it succeeded. */
+/** Returns the transfers that have ended, each with the reason for its failure, or null if it succeeded. */
 async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Map<Transfer, string | null>> {
-  // Servers with reference IDs also return transactions.
+  // Servers that support reference IDs also return transactions.
   const isFollowed = deps.client.supports('references') === true
   const ends = isFollowed ? await endedTransactions(deps, page, 'the transfer') : new Map<Transfer, string | null>()
   return await seenInNfts(deps, page, ends, ({ receiver_wallet_address: owner }, { change }, failure) => {

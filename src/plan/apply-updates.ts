@@ -24,7 +24,7 @@ export interface Update extends Named {
   replacesRevision: number
   /**
    * Identifies the update permanently and on every machine, see {@link updateReference}. The update therefore takes
-   * effect once, no matter how often it is sent.
+   * effect once, even if it is sent several times.
    */
   reference: string
 }
@@ -32,7 +32,7 @@ export interface Update extends Named {
 interface LocalFile {
   key: string
   path: string
-  /** SHA-256 of the file's content, in hex. If the content has changed, the file isn't uploaded. */
+  /** SHA-256 of the file's content, in hex. If the content has changed since, the file isn't uploaded. */
   sha256: string
 }
 
@@ -56,7 +56,7 @@ export const updateReference = (row: string, replacesRevision: number): string =
 const MAX_UPLOADS = 10_000
 
 /**
- * Sends updates, several at a time and each at most once, and waits until all have ended. Nothing is recorded on this
+ * Sends updates, several at a time and each at most once, and waits until all have ended. Records nothing on this
  * machine. To resume after an interruption, send the same updates again. Requires a server that supports updates.
  *
  * @throws GdnError, see `makeChanges`
@@ -99,7 +99,7 @@ const otherVersion = (cause: unknown) =>
     cause,
   })
 
-/** Returns a function that uploads each content once, even for concurrent changes. */
+/** Returns a function that uploads each content only once, even for concurrent changes. */
 function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<string> {
   const uploads = new BoundedMap<Promise<string>>(MAX_UPLOADS)
   return async ({ path, sha256 }) => {
@@ -118,7 +118,7 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
 }
 
 /**
- * Returns the accepted changes whose transactions have ended, each with the reason for its failure; null if it
+ * Returns the accepted changes whose transactions have ended, each with the reason for its failure, or null if it
  * succeeded. Sets `pendingReason` of all changes.
  */
 export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
@@ -140,8 +140,8 @@ export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
 }
 
 /**
- * Compares ended transactions with the NFTs, whose records may show a change later. Removes a successful change that
- * its NFT doesn't show yet, and adds a change that its NFT shows.
+ * Compares ended transactions with the records of the NFTs, which may lag. Removes successful changes that aren't in
+ * the NFT's record yet, and adds changes that are.
  *
  * @param ends the changes whose transactions have ended, each with the reason for its failure or null; changed in place
  *   and returned

@@ -18,8 +18,8 @@ export const NOT_COMMITTED =
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 
 /**
- * The action for a change. `drift`: another user or program changed the NFT, and their change is kept. `impossible`:
- * the server or the contract doesn't permit the change.
+ * The action for a change. `drift`: another user or program changed the NFT, and that change is kept. `impossible`: the
+ * server or the contract doesn't permit the change.
  */
 export type Action = Want | 'drift' | 'impossible'
 
@@ -42,7 +42,9 @@ export interface NftChange {
   transfers: number | null
   /** The reference ID of the request; null for a mint, which uses the reference ID of its row. */
   reference: string | null
-  /** The proof in the metadata of a revealed NFT. An update must keep the proof, because the row doesn't contain it. */
+  /**
+   * The proof in the metadata of a revealed NFT. An update must include the proof, because the row doesn't contain it.
+   */
   proof?: Record<string, unknown> | undefined
   /** The ENS name of the receiver, for a transfer to a name. */
   receiverName?: string | undefined
@@ -51,9 +53,9 @@ export interface NftChange {
 /** The NFT of a row with the facts that determine its changes. */
 export interface ObservedNft {
   nft: NftRecord
-  /** Whether the current owner is the last one that this manifest specified. */
+  /** Whether this manifest was the last to set the owner. */
   isOwnerOurs: boolean
-  /** Whether this manifest set the metadata last. */
+  /** Whether this manifest was the last to set the metadata. */
   isMetadataOurs: boolean
   /** Whether a transfer to the receiver of the row is in progress. */
   isMoving: boolean
@@ -78,9 +80,12 @@ export type ComparedRow = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sende
 
 /** The reason shown for a change that was accepted before and hasn't ended. */
 export const IN_PROGRESS = 'in progress'
-/** The reason shown for a row whose NFT was burned. */
+/** The reason that is shown for a row whose NFT was burned. */
 export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
-/** The reason shown if the burned NFT was minted unrevealed. The commitment and the draw need the row. */
+/**
+ * The reason shown for a burned NFT that was minted unrevealed. Its row must stay, because the commitment and the draw
+ * depend on it.
+ */
 const BURNED_OF_DROP =
   'the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id'
 /** The reasons shown for a row whose NFT can't be revealed anymore. Such a row doesn't block other changes. */
@@ -155,11 +160,11 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
 const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
   Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
 
-/** Returns whether an NFT was minted unrevealed. A row that has a salt itself is a copy of a revealed NFT. */
+/** Returns whether an NFT was minted unrevealed. A row with a salt is a copy of a revealed NFT. */
 const isOfDrop = ({ metadata }: ComparedRow, nft: NftRecord): boolean =>
   isUnrevealed(nft) || (saltIn(nft.request_metadata) !== undefined && saltIn(metadata) === undefined)
 
-/** Returns why `gdn reveal` skips an NFT that has the placeholder of a drop; null if it reveals the NFT. */
+/** Returns why `gdn reveal` skips an NFT that has a placeholder; null if it doesn't skip the NFT. */
 function whyNoReveal({ revision, is_frozen: isFrozen }: NftRecord): string | null {
   if (isFrozen === true) return FROZEN_PLACEHOLDER
   return Number(revision ?? 0) > 0 ? CHANGED_PLACEHOLDER : null
@@ -169,13 +174,16 @@ const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle 
 
 export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
 
-/** Returns an NFT's number of transfers and its owner as text. The text differs after a transfer away and back. */
+/**
+ * Returns the number of transfers and the owner of an NFT as text, which changes even if the NFT is transferred away
+ * and back.
+ */
 export const ownership = ({ transfers, receiver_wallet_address: owner }: NftRecord): string =>
   `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
 
 /**
- * Returns whether an NFT belongs to a wallet other than the one in its row. If the NFT was sent to the ENS name that
- * the row has, its owner counts as the receiver, even if the name has another address now.
+ * Returns whether an NFT belongs to a wallet other than the one in its row. If the NFT was sent to the row's ENS name,
+ * its owner counts as the receiver, even if the name has another address now.
  */
 export function hasOtherOwner(
   row: Pick<ComparedRow, 'receiver' | 'receiverName' | 'sender'>,
@@ -202,7 +210,9 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   return isUpdating ? null : pendingChange(nft)
 }
 
-/** Returns the reason why a row can't keep the proof of its NFT; null if it can, or if the NFT has no proof. */
+/**
+ * Returns the reason why an update of a row can't keep the proof of its NFT; null if it can, or if there is no proof.
+ */
 function whyNoProof({ metadata }: ComparedRow, proof: Record<string, unknown> | undefined): string | null {
   const missing = Object.keys(proof ?? {}).filter((key) => metadata[key] === undefined)
   if (missing.length === 0 || metadataItems(metadata) + missing.length <= MAX_METADATA_ITEMS) return null

@@ -13,7 +13,7 @@ const MAX_FIRST = 50
 const PAGE = 1_000
 
 /**
- * Collects the rows of a plan whose NFTs have a different label on the server. Either this machine doesn't know those
+ * Collects the rows of a plan whose NFTs have a different label on the server. Either the state has no record of those
  * NFTs, or this machine minted them and another machine adopted them afterwards.
  */
 export class OtherLabels {
@@ -36,9 +36,9 @@ export class OtherLabels {
   }
 
   /**
-   * Creates the temporary table, and adds the rows that got an ID after their mint.
+   * Creates the temporary table, and adds the rows that got an ID after they were minted.
    *
-   * @param pairs the rows that got an ID after their mint
+   * @param pairs the rows that got an ID after they were minted
    */
   async begin(pairs: readonly Pair[]): Promise<void> {
     await this.#store.state.scratch((sql) => createTables(sql, 'relabeled'))
@@ -55,8 +55,8 @@ export class OtherLabels {
   }
 
   /**
-   * Adds NFTs that this machine doesn't know, and NFTs that it minted with a label that was replaced afterwards. If the
-   * manifest was moved, adds all NFTs.
+   * Adds NFTs without a record in the state, and NFTs that this machine minted with a label that was replaced
+   * afterwards. If the manifest was moved, adds all NFTs.
    */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
@@ -84,7 +84,7 @@ export class OtherLabels {
   /**
    * Checks that the labels of the collected rows may be replaced.
    *
-   * @param adopt true to replace all labels, or the labels that a saved plan replaces
+   * @param adopt true to permit all labels, or the labels that a saved plan replaces
    * @throws GdnError `seems_minted` if a label must not be replaced
    */
   refuseUnlessAdopted(adopt: boolean | readonly string[]): void {

@@ -66,7 +66,7 @@ async function sentRows({ state, drop }: StoredRun, page: readonly RowRecord[]):
   return new Map(rows.map(({ position, ...operation }) => [position, operation]))
 }
 
-/** Returns the records of NFTs by ID. The server omits NFTs that it doesn't know. */
+/** Returns the records of NFTs by ID. The server omits unknown NFTs. */
 export async function readCandidates(
   { client, signal }: NftSource,
   candidates: readonly Pick<Candidate, 'nftGdnId'>[],
@@ -75,19 +75,19 @@ export async function readCandidates(
   return await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
 }
 
-/** An owner other than the row's receiver, as far as gdn knows. */
+/** The known history of an owner that isn't the row's receiver. */
 export interface OwnerHistory {
-  /** Whether this manifest specified the owner last. */
+  /** Whether this manifest was the last to set the owner. */
   isOurs: boolean
   isMoving: boolean
-  /** The reference ID of the transfer to the receiver that is in progress, or else of the next transfer. */
+  /** The reference ID of the pending transfer to the receiver or, if there is none, of the next transfer. */
   reference: string
 }
 
 /**
- * Returns, for each row, whether this manifest specified the current owner last. The reference ID of a transfer
- * contains the receiver and the number of earlier transfers, so every machine can look up the latest transfer to the
- * current owner.
+ * Returns the history of each row's owner, including whether this manifest set the owner. The reference ID of a
+ * transfer contains the receiver and the number of earlier transfers. Every machine can therefore look up the latest
+ * transfer to the current owner.
  *
  * @param scope identifies the collection in the reference IDs of transfers
  */
@@ -114,7 +114,7 @@ export async function ownerHistories(
           reference: next,
         }
       : await sentHistory(store, scope, movedNft)
-    // This machine may have recorded the owner when the owner matched the manifest.
+    // This machine may have recorded the owner when it matched the manifest.
     const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
     histories.set(candidate.row.position, { ...history, isOurs })
   }

@@ -14,7 +14,7 @@ export interface Named {
   line: number | null
 }
 
-/** A change that did not take effect. */
+/** A failed change, or a change with an unknown outcome. */
 export interface Problem extends Named {
   reason: string
 }
@@ -25,11 +25,9 @@ export interface Outcomes {
   pending: number
   /** Whether the wait ended before all changes were sent. */
   unsent: boolean
-  /** The reason why accepted changes are pending; null if the server gives none. */
+  /** The reason why accepted changes are pending; null if the server returns none. */
   reason: string | null
-  /**
-   * The funds that a signer lacks, which is why the server currently accepts no changes. Null if it accepts changes.
-   */
+  /** The funds that a signer lacks if the server accepts no changes for that reason; otherwise null. */
   held: string | null
   /** Whether the last request got no response from the server. */
   isUnreachable: boolean
@@ -37,13 +35,16 @@ export interface Outcomes {
   unknown: Problems
 }
 
-/** The first problems, and the number of all problems. */
+/** The first problems, and the total number of problems. */
 export interface Problems {
   count: number
   first: Problem[]
 }
 
-/** An accepted change with the ID of its transaction. The ID is null if only the NFT shows whether the change ended. */
+/**
+ * An accepted change with the ID of its transaction. The ID is null if only the NFT's record shows whether the change
+ * has ended.
+ */
 export interface AcceptedChange<Change> {
   change: Change
   transactionId: string | null
@@ -53,9 +54,9 @@ export interface AcceptedChange<Change> {
 
 /** Sends changes of one kind and determines whether they have ended. */
 export interface ChangeHandler<Change, Sent extends AcceptedChange<Change>> {
-  /** Sends a change at most once, and resolves when the server has accepted it. */
+  /** Sends a change at most once, and waits until the server has accepted it. */
   send(change: Change): Promise<Sent>
-  /** Returns the changes that have ended, each with the reason for its failure; null if it succeeded. */
+  /** Returns the changes that have ended, each with the reason for its failure, or null if it succeeded. */
   endsOf(page: readonly Sent[]): Promise<Map<Sent, string | null>>
   /** Called for each change that ended. */
   onEnd?(sent: Sent, reason: string | null): Promise<void>
@@ -65,25 +66,24 @@ export interface ChangeSenderDeps {
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Maximum time in milliseconds during which no change is accepted and none ends. */
+  /** Maximum time without progress in milliseconds. A change that is accepted or ends counts as progress. */
   timeoutMs: number
   /**
-   * Called while no signer can pay. Returns the funds that a signer lacks for all remaining changes, including those
-   * that aren't sent yet. Returns null if a lack of funds isn't the reason.
+   * Called while no signer can pay. Returns the funds that a signer lacks for all remaining changes, including unsent
+   * ones. Returns null if the signers have enough funds.
    */
   shortage?(outcomes: Outcomes): Promise<string | null>
   onProgress(outcomes: Outcomes): void
 }
 
 export const RESUME_HINT = 'Run the same command again to resume the changes in progress.'
-/**
- * Maximum number of accepted changes that haven't ended. Further changes wait, so that memory use doesn't grow with the
- * number of changes.
- */
+/** Maximum number of accepted changes that haven't ended. Further changes wait, so that memory use stays bounded. */
 const MAX_PENDING = 5_000
 const PER_LOOK = 1_000
 const POLL_MS = 1_000
-/** How long a reported shortage of funds is reused, in milliseconds. The server queries its node for each report. */
+/**
+ * Time for which a reported shortage of funds is reused, in milliseconds. The server queries its node for each report.
+ */
 const SHORTAGE_MS = 5_000
 const MAX_PROBLEMS = 1_000
 
@@ -122,7 +122,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   #isOver = false
   /** Time when a change was last accepted or ended. */
   #lastAt: number
-  /** The funds that a signer lacks, as last requested at `#askedAt`. Null if a lack of funds isn't the reason. */
+  /** The funds that a signer lacks, as last queried at `#askedAt`. Null if the signers have enough funds. */
   #shortage: Promise<string | null> = Promise.resolve(null)
   #askedAt = Number.NEGATIVE_INFINITY
 
@@ -249,13 +249,13 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   }
 }
 
-/** Returns the error of an interruption with a hint that explains how to resume. Returns other errors unchanged. */
+/** Returns an interruption with a hint on how to resume. Returns other errors unchanged. */
 function withHint(error: unknown): unknown {
   if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
   return error.with({ hint: RESUME_HINT })
 }
 
-/** Returns whether the server, or a proxy in front of it, may recover soon. */
+/** Returns whether an error of the server, or of a proxy in front of it, may be temporary. */
 function isTemporary(error: unknown): error is GdnError {
   if (!(error instanceof GdnError)) return false
   const status = statusOf(error)
@@ -270,8 +270,7 @@ function causeOf(error: unknown): Failed['cause'] | null {
 }
 
 /**
- * Returns the list of problems to which the error of a change belongs. Returns null if the error also stops the other
- * changes.
+ * Returns the list to which the problem of a change is added. Returns null if the error also stops the other changes.
  */
 function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {
   if (!(error instanceof GdnError)) return null

@@ -46,7 +46,7 @@ import { countUnedited } from './unedited-rows.ts'
 import { unstoredPairs } from './unstored-pairs.ts'
 import { VanishedRows } from './vanished-rows.ts'
 
-/** Number of rows that are compared together, with one request for their reference IDs and one for their NFTs. */
+/** Number of rows in a page. The reference IDs of a page are looked up with one request, and its NFTs with another. */
 const PAGE = 1_000
 
 /**
@@ -113,7 +113,7 @@ const isUnknown = (state: OperationState | undefined): boolean =>
  * Plans the changes of a manifest in these phases:
  * 1. Compare the rows with their NFTs, page by page, and store the changes in temporary tables.
  * 2. Block all mints if a row is hidden in another collection. Refuse NFTs with another label, unless they are adopted.
- * 3. Plan the burns of NFTs whose rows were removed, if `prune` is set. Otherwise, record which of them are burned.
+ * 3. Plan the burns of NFTs whose rows were removed, if `prune` is set. Otherwise, record the burned ones.
  * 4. Refuse changes of rows and NFTs that belong to other runs, and changes that seem to be a mistake.
  * 5. Add the notes about the plan.
  */
@@ -142,7 +142,7 @@ class Planner {
   readonly #saved: SavedChanges
   readonly #labels: OtherLabels
   readonly #comparer: RowComparer
-  /** Rows that got an ID after their mint, and whose pairs must be stored. */
+  /** Rows that got an ID after they were minted, with the pairs to store. */
   readonly paired: StoredPair[]
   readonly #pairs: RowPairs
   /** The NFTs of rows that were minted under another key, by row position. */
@@ -153,11 +153,11 @@ class Planner {
   readonly #vanished = new VanishedRows()
   /** Number of new rows without an ID. */
   #newUnnamed = 0
-  /** Number of rows that need a change although their content matches the last content that this machine recorded. */
+  /** Number of rows that need a change, although their content matches the last recorded content. */
   #unedited = 0
   /** Number of revealed NFTs to update. */
   #revealed = 0
-  /** Number of rows whose content, apart from files, was edited after their mint. */
+  /** Number of minted rows whose content was edited afterwards, apart from files. */
   #edited = 0
   otherEdition: string | null = null
   #noTransfersReason: string | null | undefined
@@ -321,9 +321,7 @@ class Planner {
     })
   }
 
-  /**
-   * Marks all mints as impossible if a row is hidden in another collection, because the run then sends none of them.
-   */
+  /** Marks all mints as impossible if a row is hidden in another collection, because the run wouldn't send any row. */
   async #blockHidden(): Promise<void> {
     if (this.#mints.length === 0) return
     const { drop, state } = this.#store
@@ -344,7 +342,7 @@ class Planner {
       if (changes.some(({ action, reason }) => action === 'mint' && reason !== UNRESOLVED)) yield row
   }
 
-  /** Yields the rows with an unknown outcome that a mint sends again. Omits rows whose NFTs the server has. */
+  /** Yields the rows with an unknown outcome that a mint sends again. Omits rows whose NFTs are on the server. */
   async *#rowsToResend(): AsyncGenerator<ResentRow> {
     const unresolved = new Set<RowKey>()
     for await (const { row, changes } of rowsOf(this.#store, 'JOIN'))
@@ -409,14 +407,14 @@ class Planner {
   async #refuseClaimed(): Promise<void> {
     const { update, transfer } = this.counts
     if (update + transfer > 0) await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store))
-    // `refuseEdited` checks for edited rows when the plan is applied.
+    // Edited rows are checked by `refuseEdited` when the plan is applied.
     const options = { ...this.#options, newRows: true }
     const { renamed } = this.#pairs
     const checked = { rows: 'draft', isRead: true, pending: this.#mints, renamed } as const
     await this.#store.read((sql) => refuseClaimed(sql, this.#store, options, checked))
   }
 
-  /** Counts the mints that the state records as deployed, and the mints whose end isn't recorded. */
+  /** Counts the mints that are recorded as deployed, and the mints without a recorded final outcome. */
   async recorded(): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
     const { drop } = this.#store
     const states = drop.setId === null ? [] : await this.#store.read((sql) => statesOf(sql, drop.id))
@@ -428,7 +426,7 @@ class Planner {
     return this.#seen.pages()
   }
 
-  /** Refuses new rows that may be edits of sent rows, as a mint does. */
+  /** Refuses new rows that may be edits of sent rows, as `gdn batch mint` does. */
   async refuseEdited(): Promise<void> {
     if (this.#options.newRows === true) return
     const { operations, positions } = this.#pairs.paired
@@ -443,8 +441,8 @@ class Planner {
 
   /**
    * Adds notes about a moved or renamed manifest.
-   * @throws GdnError `seems_minted` if another run minted the rows; `not_found` if the drop is sealed, but none of the
-   *   rows has an NFT
+   * @throws GdnError `seems_minted` if another run minted the rows; `not_found` if the drop is sealed, but no row has
+   *   an NFT
    */
   async #noteMove(withoutRow: NftsWithoutRow): Promise<void> {
     const { movedFrom, drop } = this.#store
@@ -462,7 +460,7 @@ class Planner {
   }
 }
 
-/** Returns the error for a sealed drop in which no NFT has the reference ID of a row of the manifest. */
+/** Returns the error for a sealed drop whose NFTs have none of the reference IDs of the manifest's rows. */
 const noneOfDrop = (notes: readonly string[]): GdnError =>
   new GdnError(
     'not_found',

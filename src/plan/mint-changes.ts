@@ -3,7 +3,9 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
-/** Like `UNREVEALED`, but for a row whose mint failed. The run is finished, so `gdn batch mint` would send nothing. */
+/**
+ * Like `UNREVEALED`, but for a row whose mint failed. `gdn batch mint` would send nothing, because the run is finished.
+ */
 export const UNREVEALED_FAILED = 'the last mint of the row failed: fix the cause, and run gdn batch retry'
 export const OTHERS_UNREVEALED =
   'the manifest was edited after the commitment to its rows: restore it, or mint new rows from another manifest'
@@ -14,7 +16,7 @@ export const FAILED = 'the last mint of the row failed'
 export const UNRESOLVED = 'the outcome of the row is unknown, so gdn resolves it before sending the row again'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
-/** Returns the change for a row without an ID whose NFT was given an ID. `id` is null if gdn doesn't know the ID. */
+/** Returns the change for a row without an ID whose NFT was given an ID. `id` is null if the ID is unknown. */
 export const identifiedNft = (nftGdnId: string | null, id: string | null): NftChange => ({
   ...NO_NFT,
   nftGdnId,

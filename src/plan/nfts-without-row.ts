@@ -27,7 +27,7 @@ export class NftsWithoutRow {
     return await this.#ids
   }
 
-  /** Returns the notes of a plan with `--prune` about NFTs that another machine may have minted for removed rows. */
+  /** Returns notes for `--prune` about NFTs that another machine may have minted for removed rows. */
   async notesOfPrune(): Promise<string[]> {
     const hasRun = this.#store.drop.setId !== null
     // Without reference IDs, gdn can't determine which NFTs this run has minted.
@@ -37,7 +37,7 @@ export class NftsWithoutRow {
     return hasRun ? [] : [WHERE_TO_BURN]
   }
 
-  /** Returns notes about a manifest that may have been renamed. Used if a plan mints all its rows. */
+  /** Returns notes about a manifest that may have been renamed. Used if a plan mints all rows. */
   async notesOfRename(): Promise<string[]> {
     const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
     if (notes.length > 0 || !this.#source.hasReferences || this.#options.prune === true) return notes
@@ -46,7 +46,7 @@ export class NftsWithoutRow {
   }
 
   /**
-   * Refuses to mint rows that seem to be minted already. The mint of a new run makes the same check.
+   * Refuses to mint rows that seem to be minted already. `gdn batch mint` makes the same check for a new run.
    *
    * @param mints positions of the rows
    * @throws GdnError `seems_minted`

@@ -36,8 +36,8 @@ const isOfOtherNft = ({ want, fields }: NftChange): boolean =>
   want === 'update' && fields.some(({ field }) => identifiesNft(field))
 
 /**
- * Refuses rows whose IDs seem to have been swapped. A row may still get content that another row also has and keeps,
- * such as a ticket type.
+ * Refuses rows whose IDs seem to have been swapped. Permits content that another row has and keeps, such as a ticket
+ * type.
  *
  * @throws GdnError `seems_minted`
  */

@@ -5,17 +5,17 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 const MAX_FIRST = 50
-/** Minimum number of matching rows for a refusal. With fewer rows, all of them may have been edited. */
+/** Minimum number of matching rows for a refusal. If there are fewer, all of them may have been edited. */
 const MIN_REFUSED = 5
-/** The share of NFTs that must differ in content from their rows for gdn to assume another drop. */
+/** Minimum share of NFTs with other content than their rows for gdn to assume another drop. */
 const MOST = 0.9
-/** The share of NFTs that must differ in content from their rows for the plan to contain a note. */
+/** Minimum share of NFTs with other content than their rows for a note in the plan. */
 const MANY = 0.5
 
 /**
  * Determines whether the IDs of a manifest belong to another drop. Manifests with the same file name have the same
- * reference IDs in a collection. A machine that has minted neither drop distinguishes them by label, or else by
- * content.
+ * reference IDs in a collection. A machine that has minted neither drop distinguishes them by label or, if the labels
+ * are equal, by content.
  */
 export class OtherDrop {
   readonly #label: string | null
@@ -24,8 +24,8 @@ export class OtherDrop {
   /** Number of these NFTs whose content differs from the row's. */
   #others = 0
   /**
-   * Number of NFTs in `#others` that have the label of this run. A shared label doesn't prove that the drop is the
-   * same, because manifests at the root of two repositories share one.
+   * Number of NFTs in `#others` that have the label of this run. An equal label doesn't prove that the drop is the
+   * same, because manifests at the roots of two repositories may have equal labels.
    */
   #alike = 0
   readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []

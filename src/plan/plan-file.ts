@@ -23,7 +23,7 @@ const header = z.object({
   gdn_plan: z.literal(VERSION),
   /** SHA-256 of the lines after this one. */
   sha256: z.string(),
-  /** Path relative to the folder of the plan, as for local files. Null if the manifest isn't a file. */
+  /** The manifest's path relative to the folder of the plan. Null if the manifest isn't a file. */
   manifest: z.string().nullable(),
   run: z.string().nullable(),
   origin: z.string(),
@@ -36,10 +36,10 @@ const header = z.object({
   /** The label of the run. `adopt` contains the labels that it replaces. */
   label: referenceLabel.nullable().default(null),
   adopt: z.array(z.string()).default([]),
-  /** Whether the manifest was moved. If so, a machine that has the run with the earlier path stores the new path. */
+  /** Whether the manifest was moved. If so, a machine with a run at the earlier path stores the new path. */
   moved: z.boolean().default(false),
   prune: z.boolean(),
-  /** Whether to mint new rows although sent rows were removed from the manifest. */
+  /** Whether to mint new rows even if sent rows were removed from the manifest. */
   new_rows: z.boolean().default(false),
   /** Whether to mint, without a prompt, rows that equal another row. */
   allow_duplicates: z.boolean().default(false),
@@ -79,13 +79,12 @@ const line = z.object({
   changes: z.array(object<NftChange>()),
 })
 
-/** Maximum number of characters in a line. A row with its changes is never that long. */
+/** Maximum number of characters in a line. A row with its changes is always shorter. */
 const MAX_LINE = 16 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
 
 interface PlanReading {
   contents: LocalContents
-  /** Receives the changes. */
   saved: SavedReader
   /** Folders whose files may be published, in addition to that of the plan. */
   fileFolders: readonly string[]
@@ -183,7 +182,7 @@ async function beginsAsPlan(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null)
   if (file === null) return false
   try {
-    // Don't read from a pipe. It can be read only once, and the manifest is read from it later.
+    // Don't read from a pipe, because it can be read only once, and the manifest is read from it later.
     if (!(await file.stat()).isFile()) return false
     const { buffer } = await file.read({ buffer: Buffer.alloc(PLAN_BEGINNING.length), position: 0 })
     return buffer.toString('latin1') === PLAN_BEGINNING
@@ -195,7 +194,9 @@ async function beginsAsPlan(path: string): Promise<boolean> {
 /** Maximum size of a JSON file in bytes. Larger files are not read. */
 const MAX_ROWLESS = 1024 * 1024
 
-/** Returns whether a JSON file contains neither a plan nor a row, so that the user may have mistaken it for a plan. */
+/**
+ * Returns whether a JSON file contains no rows. Such a file can't be a manifest, so it may have been meant as a plan.
+ */
 export async function hasNoRows(path: string): Promise<boolean> {
   const stats = await stat(path)
   if (extname(path).toLowerCase() !== '.json' || !stats.isFile() || stats.size > MAX_ROWLESS) return false
@@ -231,7 +232,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
 
 /**
  * Yields the rows of a plan. If the file was edited, throws after the last row at the latest, so don't use any row
- * before the end. A plan may come from another person, so the rules for files of a manifest also apply to its files.
+ * before then. A plan may come from another person, so its files are checked like those of a manifest.
  *
  * @throws GdnError `refused` if a local file has changed since the plan was made, or must not be published
  */

@@ -4,23 +4,23 @@ import { whereToGetIds } from '../batch/rows/given-id.ts'
 import { count } from '../core/count.ts'
 import type { PlanCounts } from './planned.ts'
 
-/** The facts that the notes of a plan report. */
+/** The facts from which the notes of a plan are derived. */
 export interface NotedFacts {
   /** NFTs that have another label on the server, with their labels. */
   relabeled: { count: number; labels: readonly string[] }
   label: string
-  /** Rows that got an ID after their mint. */
+  /** Rows that got an ID after they were minted. */
   paired: readonly Pick<StoredPair, 'alias'>[]
   /** Rows that the run has sent but that aren't in the manifest. */
   gone: GoneRows
   /** Number of new rows without an ID. */
   newUnnamed: number
   /**
-   * The run that has the IDs of NFTs whose rows have no ID. `run` is null if another machine stored these IDs. Null if
-   * there are no such rows.
+   * The run that stores the IDs of NFTs whose rows have no ID, or null if there are no such rows. `run` is null if
+   * another machine stored the IDs.
    */
   identified: { run: string | null } | null
-  /** Number of rows that need a change although their content matches the last content that this machine recorded. */
+  /** Number of rows that need a change, although their content matches the last recorded content. */
   unedited: number
   /** Number of revealed NFTs to update. */
   revealed: number
@@ -32,7 +32,7 @@ export interface NotedFacts {
   hasUpdates: boolean
   /** Whether this machine has minted rows of the run. */
   isKnown: boolean
-  /** Whether new rows may be edits of rows that another machine has minted. Without a label, gdn can't know. */
+  /** Whether new rows may be edits of rows that another machine has minted. gdn can't check this without a label. */
   mayBeMinted: boolean
   /** Whether the rows are shuffled, so that the plan can't be saved. */
   isShuffled: boolean
@@ -48,7 +48,6 @@ interface GoneRows {
   unnamed: number
 }
 
-/** Returns the notes that follow from the facts of a plan. */
 export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...notesOfLabels(facts),
   ...notesOfPairs(facts),
@@ -82,7 +81,7 @@ const noteOfUnedited = (count: number): string =>
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
 
-/** A note about the proof of revealed NFTs that an update changes. */
+/** Note on an update that changes the proof of revealed NFTs. */
 export const NOT_PROVEN =
   'gdn nft verify --on-chain proves an NFT only while its metadata and files match its commitment'
 

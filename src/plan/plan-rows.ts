@@ -11,8 +11,8 @@ import type { NftChange } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
 /**
- * Returns the name of the row from which an NFT gets its metadata. In a shuffled drop, this is the row that was drawn
- * for the NFT's slot. The receiver is that of the slot.
+ * Returns the name of the row whose metadata an NFT gets. In a shuffled drop, this is the row that was drawn for the
+ * NFT's slot. The receiver is always that of the slot.
  */
 async function nameOfContent(store: StoredRun, { position, key, row: { line } }: KeptRow, drawn?: Uint32Array) {
   const from = drawn?.[position]
@@ -23,7 +23,8 @@ async function nameOfContent(store: StoredRun, { position, key, row: { line } }:
 /** Returns the name of a change's row. The drawn row provides only the metadata, not the receiver or the ID. */
 async function nameOfChange(store: StoredRun, row: KeptRow, { want }: NftChange, drawn?: Uint32Array) {
   if (want === 'update') return { ...(await nameOfContent(store, row, drawn)), title: row.row.metadata.title }
-  // In the draft, the row's own content is at the slot for which it was drawn. A transferred NFT shows the drawn row.
+  // In the draft, a row's own content is at the slot for which the row was drawn. A transferred NFT has the drawn
+  // content.
   const at = want === 'mint' ? (drawn?.indexOf(row.position + 1) ?? -1) : -1
   const [drawnRow] = at < 0 ? [] : await store.read((sql) => rowsAt(sql, 'draft', [at]))
   const { title } = (drawnRow === undefined ? row : keptRow(drawnRow)).row.metadata

@@ -14,7 +14,7 @@ export interface PlanOptions extends BatchOptions {
   takeOver?: boolean
   /** The labels that the run's label replaces according to a saved plan. If absent, `adopt` applies to all labels. */
   adoptLabels?: readonly string[] | undefined
-  /** Returns the reason why the collection doesn't permit transfers; null if it does, or if gdn doesn't know. */
+  /** Returns the reason why the collection doesn't permit transfers; null if it does, or if this is unknown. */
   noTransfers(): Promise<string | null>
   /**
    * If rows of the manifest are minted unrevealed, returns why rows without NFTs can't be minted with their own
@@ -31,14 +31,14 @@ export interface PlanOptions extends BatchOptions {
   sealedSlots?: number | undefined
   /**
    * Returns a function that checks whether a row is row `n`, counted from 1, of the run's commitment. Returns null if
-   * this machine doesn't know the committed rows.
+   * this machine has no record of the committed rows.
    */
   committedRows?(): Promise<((row: ManifestRow, n: number) => Promise<boolean>) | null>
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
-  /** Returns the reason why the collection doesn't permit burns; null if it does, or if gdn doesn't know. */
+  /** Returns the reason why the collection doesn't permit burns; null if it does, or if this is unknown. */
   noBurns(): Promise<string | null>
-  /** Whether to compare the plan with the changes that were saved with its rows. */
+  /** Whether the rows are from a saved plan, whose changes are compared with the new plan. */
   isSaved?: boolean
 }
 
@@ -76,7 +76,8 @@ export type PlanCounts = Record<Action, number> & {
   /** Number of rows without an ID whose NFTs were given an ID. They count as impossible. */
   identified: number
   /**
-   * Number of rows whose NFT was burned, or keeps its placeholder. They count as drift that `takeOver` doesn't resolve.
+   * Number of rows whose NFT was burned or keeps its placeholder. They count as drift, which `takeOver` doesn't
+   * resolve.
    */
   lasting: number
   /** Number of removed rows whose NFTs are kept because others changed them. They count as drift. */
@@ -95,7 +96,7 @@ export interface PlannedChange extends NftChange {
   /** Line of the row; null for the burn of an NFT whose row was removed. */
   line: number | null
   title: string
-  /** The receiver of the NFT, with its ENS name, for a mint. */
+  /** For a mint, the receiver of the NFT with its ENS name. */
   receiver?: string | undefined
   /** The fields to display, with the names of local files and receivers. Default: `fields`. */
   shown?: FieldChange[] | undefined
@@ -116,7 +117,7 @@ export interface RowChanges {
   changes: NftChange[]
 }
 
-/** A run as this machine knows it. */
+/** A run with the facts from the local state. */
 export interface PlannedRun extends RunRef {
   /** The cost limit of the run in the local state, in wei; null if there is none. */
   maxCost: bigint | null
@@ -149,8 +150,8 @@ export interface ChangePlan {
   counts: PlanCounts
   notes: readonly string[]
   /**
-   * The note that the manifest may be another edition: either most minted rows have other content, or another run has
-   * minted the rows with other content. Null for any other plan.
+   * Note that the manifest may be another edition, because most minted rows have other content, or because another run
+   * has minted the rows with other content. Null for any other plan.
    */
   otherEdition: string | null
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
@@ -159,7 +160,7 @@ export interface ChangePlan {
   movedFrom: string | null
   /** NFTs with another label on the server. `apply` replaces these labels. */
   relabeled: { count: number; labels: readonly string[]; pages(): AsyncGenerator<Relabeling[]> }
-  /** Rows that got an ID after their mint. `apply` stores their NFTs. */
+  /** Rows that got an ID after they were minted. `apply` stores their NFTs. */
   paired: readonly StoredPair[]
   /**
    * Checks for edited rows.
@@ -171,7 +172,7 @@ export interface ChangePlan {
   seen(): AsyncGenerator<NftNow[]>
   /** Returns the rows to mint that equal an earlier row. */
   duplicates(): Promise<Duplicates>
-  /** Number of rows that need no mint, although the state has no record that their mint ended. */
+  /** Number of rows that need no mint, but whose mint has no recorded final outcome. */
   unsettled: number
   /** Number of rows of the run that are recorded as deployed. */
   deployed: number

@@ -19,9 +19,9 @@ export type BurnedRow = Pick<GoneRow, 'id' | 'nftGdnId'>
 const PAGE = 1_000
 
 /**
- * Yields the burns of NFTs whose rows were removed. Burns only NFTs that this run has minted, and only while the owner
- * is the last one that the manifest named, in the mint or in a transfer that this machine applied. All rows must have
- * been compared before, because the temporary tables `draft` and `named` determine which NFTs have a row.
+ * Yields the burns of NFTs whose rows were removed. Burns only NFTs that this run has minted, and whose owner is still
+ * the receiver of the mint or of the last transfer by this machine. All rows must have been compared before, because
+ * the temporary tables `draft` and `named` determine which NFTs have a row.
  *
  * @param scope see `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does
@@ -97,7 +97,7 @@ export async function findUnnamed({ state, drop }: StoredRun, source: NftSource)
   return ids.filter((id) => !ended.has(id))
 }
 
-/** Returns the notes of --prune about NFTs that this machine can't burn. */
+/** Returns the notes for `--prune` about NFTs that this machine can't burn. */
 export async function notesOfUnnamed(source: NftSource, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const isOne = ids.length === 1
@@ -111,7 +111,7 @@ export async function notesOfUnnamed(source: NftSource, ids: readonly string[]):
   ]
 }
 
-/** Returns a note that names the first NFTs without a row. */
+/** Returns a note with the first NFTs that have no row. */
 export async function namesOfUnnamed(source: NftSource, ids: readonly string[]): Promise<string> {
   const first = ids.slice(0, MAX_NAMED)
   const records = await readCandidates(
@@ -136,7 +136,7 @@ const MAX_TITLE = 40
 
 const shortened = (title: string): string => shortenTo(title, MAX_TITLE)
 
-/** A note that explains where to burn NFTs that this machine didn't mint. */
+/** Note on where to burn NFTs that this machine didn't mint. */
 export const WHERE_TO_BURN =
   'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
@@ -144,7 +144,7 @@ const NO_BURNS = "the server can't burn NFTs"
 
 async function gonePage({ state, drop }: StoredRun, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
   const rows = await state.read((sql) => goneRows(sql, drop, after, PAGE))
-  // If a row got an ID after its mint, its transfers use that ID.
+  // If a row got an ID after it was minted, its transfers use that ID.
   return rows.map((row) =>
     isContentKey(row.key) ? row : { ...row, reference: rowReferenceId(drop.referenceScope, row.key) },
   )
@@ -161,7 +161,7 @@ async function isOwnerNamed(
   const operations = await state.read((sql) => operationsWithPrefix(sql, prefix))
   const last = operations.findLast(({ state }) => state === 'accepted' || state === 'deployed')
   const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
-  // The number may be lower than recorded, because a backend that was restored from a backup knows fewer transfers.
+  // The number may be lower than recorded, because a backend that was restored from a backup may have lost transfers.
   return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
 }
 

@@ -15,8 +15,8 @@ export interface SeenPage {
 }
 
 /**
- * Returns a page of rows with their NFTs. If the NFT of a row without an ID was burned, the row gets the NFT of an
- * identical row that was removed from the manifest, if the server has one that isn't burned.
+ * Returns a page of rows with their NFTs. If the NFT of a row without an ID was burned, the row gets an unburned NFT of
+ * an identical removed row, if there is one.
  */
 export async function readPage(store: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<SeenPage> {
   const candidates = await findCandidates(store, source, page)
@@ -35,7 +35,7 @@ export async function readPage(store: StoredRun, source: NftSource, page: readon
   return { page: moved, candidates: movedCandidates, records: await readCandidates(source, movedCandidates) }
 }
 
-/** Assigns other copies on the server to rows whose NFTs were burned. Returns whether any row got another copy. */
+/** Assigns NFTs of other copies to rows whose NFTs were burned. Returns whether any row got another NFT. */
 async function leaveBurned(
   { state, drop }: StoredRun,
   source: NftSource,

@@ -12,19 +12,19 @@ type Options = Pick<BatchOptions, 'stateDir' | 'contractAddress' | 'blockchain' 
 
 const PAGE = 200
 
-/** Records in the state the NFTs that were changed before this plan. */
+/** Updates the state with the NFTs that were changed before this plan. */
 export async function recordSeen(options: Options, plan: ChangePlan): Promise<void> {
   await recordNfts(options, plan.run, plan.seen())
 }
 
-/** Records in the state the NFTs that this plan changed. */
+/** Updates the state with the NFTs that this plan changed. */
 export async function recordMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
   const { contractAddress, blockchain, signal } = options
   const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
   await recordNfts(options, plan.run, madeOf(source, plan))
 }
 
-/** Records in the state the current NFTs of a run. Does nothing if this machine has no record of the run. */
+/** Updates the state with the current NFTs of a run. Does nothing if this machine has no record of the run. */
 export async function recordNfts(
   { stateDir }: Pick<Options, 'stateDir'>,
   run: PlannedRun,

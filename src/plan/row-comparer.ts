@@ -9,7 +9,7 @@ import { FAILED, failedMint, identifiedNft, mintOf, UNREVEALED, UNREVEALED_FAILE
 import type { PlanDeps, PlanOptions } from './planned.ts'
 
 export class RowComparer {
-  /** Whether another machine stored the ID of an NFT whose row has no ID. Set by `changesOf`. */
+  /** Whether another machine stored an ID for an NFT whose row has no ID. Set by `changesOf`. */
   isIdElsewhere = false
   /** Number of rows without an NFT. Set by `changesOf`. */
   missing = 0
@@ -73,7 +73,7 @@ export class RowComparer {
       isUpdating: nft.pending_change?.reference_id === update,
     }
     const localFiles = await Promise.all(
-      // The URL of an upload can be predicted only if the server supports updates.
+      // The URL of an upload is predictable only if the server supports updates.
       row.localFiles.map(async ({ key, path }) => ({
         key,
         url: can.updates ? (await this.#contents.of(path)).url : null,
@@ -91,7 +91,10 @@ export class RowComparer {
     )
   }
 
-  /** Returns whether the row of an unrevealed NFT is known to be edited or moved since the commitment. */
+  /**
+   * Returns whether the row of an unrevealed NFT was edited or moved since the commitment. Returns false if the
+   * commitment is unavailable.
+   */
   async #isEdited({ row: { row, position } }: Candidate): Promise<boolean> {
     if (this.#isCommitted === undefined) this.#isCommitted = (await this.#options.committedRows?.()) ?? null
     return this.#isCommitted !== null && !(await this.#isCommitted(row, position + 1))

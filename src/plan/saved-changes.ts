@@ -12,7 +12,7 @@ import type { ChangePlan, PlannedChange, ReplannedRow } from './planned.ts'
 const PAGE = 1_000
 const MAX_CHANGED = 50
 
-/** Returns the part of a change that must not differ when a saved plan is applied. */
+/** Returns the part of a change that must be the same when a saved plan is applied. */
 const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: NftChange): string =>
   JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
 
@@ -49,8 +49,8 @@ function whatChanged(current: NftChange, saved: readonly NftChange[]): string {
 }
 
 /**
- * If another machine made a mint or transfer of the saved plan, but to another address of the row's ENS name, describes
- * that address. Otherwise returns null: a change that is no longer required was made as saved.
+ * Describes the address if another machine made a mint or transfer of the saved plan to another address of the row's
+ * ENS name. Otherwise, returns null, because a change that is no longer required was made as saved.
  */
 function madeElsewhere(
   receiver: string,
@@ -100,8 +100,8 @@ export class SavedChanges {
   }
 
   /**
-   * Finds rows with a change that isn't in the saved plan. A row with fewer changes than in the saved plan was applied
-   * in part, which isn't a difference.
+   * Finds rows with a change that isn't in the saved plan. A row with fewer changes than in the saved plan was partly
+   * applied, which isn't a difference.
    */
   async compare(
     candidates: readonly Candidate[],
@@ -131,7 +131,7 @@ export class SavedChanges {
   }
 
   /**
-   * Finds saved burns that this machine would not make because its run has not minted the NFT. Burned NFTs are skipped.
+   * Finds saved burns that this machine wouldn't make, because its run hasn't minted the NFT. Skips burned NFTs.
    *
    * @param isBurned returns which of the NFTs are already burned
    */

@@ -9,7 +9,7 @@ import { type NftChange, ownership, type Want } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
 
-/** NFTs of a run that were changed after their mint, as read by a plan and stored in a temporary table. */
+/** NFTs of a run that were changed after they were minted. A plan reads them and stores them in a temporary table. */
 export class SeenNfts {
   /** The operations of removed rows whose NFTs were burned. */
   readonly burned = new Set<string>()
@@ -59,8 +59,8 @@ export class SeenNfts {
 }
 
 /**
- * Returns whether an NFT was changed after its mint. Compares the owners too, because the server doesn't count
- * transfers that the owner made on chain.
+ * Returns whether an NFT was changed after its mint. Also compares the owners, because the server doesn't count
+ * transfers that an owner made on chain.
  */
 const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_address: owner }: NftRecord): boolean =>
   burned === true ||
@@ -72,7 +72,7 @@ const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_add
  * Returns the record of an NFT for the state.
  *
  * @param body the row of the NFT
- * @param missing the changes of the row that the NFT doesn't have yet
+ * @param missing the changes of the row that weren't made yet
  */
 export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly Pick<NftChange, 'want'>[]): NftNow {
   const isBurned = nft.burned === true

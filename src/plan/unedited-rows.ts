@@ -6,9 +6,8 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 /**
- * Counts the rows of a page that need a change although their content matches the last content that this machine
- * recorded. Because the file at a path may have changed, differences in local files count only if the metadata was
- * changed afterwards.
+ * Counts the rows of a page that need a change, although their content matches the last recorded content. The file at a
+ * path may have changed, so differences in local files count only if the metadata was changed afterwards.
  */
 export async function countUnedited(
   { state, drop, id }: StoredRun,

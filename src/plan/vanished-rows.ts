@@ -6,9 +6,9 @@ import { type BurnedRow, lookAtGone } from './prune.ts'
 
 /** The rows that a run has sent but that aren't in the manifest. Excludes rows whose NFTs belong to other rows. */
 export class VanishedRows {
-  /** The keys of the rows, by operation. */
+  /** The key of each row, by operation. */
   readonly #keys = new Map<string, string>()
-  /** The operations of the rows, by NFT. */
+  /** The operation of each row, by NFT. */
   readonly #operations = new Map<string, string>()
   /** Operations whose NFTs belong to rows of the manifest. */
   readonly #renamed = new Set<string>()
@@ -49,7 +49,6 @@ export class VanishedRows {
     return burned
   }
 
-  /** Number of all rows. */
   get all(): number {
     return this.#keys.size
   }
@@ -63,7 +62,7 @@ export class VanishedRows {
     return this.#first
   }
 
-  /** Number of rows without an ID that were not replaced. */
+  /** Number of rows without an ID that weren't replaced. */
   get unnamed(): number {
     return [...this.#keys].filter(([id, key]) => !this.#replaced.has(id) && isContentKey(key)).length
   }

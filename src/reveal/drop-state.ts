@@ -20,16 +20,16 @@ export type DropState =
   | { phase: 'sealed'; seal: KnownSeal }
   | { phase: 'drawn'; seal: KnownSeal | null }
 
-/** The slots of a sealed drop, none of which is revealed. */
+/** The slots of a sealed drop that has no revealed NFT. */
 export interface SealedSlots {
   slots: number
   state: DropState
 }
 
-/** Returns whether the rows of a run are drawn after its mint, so that they can be minted only once. */
+/** Returns whether the rows of a run are drawn after the mint, so that the run can be minted only once. */
 export const isShuffled = ({ reading }: { reading: Reading }): boolean => isRecord(reading.shuffle)
 
-/** Returns the state of a run's shuffled drop as this machine knows it; null for other runs. */
+/** Returns the state of a run's shuffled drop according to the local state; null for other runs. */
 export function dropStateOf({ reading }: { reading: Reading }): DropState | null {
   if (!isShuffled({ reading })) return null
   const seal = isRecord(reading.seal) ? sealIn(reading.seal) : null
@@ -43,7 +43,7 @@ function sealIn({ round, roundAt, isNamed }: Record<string, unknown>): KnownSeal
   return { ...times, isNamed: isNamed === true }
 }
 
-/** Returns the state of a drop in words, without a full stop. */
+/** Describes the state of a drop, without a full stop. */
 export function dropText(state: DropState, now: number): string {
   if (state.phase === 'open') return 'The drop is not sealed yet'
   if (state.phase === 'drawn')

@@ -27,15 +27,17 @@ interface UnrevealedDrop extends Pick<Run, 'origin' | 'blockchain'> {
   contract: string
   provenance: string
   /**
-   * `minted`: the drop's run has begun. `committed`: the collection is only committed to the rows. `unknown`: the
-   * outcome of the commitment is unknown.
+   * `minted`: the drop's run has begun. `committed`: the collection is committed to the rows, but no run has begun.
+   * `unknown`: the outcome of the commitment is unknown.
    */
   state: 'minted' | 'committed' | 'unknown'
   /** The name of the drop's run, or of the command that sent the commitment. */
   run: string
   /** The ID of the drop's run; null if the run has not begun. */
   id: string | null
-  /** The content hashes, in Base64, of the rows that this machine knows to be public in the drop's collection. */
+  /**
+   * The content hashes, in Base64, of the rows that are public in the drop's collection according to the local state.
+   */
   shown: ReadonlySet<string>
 }
 
@@ -48,8 +50,7 @@ export interface HiddenRows extends Pick<UnrevealedDrop, 'contract' | 'state' | 
 export type Publishing = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contractAddress'>
 
 /**
- * The drop whose rows don't count as hidden: that of the run with this ID, or that with this provenance hash in the
- * collection.
+ * Identifies the drop whose rows don't count as hidden: by the ID of its run, or by its provenance hash and collection.
  */
 export interface OwnDrop {
   run?: string
@@ -65,9 +66,9 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
   `${provenance} ${contract.toLowerCase()} ${content}`
 
 /**
- * Finds rows that this machine minted unrevealed, or committed to, on the same server and blockchain, and that it
- * doesn't know to be public. Returns the first collection with such rows, and how many it has; null if there is none.
- * Reads the rows only if there is an unrevealed drop.
+ * Finds hidden rows on the same server and blockchain. These are rows that this machine minted unrevealed or committed
+ * to, and that aren't recorded as public. Returns the first collection with such rows, and their number; null if there
+ * is none. Reads the rows only if there is an unrevealed drop.
  *
  * @param repeatedRun the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't
  *   count
@@ -90,7 +91,7 @@ export async function findHidden(
   return hidden
 }
 
-/** Yields the content hash of each row that drops hide, with these drops. */
+/** Yields the content hash of each hidden row, with the drops that hide it. */
 async function* hiddenAmong(
   publishing: Publishing,
   rows: Rows,
@@ -101,7 +102,7 @@ async function* hiddenAmong(
   const { contentOf, unorderedOf } = contentHashes()
   for await (const item of rows()) {
     if ('issue' in item) continue
-    // Skip rows with a file that can't be read, because the upload of the file fails later.
+    // Skip rows with an unreadable file. The upload of the file will fail later.
     const content = await unorderedOf(item.row).catch(() => null)
     if (content === null) continue
     // Earlier versions stored hashes that depend on the order and types of the attributes.
@@ -111,7 +112,7 @@ async function* hiddenAmong(
   }
 }
 
-/** Returns the drops on the server and blockchain that hide each content. */
+/** Returns the drops on the server and blockchain that hide rows, by content hash. */
 async function hiddenContents(
   { stateDir, origin, blockchain, contractAddress }: Publishing,
   ownDrop: OwnDrop,
@@ -124,8 +125,7 @@ async function hiddenContents(
 }
 
 /**
- * Returns the drops that hide rows, by content hash. A row that is public in one collection doesn't count as hidden in
- * others.
+ * Returns the drops that hide rows, by content hash. A row that is public in one collection isn't hidden in others.
  *
  * @param drops the drops on one server and blockchain
  * @param counts selects the drops whose rows count as hidden
@@ -143,7 +143,6 @@ async function hiddenBy(
   return dropsOf
 }
 
-/** Returns the unrevealed drops on this machine. */
 async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
   const runs = await listRuns(stateDir)
   const state = await openStateIfThere(stateDir)
@@ -193,7 +192,7 @@ async function* metadataOf(
   }
 }
 
-/** Returns the content hashes of a run's rows that this machine knows to be revealed. */
+/** Returns the content hashes of a run's rows that are revealed according to the local state. */
 async function revealedContents(state: StateReader, run: Run, provenance: string): Promise<Set<string>> {
   const revealed = new Set<string>()
   const drawn = keptDraw(run.reading)
@@ -208,7 +207,7 @@ async function revealedContents(state: StateReader, run: Run, provenance: string
 }
 
 /**
- * Returns the content hashes of the rows that this machine has minted with their own metadata in a collection. Uses the
+ * Returns the content hashes of rows that this machine has minted with their own metadata in a collection. Uses the
  * hashes of the uploaded files, because the local files may have been edited since.
  */
 async function publicContents(
@@ -251,15 +250,15 @@ async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<H
 }
 
 /**
- * Stores that a run may publish its rows that are currently hidden. Doesn't include rows that are added to the run
- * later, or rows that are hidden later.
+ * Records that a run may publish those of its rows that are currently hidden. Excludes rows that are added or hidden
+ * later.
  */
 export async function allowHidden(publishing: Publishing, rows: Rows, run: string): Promise<void> {
   const { stateDir } = publishing
   const allowed = new Set<HiddenRow>()
   for await (const { drops, content } of hiddenAmong(publishing, rows, { run }))
     for (const drop of drops) allowed.add(hiddenRow(drop, content))
-  // Delete the file, because an earlier run may have had the same ID.
+  // Delete the file, which may be from an earlier run with the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })
   await makePrivateFolder(provenanceFolder(stateDir))
   await writeDurably(allowedPath(stateDir, run), async (file) => {
@@ -268,8 +267,9 @@ export async function allowHidden(publishing: Publishing, rows: Rows, run: strin
 }
 
 /**
- * Returns how the removal of a run changes which rows count as hidden. `ends`: rows are hidden only by this run.
- * `begins`: rows count as public only because of this run, and another run or commitment hides them. Null: neither.
+ * Returns the effect of a run's removal on hidden rows. `ends`: rows are no longer hidden, because only this run hides
+ * them. `begins`: rows become hidden again, because they are public only in this run, and another run or commitment
+ * hides them. Null: no effect.
  *
  * @param removed the runs that are removed together
  */
@@ -305,8 +305,8 @@ export async function commandHides(stateDir: string, name: string): Promise<bool
 }
 
 /**
- * Deletes the record that a removed run hides its rows in its collection, unless another run hides them there. Also
- * deletes the hashes of the rows, unless another run, or the commitment of another collection, hides them.
+ * Deletes the commitment of a removed run in its collection, unless another run there has the same commitment. Also
+ * deletes the hashes of the rows, unless another run or the commitment of another collection hides them.
  */
 export async function forgetHidden(run: Run): Promise<void> {
   const { stateDir, reading, id } = run

@@ -17,9 +17,8 @@ import { ruleIn, ruleLine, type ShuffleRule } from './shuffle/rule.ts'
 //   leaves     = the shuffle rule, if any, and all leaves in lower-case hex, each followed by a line feed
 //   provenance = SHA-256(leaves)
 //
-// The seed is derived from the manifest, so a reveal needs nothing else. However, a leaf hides its row only as long as
-// nobody can guess the whole manifest. All parts have fixed lengths, so different inputs never result in the same
-// bytes.
+// The seed is derived from the manifest, so a reveal needs nothing else. However, a leaf hides its row only if nobody
+// can guess the whole manifest. All parts have fixed lengths, so different inputs never result in the same bytes.
 
 const HASH_BYTES = 32
 
@@ -47,8 +46,8 @@ export function rowContentHash(
 }
 
 /**
- * Returns the metadata in a form that is equal for rows that look alike: attributes are text in a fixed order, and text
- * is in Unicode's normalization form C.
+ * Returns the metadata in a form that is equal for rows that look alike. Attributes are text in a fixed order, and all
+ * text is in Unicode normalization form C.
  */
 export function comparable(metadata: ManifestRow['metadata']): ManifestRow['metadata'] {
   const normal = Object.entries(metadata).map(([key, value]) => [key, normalized(value)])
@@ -132,7 +131,7 @@ export class Commitment {
 
   /**
    * Compares the rows with a leaves file. A changed row changes the seed and therefore every leaf, so the comparison
-   * needs the seed of the leaves file. If the number of rows is the same, rows are compared by position.
+   * needs the original seed. If the number of rows is the same, rows are compared by position.
    */
   differencesFrom(leaves: Uint8Array, seed: Uint8Array): RowDifferences {
     const lines = leavesIn(leaves)
@@ -169,7 +168,10 @@ export interface RowDifferences {
 /** Maximum number of adjacent rows that are recognized as added or removed. */
 const MAX_SHIFT = 100
 
-/** Returns how many rows were added before a row. A negative number means removed rows. Returns 0 if no number fits. */
+/**
+ * Returns the number of rows that were added before a row, or a negative number if rows were removed. Returns 0 if no
+ * shift matches.
+ */
 function shiftAt(row: number, leaf: number, most: number, isSame: (row: number, leaf: number) => boolean): number {
   for (let n = 1; n <= most; n++) {
     if (isSame(row, leaf + n)) return -n

@@ -23,9 +23,8 @@ interface Slots {
 const MAX_NAMED = 10
 
 /**
- * Refuses rows whose slots are minted although no NFT has their IDs. gdn finds the NFT of such a row only by ID, so
- * these IDs were changed after the mint, and gdn would treat the rows as abandoned. Lists the collection unless `rows`
- * is empty.
+ * Refuses rows without an NFT whose slots are already minted. Their IDs were changed after the mint, so gdn can't find
+ * the NFTs and would treat the rows as abandoned. Lists the collection unless `rows` is empty.
  *
  * @throws GdnError `edited_rows`, and errors of the server
  */
@@ -51,8 +50,8 @@ export async function refuseOtherIds(
 }
 
 /**
- * Returns the rows whose slots are minted although no NFT has their IDs, in order. Lists the collection unless `rows`
- * is empty.
+ * Returns the rows without an NFT whose slots are already minted, in order. Lists the collection unless `rows` is
+ * empty.
  */
 export async function mintedSlots(
   source: RecordSource,

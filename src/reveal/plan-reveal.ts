@@ -26,7 +26,7 @@ import { shownProof } from './slots-shown.ts'
 
 /** A row that is not revealed, and the reason. */
 export interface LeftRow {
-  /** Null for a slot of a shuffled drop whose row is not drawn yet. */
+  /** The row's key. Null for a slot of a shuffled drop whose row isn't drawn yet. */
   key: string | null
   line: number | null
   /** The slot to which the row belongs in a shuffled drop. */
@@ -36,11 +36,11 @@ export interface LeftRow {
 
 /** Counts rows by the action that they need. */
 interface RevealCounts {
-  /** Rows whose NFTs are revealed already. */
+  /** Rows whose NFTs are already revealed. */
   revealed: number
   /** Rows to reveal. */
   pending: number
-  /** The pending rows whose update was accepted before. */
+  /** Pending rows whose update was already accepted. */
   accepted: number
   /** Rows without a deployed NFT. */
   notMinted: number
@@ -51,8 +51,8 @@ interface RevealCounts {
   /** Rows whose NFTs can't be revealed or were changed elsewhere. */
   left: number
   /**
-   * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, this includes only rows of `left`,
-   * because the rows for the slots that aren't minted are unknown until then.
+   * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, includes only rows of `left`, because
+   * the rows of unminted slots are unknown until then.
    */
   leftRows: LeftRow[]
 }
@@ -67,11 +67,11 @@ export interface RevealPlan extends RevealCounts {
   renamed: readonly string[]
   /** The NFTs with labels that the run's label replaces. */
   relabeled: Pick<OtherLabels, 'count' | 'pages'>
-  /** Rows that got an ID after their mint, and whose pairs must be stored. */
+  /** Rows that got an ID after they were minted, with the pairs to store. */
   paired: readonly StoredPair[]
   /** Yields the updates that reveal the rows, and recounts the rows afterwards. */
   updates(): AsyncGenerator<Update>
-  /** Yields the NFTs that are revealed, with their rows. */
+  /** Yields the revealed NFTs with their rows. */
   seen(): AsyncGenerator<NftNow[]>
 }
 
@@ -87,8 +87,8 @@ export interface RevealDeps {
 const PAGE = 1_000
 
 /**
- * Finds the NFTs of all rows and passes the plan to `use`. Finds an NFT by its reference ID, or else by the run in the
- * state. Sends no request that changes anything.
+ * Finds the NFTs of all rows and passes the plan to `use`. Looks up an NFT by its reference ID, or else by the run in
+ * the state. Sends only read requests.
  *
  * @throws GdnError `refused` if a row was minted as another row of the commitment; `seems_minted` if NFTs have another
  *   label and `adopt` isn't set; and the errors of `withPlan`
@@ -98,7 +98,7 @@ export async function withRevealPlan<Result>(
   { client, readManifest, rows, drawn = null, onProgress }: RevealDeps,
   use: (plan: RevealPlan) => Promise<Result>,
 ): Promise<Result> {
-  // The commitment proves that no row was edited, so a row without a pair isn't minted.
+  // The commitment proves that no row was edited, so a row without a pair hasn't been minted.
   const items = drawn === null ? readManifest() : withDrawnRows(readManifest(), drawn)
   return await withOpenRows(options, client, items, async ({ store, source, pairs, found }) => {
     const labels = new OtherLabels(store, options.label ?? null)
@@ -106,7 +106,10 @@ export async function withRevealPlan<Result>(
     const slotOfRow = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
     const rowOf = await rowsByMetadata(rows.commitment)
     const commitment: Committed = { rows, drawn, slotOfRow, rowOf, otherIds: new Set() }
-    /** Returns the row that an NFT shows or will show. In a shuffled drop, that row was drawn for the slot. */
+    /**
+     * Returns the name of the row whose content an NFT has or will have. In a shuffled drop, that row was drawn for the
+     * slot.
+     */
     const nameOf = async ({ row: { key, row, position } }: Candidate): Promise<Named> => {
       if (rows.commitment.rule === null) return { key: shownKey(key), line: row.line }
       const slot = position + 1
@@ -151,7 +154,7 @@ export async function withRevealPlan<Result>(
           const { candidate, nft } = match
           if (nft === undefined || rowState(match, commitment).kind !== 'revealed') continue
           const { row } = candidate.row
-          // Record the owner only if it is the row's receiver. A later plan then keeps an owner that others chose.
+          // Record the owner only if it is the row's receiver, so that a later plan keeps an owner that others chose.
           const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
           page.push(nowOf(nft, Buffer.from(rowTexts(row).kept), missing))
           if (page.length === PAGE) {
@@ -185,8 +188,8 @@ export async function withRevealPlan<Result>(
           slotOf: (metadata) => slotIn(metadata, commitment),
         })
       } else {
-        // Another run may have minted rows of a drop that isn't shuffled, so other IDs are no reason to refuse the
-        // reveal.
+        // Don't refuse the reveal because of other IDs, because another run may have minted rows of a drop that isn't
+        // shuffled.
         const otherSlots = await mintedSlots(source, options, missing, { provenance, slotOf: rowOf })
         for (const { slot } of otherSlots) commitment.otherIds.add(slot)
         if (otherSlots.length > 0) for await (const _ of counted());
@@ -241,14 +244,14 @@ type RowState =
 interface Committed {
   rows: ReadCommitment
   drawn: DrawnRows | null
-  /** The slot for which each row was drawn, both counted from 1. Empty if no rows are drawn. */
+  /** The slot of each drawn row, both counted from 1. Empty if no rows are drawn. */
   slotOfRow: ReadonlyMap<number, number>
   rowOf: Awaited<ReturnType<typeof rowsByMetadata>>
   /** The numbers of the rows without an NFT that were minted with another ID. */
   otherIds: Set<number>
 }
 
-/** The reason shown for a row that was minted although no NFT has its ID. */
+/** The reason shown for a minted row whose ID belongs to no NFT. */
 const OTHER_ID = 'the row was minted with another ID or by a run with another name: if you changed the ID, restore it'
 
 function rowState({ candidate, nft }: RowMatch, committed: Committed): RowState {
@@ -320,7 +323,10 @@ async function updateOf({ candidate, nft }: RowMatch, committed: Committed): Pro
   }
 }
 
-/** Returns whether an NFT has this metadata. Compares only the keys of files, because the salt proves their content. */
+/**
+ * Returns whether an NFT has the expected metadata. Compares only the keys of files, because the salt proves their
+ * content.
+ */
 function isShown(metadata: Record<string, unknown>, expected: KeptRow['row']['metadata']): boolean {
   const { file_fields: files, ...actual } = metadata
   const { file_fields, ...wanted } = expected

@@ -9,7 +9,7 @@ import type { StorageReader } from '../verify/storage-reader.ts'
 import { sha256InUrl } from './provenance-in.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
 
-// These functions read the data of proofs. They throw an Unreadable if the chain or the storage can't be read.
+// These functions read the data of proofs. They throw `Unreadable` if the chain or the storage can't be read.
 
 /** The sources from which a proof is read. */
 export interface ProofSources {
@@ -26,7 +26,7 @@ export class Unreadable extends Error {}
 
 export class Differing extends Error {
   readonly difference: Difference
-  /** Explains the difference. Undefined if the metadata differs from that of the row. */
+  /** The hint on the difference. Undefined if the metadata differs from that of the row. */
   readonly hint: string | undefined
 
   constructor(difference: Difference, hint?: string) {
@@ -54,7 +54,7 @@ export function dataOf(result: CallResult): string | null {
 }
 
 /**
- * Returns the ID of the token that was to be minted next when a hash was committed; 0 if the hash isn't committed.
+ * Returns the ID of the next token to be minted when a hash was committed; 0 if the hash isn't committed.
  *
  * @param block the block whose state is read. Default: the newest block
  */
@@ -84,7 +84,7 @@ export async function readFile(storage: StorageReader, url: string): Promise<Met
   const stored = await storage.readJson(url)
   if (stored.kind === 'failed') throw new Unreadable(stored.message)
   if (stored.kind === 'missing') {
-    // Reading the bytes throws if the gateway lacks the file. If the file is there, it isn't JSON.
+    // If the gateway doesn't have the file, reading its bytes throws. Otherwise, the file isn't JSON.
     await readBytes(storage, url)
     throw differs('metadata', 'a JSON object', null)
   }

@@ -23,9 +23,9 @@ export function leavesUrlIn(metadata: unknown): string | undefined {
 }
 
 /**
- * Returns a function that recognizes the NFTs of a commitment, whichever run minted them. The function returns the
- * number of an NFT's row, from 1, or null for other NFTs. A revealed NFT is recognized by its salt, even if it was
- * edited afterwards.
+ * Returns a function that recognizes the NFTs of a commitment, regardless of the run that minted them. The function
+ * returns the number of an NFT's row, from 1, or null for other NFTs. A revealed NFT is recognized by its salt, even if
+ * it was edited afterwards.
  */
 export async function rowsByMetadata({
   leaves,

@@ -8,13 +8,13 @@ import type { ManifestRow, RowProblem } from '../manifest/row.ts'
 import { Commitment, comparable, rowContentHash } from './leaves.ts'
 import { isMargin, type ShuffleRule } from './shuffle/rule.ts'
 
-/** The part of a row that its NFT shows. */
+/** The part of a row that its NFT displays. */
 export type Content = Pick<ManifestRow, 'metadata' | 'localFiles'>
 
 /** A manifest with the commitment to its rows. */
 export interface ReadCommitment {
   commitment: Commitment
-  /** The concatenated hashes of all rows. They are used to recognize hidden rows. */
+  /** The concatenated hashes of all rows, which are used to recognize hidden rows. */
   unordered: Buffer
   /** The line of each row. */
   lines: number[]
@@ -101,7 +101,7 @@ export function contentHashes(): ContentHashes {
 
 const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE]
 
-/** Returns why a row can't be committed to or revealed; null if it can. */
+/** Returns why a row can't be part of a commitment or be revealed; null if it can. */
 export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled = false): RowProblem | null {
   const extras = extraKeys(metadata)
   const files = metadata.file_fields.map(({ key }) => key)

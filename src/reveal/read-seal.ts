@@ -41,7 +41,7 @@ export async function readSeal(
     const number = logged?.number ?? (await searchBlock(chain, contract, seal))
     const block = await blockAt(chain, number)
     if (block === null) throw new Unreadable(`${chain.origin} does not have block ${number}, which sealed the drop`)
-    // The cause is a reorg, or several nodes behind a load balancer.
+    // Either a reorg occurred, or a load balancer forwarded the requests to different nodes.
     if (logged !== null && logged.hash !== block.hash) {
       throw new Unreadable(
         `${chain.origin} returned two different blocks ${number}, so the seal of the drop may still change`,
@@ -80,7 +80,7 @@ async function loggedBlock(
   return { number: Number(log.blockNumber), hash: String(log.blockHash).toLowerCase() }
 }
 
-/** Finds the first block in which the seal is committed. Requires a node that has old states. */
+/** Finds the first block in which the seal is committed. Requires an archive node. */
 async function searchBlock(chain: Chain, contract: string, seal: string): Promise<number> {
   const newest: Block | null = await blockAt(chain, 'latest')
   if (newest === null) throw new Unreadable(`${chain.origin} returns no block`)

@@ -23,7 +23,7 @@ export interface RowMatch {
 export interface OpenRows {
   store: StoredRun
   source: NftSource
-  /** Rows that got an ID after their mint. */
+  /** Rows that got an ID after they were minted. */
   pairs: Pair[]
   /** Yields each row with its NFT. */
   found(labels?: OtherLabels): AsyncGenerator<RowMatch>
@@ -32,8 +32,8 @@ export interface OpenRows {
 const PAGE = 1_000
 
 /**
- * Reads the rows of a manifest, and calls `use` with them. Finds an NFT by its reference ID, or else by the run in the
- * state. Sends no request that changes anything.
+ * Reads the rows of a manifest, and calls `use` with them. Looks up an NFT by its reference ID, or else by the run in
+ * the state. Sends only read requests.
  */
 export async function withOpenRows<Result>(
   options: BatchOptions,
@@ -80,7 +80,7 @@ export interface UnrevealedMints {
   hidden: number
   /** Rows whose NFTs are revealed. */
   revealed: number
-  /** The other rows. */
+  /** Rows that were minted revealed, or whose NFTs failed or don't exist. */
   others: number
 }
 
@@ -101,7 +101,7 @@ export async function countUnrevealed(
       if (nft !== undefined) ids.add(nft.nft_gdn_id)
       const metadata = nft === undefined || hasFailed(nft.status) ? undefined : nft.request_metadata
       if (Object.hasOwn(Object(metadata), PROVENANCE_ROW)) mints.hidden++
-      // A row that has a salt itself is a copy of a revealed NFT, and was minted with that salt.
+      // A row with a salt is a copy of a revealed NFT, and was minted with that salt.
       else if (saltIn(metadata) !== undefined && saltIn(candidate.row.row.metadata) === undefined) mints.revealed++
       else mints.others++
     }

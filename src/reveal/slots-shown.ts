@@ -26,8 +26,7 @@ export interface MovedRow {
 }
 
 /**
- * The data that determines which row a salt belongs to: the seed, or else the leaves and the content hashes of the
- * manifest's rows.
+ * The data for finding the row of a salt: the seed, or else the leaves and the content hashes of the manifest's rows.
  */
 export type Salts = { seed: Buffer } | { leaves: readonly string[]; contents: readonly Buffer[] }
 
@@ -35,8 +34,8 @@ export type Salts = { seed: Buffer } | { leaves: readonly string[]; contents: re
 const MAX_SEARCHED = 1_000
 
 /**
- * Returns the rows of a shuffled drop that are no longer at their original positions. The positions determine what each
- * NFT shows. The salt of a revealed NFT belongs to the row that was drawn for its slot, so the salt identifies the
+ * Returns the rows of a shuffled drop that are no longer at their original positions. The positions determine the
+ * content of each NFT. The salt of a revealed NFT belongs to the row that was drawn for its slot, so it identifies the
  * slot.
  */
 export function movedRows(drawn: Pick<DrawnRows, 'rows'>, salts: Salts, shownRows: readonly ShownRow[]): MovedRow[] {
@@ -72,7 +71,7 @@ function byLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
     const bytes = Buffer.from(salt, 'hex')
     const rowOf = (content: Buffer | undefined) =>
       content === undefined ? null : (rowAt.get(leafOf(bytes, content)) ?? null)
-    // In an edited manifest, most rows are still at their positions.
+    // Even in an edited manifest, most rows are still at their positions.
     const usual = rowOf(contents[expected - 1])
     if (usual !== null || searched++ >= MAX_SEARCHED) return usual
     for (const content of contents) {
@@ -107,9 +106,9 @@ interface KnownDrop {
 }
 
 /**
- * Returns the rows that a signature in the metadata of a revealed NFT draws; null if no signature is valid. The owner
- * could write any signature, so a signature counts only if the NFT also has the salt of the row that the signature
- * draws for it.
+ * Returns the rows that are drawn by a signature in the metadata of a revealed NFT; null if no signature is valid. The
+ * owner could write any signature, so a signature counts only if the NFT also has the salt of the row that it draws for
+ * the NFT.
  */
 export function drawnBy(shownSlots: readonly ShownSlot[], { provenance, slots, saltOf }: KnownDrop): DrawnRows | null {
   const draws = new Map<string, DrawnRows>()

@@ -60,11 +60,11 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
   return { metadata, localFiles }
 }
 
-/** Returns the path where the leaves file of a commitment is stored until it is uploaded. */
+/** Returns the path at which the leaves file of a commitment is stored until it is uploaded. */
 export const leavesPath = (stateDir: string, provenance: string): string =>
   join(provenanceFolder(stateDir), `${provenance}.txt`)
 
-/** Returns the path of the content hashes of a commitment's rows. They are used to recognize hidden rows. */
+/** Returns the path of the content hashes of a commitment's rows, which are used to recognize hidden rows. */
 export const contentsPath = (stateDir: string, provenance: string): string =>
   join(provenanceFolder(stateDir), `${provenance}.contents`)
 
@@ -127,10 +127,10 @@ export const editedWhileRead = (subject: string) =>
     hint: 'Nothing was sent. Run the command again.',
   })
 
-/** The commitment that the run of an unrevealed drop stores to detect edits of the manifest. */
+/** The commitment that is stored with the run of an unrevealed drop to detect edits of the manifest. */
 export interface KeptCommitment {
   provenance: string
-  /** The seed in hex. It is used to determine which rows differ. */
+  /** The seed in hex, which is used to determine the rows that differ. */
   seed: string
   /** Null if the rows aren't shuffled. */
   shuffle: ShuffleRule | null
@@ -151,9 +151,9 @@ export interface KeptRun {
   reading: Run['reading']
   /** Null if the run's rows are minted revealed. */
   commitment: KeptCommitment | null
-  /** The rows that were drawn, if this machine knows them. */
+  /** The drawn rows, if the run has stored a draw; otherwise null. */
   drawn: DrawnRows | null
-  /** Whether all NFTs of the run are known to be revealed. */
+  /** Whether all NFTs of the run are revealed according to the local state. */
   isRevealed: boolean
   /** Whether the run began with `--again`. */
   isAgain: boolean
@@ -220,7 +220,7 @@ export async function editsOf(
 /**
  * Returns a function that recognizes the NFTs of an unrevealed run's commitment. Returns undefined for other runs.
  *
- * @throws GdnError `file_error` if the leaves file can't be read. Without this file, the run can't mint either
+ * @throws GdnError `file_error` if the leaves file can't be read. The run can't mint without this file either
  */
 export async function committedRowOf(run: Run): Promise<BatchOptions['committedRow']> {
   const commitment = commitmentOf(run)

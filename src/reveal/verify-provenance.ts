@@ -49,9 +49,9 @@ export type ProvenanceCheck =
   | { kind: 'unknown'; reason: string }
 
 /**
- * Proves, from the chain and the storage alone, that the collection was committed to a token's metadata before the
- * token was minted. The minted metadata contains the row number and the URL of the leaves file. The hash of the leaves
- * file is on chain, and the row's leaf must match the metadata.
+ * Proves, using only the chain and the storage, that the collection was committed to a token's metadata before the
+ * mint. The minted metadata contains the row number and the URL of the leaves file. The hash of the leaves file is on
+ * chain, and the row's leaf must match the metadata.
  */
 export async function verifyProvenance(
   sources: ProofSources,

@@ -19,7 +19,7 @@ export interface ShuffleProof {
   /** The row that was drawn; null if the token isn't revealed. */
   row: number | null
   marginSeconds: number
-  /** The hash that seals the drop when the collection commits to it. */
+  /** The hash that seals the drop once the collection commits to it. */
   seal: string
   /**
    * The block of the seal and the round that it determines. Null if the drop isn't sealed. Times are Unix times in
@@ -121,7 +121,8 @@ async function* earlierUris(chain: ProofSources['chain'], to: string, first: big
 }
 
 /**
- * Rejects a token if an earlier token of the drop has the same slot. Otherwise, someone could choose between two rows.
+ * Rejects a token if an earlier token of the drop has the same slot. Otherwise, someone could choose one of two rows
+ * for the slot.
  */
 async function refuseTakenSlot(
   { chain, storage }: ProofSources,

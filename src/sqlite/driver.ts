@@ -49,8 +49,7 @@ interface NodeSqlite {
 function loadNodeSqlite(): NodeSqlite | null {
   // biome-ignore lint/style/noProcessEnv: not a setting; tests on newer versions use it to choose libsql
   if (process.env.GDN_TEST_SQLITE === 'libsql') return null
-  // Node 22 warns that the module is experimental. Users can't act on this warning, so suppress it, but no other
-  // warning.
+  // Node 22 warns that the module is experimental. Users can't act on this warning, so suppress only this one.
   const emitWarning = process.emitWarning
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).includes('SQLite is an experimental feature')) return
@@ -84,8 +83,8 @@ function openWithNode({ DatabaseSync }: NodeSqlite, path: string, readOnly: bool
 }
 
 /**
- * Loads libsql with an empty diagnostic report of the process. libsql uses the report to distinguish glibc from musl,
- * but creating it takes 5 ms and looks up the host name of each open connection. Without the report, libsql reads
+ * Loads libsql with an empty diagnostic report of the process. libsql uses the report to distinguish glibc from musl.
+ * Creating the report takes 5 ms and looks up the host name of each open connection. Without it, libsql reads
  * /usr/bin/ldd.
  */
 function loadLibsql(): unknown {
@@ -142,7 +141,7 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
       const statement = database.prepare(sql)
       if (statement.reader) return readWithLibsql(statement)
       const run: RawStatement['run'] = (parameters) => statement.run(parameters)
-      // Don't return the statement itself, because its `reader` property queries SQLite each time.
+      // Don't return the statement itself, because each access to its `reader` property queries SQLite.
       return { reader: false, all: (parameters) => statement.all(parameters), run, iterate: () => [].values() }
     },
   }

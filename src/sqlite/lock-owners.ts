@@ -6,8 +6,8 @@ const FIRST_LOCK_BYTE = 2 ** 30
 const LOCK_BYTES = 512
 
 /**
- * Returns the other processes that hold an SQLite lock on a file, according to Linux. Returns none on other systems.
- * Omits processes in other containers.
+ * Returns the PIDs of other processes that hold an SQLite lock on a file, according to Linux. Returns none on other
+ * systems. Omits processes in other containers.
  */
 export function lockHolders(path: string): number[] {
   let lines: string[]

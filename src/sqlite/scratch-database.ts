@@ -18,8 +18,8 @@ export interface ScratchOptions {
 }
 
 /**
- * A file with intermediate results of a long command. It bounds the memory that the command needs, and a stopped
- * command can resume from it.
+ * A file with intermediate results of a long command. It limits the command's memory use, and a stopped command can
+ * resume from it.
  */
 export class ScratchDatabase {
   readonly #database: RawDatabase
@@ -93,7 +93,7 @@ export class ScratchDatabase {
     return statement
   }
 
-  /** Closes the file. Keeps it for the next reading, unless `remove` is set. */
+  /** Closes the file. Keeps it for the next command, unless `remove` is set. */
   close({ remove }: { remove: boolean }): void {
     this.#database.close()
     if (remove) removeFiles(this.#path)
@@ -107,7 +107,7 @@ export class ScratchDatabase {
   }
 }
 
-/** Opens the file. Replaces a damaged file, because its content can be read again. */
+/** Opens the file. Replaces a damaged file, because its content can be collected again. */
 function openOrReplace(path: string, options: ScratchOptions): RawDatabase {
   try {
     return open(path, options)
@@ -137,7 +137,7 @@ function tryExec(database: RawDatabase, sql: string): void {
   try {
     database.exec(sql)
   } catch {
-    // Ignore this error, because the caller already knows the error that matters.
+    // Ignore this error, because the caller already has the original error.
   }
 }
 

@@ -47,9 +47,8 @@ const STUCK_MS = 5_000
 const CROWDED_MS = 60_000
 
 /**
- * An SQLite database in one file that several processes use. Transactions are synchronous, so no transaction is ever
- * open while the event loop runs. Waiting for another process's lock doesn't block the event loop, so Ctrl-C still
- * works.
+ * An SQLite database in one file that several processes use. Transactions are synchronous, so none is open while the
+ * event loop runs. Waiting for another process's lock doesn't block the event loop, so Ctrl-C still works.
  *
  * If a process is killed, its lock is released and its unfinished transaction is rolled back immediately. A process
  * that is stopped inside a transaction blocks other processes. After 5 s, they report an error that names the stopped
@@ -79,13 +78,13 @@ export class SharedDatabase {
   /**
    * Runs `work` in one write transaction, which is committed completely or not at all.
    *
-   * @param work called again if another process took the lock, so it must do nothing but run statements
+   * @param work called again if another process has acquired the lock, so it must only run statements
    * @throws GdnError `run_busy`, which names the process that holds the lock if it is known; errors of `work` and
    *   SQLite
    */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => {
-      // Use EXCLUSIVE, because with IMMEDIATE, a reader would make the commit wait, and nothing may wait inside a
+      // Use EXCLUSIVE. With IMMEDIATE, the commit would have to wait for readers, and nothing may wait inside a
       // transaction.
       this.#raw.exec('BEGIN EXCLUSIVE')
       try {

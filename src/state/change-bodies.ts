@@ -5,7 +5,7 @@ const PAGE = 500
 
 const OF_RUN = 'SELECT 1 FROM operations o WHERE o.id = operation_id AND o.run_id = ?'
 
-/** The texts of a run's rows: as they are in its manifest, as they were sent, and as they were last applied. */
+/** The texts of a run's rows: as in the manifest, as sent, and as last applied. */
 const TEXTS = [
   ['rows', 'position', 'set_id = ? AND files > 0'],
   ['operations', 'id', 'run_id = ? AND body IS NOT NULL'],

@@ -5,7 +5,7 @@ import { hasPinnedNames } from './pinned-names.ts'
 import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
-/** Matches operations that claim a row for a run: the row was minted, may have been minted, or is about to be sent. */
+/** Matches operations that claim a row for a run. The row was minted, may have been minted, or is about to be sent. */
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
@@ -24,7 +24,7 @@ export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[
   return sql.get('SELECT 1 FROM temp.checked WHERE plain IS NOT NULL LIMIT 1') !== undefined
 }
 
-/** A row that two runs share. */
+/** A row that is in two runs. */
 export interface SharedRow {
   key: string
   line: number
@@ -35,15 +35,15 @@ export interface SharedRow {
   otherPortable: string
   otherBody: Uint8Array | null
   /**
-   * For rows with different content: 1 if they differ only by an ENS name in place of its address, or by two names of
-   * the same address; otherwise 0.
+   * 1 if rows with different content differ only in an ENS name and its address, or in two names of the same address;
+   * otherwise 0.
    */
   isSameAddress: number
 }
 
 /**
- * Returns the rows stored by `enterChecked` that another run also has. Rows with the same key come first, then rows
- * with the same content and a different key, then rows that differ only by an ENS name in place of its address.
+ * Returns the rows stored by `enterChecked` that another run also has. The order is: rows with the same key, rows with
+ * the same content and a different key, rows that differ only in an ENS name and its address.
  *
  * @param which.hasNames whether the stored rows have ENS names
  * @param which.areLists whether both runs have a list of receivers
@@ -85,7 +85,7 @@ export function sharedRows(
   return [...shared, ...equals, ...named]
 }
 
-/** Returns the rows that differ only by an ENS name in place of its address, or by two names of the same address. */
+/** Returns the rows that differ only in an ENS name and its address, or in two names of the same address. */
 function rowsOfOtherNames(sql: Sql, columns: string, areLists: boolean): SharedRow[] {
   const copy = (key: string) => `substr(${key}, length(rtrim(${key}, '0123456789')) + 1)`
   sql.script('CREATE INDEX temp.checked_by_plain ON checked (plain) WHERE plain IS NOT NULL')
@@ -104,8 +104,8 @@ function rowsOfOtherNames(sql: Sql, columns: string, areLists: boolean): SharedR
 }
 
 /**
- * Returns the rows stored by `enterChecked` that have an ID and whose content has a different ID in the other run. That
- * is the run whose rows the last call of `sharedRows` compared.
+ * Returns the rows stored by `enterChecked` that have an ID, and whose content has a different ID in the other run. The
+ * other run is the one that the last call of `sharedRows` compared.
  */
 export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   return sql.all(
@@ -153,8 +153,8 @@ const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
   WHERE n.nft_gdn_id = c.change ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
 
 /**
- * Returns the draft rows that a plan updates or transfers although another run minted their NFTs, either from the same
- * row or under another key.
+ * Returns the draft rows that a plan updates or transfers, but whose NFTs another run minted from the same row or under
+ * another key.
  */
 export function rowsOfOther(sql: Sql, drop: Drop, other: Drop): { key: string; line: number }[] {
   return sql.all(

@@ -35,9 +35,7 @@ export function collectionId(
   )
 }
 
-/**
- * Returns all IDs of a collection in the state. A collection has several IDs if its backend is known by several URLs.
- */
+/** Returns all IDs of a collection in the state. A collection has several IDs if its backend has several URLs. */
 export function collectionNumbersOf(
   sql: Sql,
   {
@@ -71,7 +69,7 @@ export interface BackendOfCollection {
 /**
  * Returns the backends on this machine that created a collection or accepted a request for it, newest first.
  *
- * @param prefix the part of a backend's origin that precedes the backend's ID
+ * @param prefix the part of a backend's origin before the backend's ID
  */
 export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, address: string): BackendOfCollection[] {
   const key = keyOfAddress(address)
@@ -100,7 +98,7 @@ export const insertedId = (row: { id?: number } | undefined): number => {
   return row.id
 }
 
-/** Why a state was recognized as a copy, and whether a collection has been compared since then. */
+/** The reason why a state was recognized as a copy, and whether a collection has been compared since then. */
 export interface Copied {
   reason: string
   epoch: number

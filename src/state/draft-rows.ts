@@ -4,7 +4,6 @@ import type { Drop } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
 import type { OperationState } from './transitions.ts'
 
-/** The operation of a row. */
 export interface RowOperation {
   id: string
   state: OperationState
@@ -55,8 +54,8 @@ export interface GoneRow {
 
 /**
  * Returns the rows that the run has minted, that the draft doesn't contain, and whose NFTs aren't in the table `named`.
- * Omits rows whose NFTs were found on the server, because this run didn't send them and their requests have no
- * reference IDs.
+ * Omits rows that this run didn't send because their NFTs were found on the server. Their requests have no reference
+ * IDs.
  */
 export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'line' | 'id'>, limit: number): GoneRow[] {
   const digits = scope.length + 1
@@ -76,8 +75,7 @@ export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'li
 
 /**
  * Returns the given NFTs that belong to no row and that no run on this machine has minted. Includes NFTs that this run
- * found on the server, because their requests have no reference IDs. Call this function after all rows have been
- * compared.
+ * found on the server, because their requests have no reference IDs. Must be called after all rows have been compared.
  */
 export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
   const rows = sql.all<{ nft: string }>(
@@ -92,7 +90,7 @@ export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<s
 }
 
 /**
- * Returns the names of the rows that have no ID and one of these content hashes. A reference ID is derived from the
+ * Returns the names of the rows without an ID that have one of these content hashes. A reference ID is derived from the
  * name.
  */
 export function namesOfContents(sql: Sql, contents: readonly string[]): string[] {

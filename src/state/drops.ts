@@ -4,7 +4,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionId, serverId } from './collections.ts'
 import { keepNfts } from './known-nfts.ts'
 
-/** A run of a manifest: one drop into one collection. */
+/** A drop: one run of a manifest in one collection. */
 export interface Drop {
   id: string
   name: string
@@ -29,11 +29,9 @@ export interface Drop {
   maxFee: bigint | null
   /** Whether the drop's NFTs are dynamic. If so, rows without a sender are sent with creatednft. */
   dynamic: boolean
-  /**
-   * The maximum number of rows that the server accepts in one request; null while the server has accepted every size.
-   */
+  /** Maximum number of rows that the server accepts in one request; null if it hasn't rejected a size. */
   largest: number | null
-  /** Whether the drop was started with `--again`, which mints rows of other runs again on purpose. */
+  /** Whether the drop was started with `--again`, which allows it to repeat rows of other runs. */
   again: boolean
   /** The metadata key that contains each row's marker. */
   marker: string | null
@@ -44,22 +42,22 @@ export interface Drop {
    * key if `reference` is null.
    */
   referenceScope: string
-  /** The server's URL when the run began. */
+  /** The server's URL at the start of the run. */
   url: string
-  /** The backend's identity according to its last response. */
+  /** The backend, according to its last response. */
   backend: { url: string; id: string | null; incarnation: string | null }
   /** The number of the last request that was sent before gdn detected the backend's most recent restore. */
   restoredAfter: number
-  /** The state's counter when the collection was listed before the first request; null if it wasn't listed. */
+  /** The state's counter when the collection was listed before the first request; null if there was no listing. */
   listedAt: number | null
-  /** The row set of the run; null for a run that has not begun. */
+  /** The row set of the run; null if the run hasn't begun. */
   setId: number | null
   /**
-   * The row set with which the run began. While the run still has this set, each operation belongs to a row of the set
-   * and has the content of that row.
+   * The row set with which the run began. As long as the run still has this set, each operation has the content of its
+   * row in the set.
    */
   firstSet: number | null
-  /** A fingerprint that shows whether reading the manifest would return the same rows; null if unknown. */
+  /** A fingerprint that changes if the manifest would be read as different rows; null if unknown. */
   fingerprint: string | null
   localFiles: readonly FileIdentity[]
   startedAt: number
@@ -73,11 +71,11 @@ export interface Drop {
 /** Returns whether the NFTs of a drop are minted with a placeholder until they are revealed. */
 export const isUnrevealed = ({ reading }: Pick<Drop, 'reading'>): boolean => reading.provenance !== undefined
 
-/** Returns whether a drop mints the only row of its manifest to each receiver of a list. */
+/** Returns whether a drop mints a single row to each receiver of a list. */
 export const isOfList = ({ reading }: { reading: Readonly<Record<string, unknown>> }): boolean =>
   reading.list !== undefined
 
-/** The identity of a local file at the time when its row was read. */
+/** The identity of a local file when its row was read. */
 export interface FileIdentity {
   path: string
   size: number
@@ -166,7 +164,7 @@ export function listDrops(sql: Sql): Drop[] {
     .map(dropOf)
 }
 
-/** Returns the drops of a run, oldest first, including those that have not begun. */
+/** Returns the drops of a run, oldest first, including drops that haven't begun. */
 export function dropsOf(sql: Sql, family: string): Drop[] {
   return sql.all<DropRow>(`${DROPS} WHERE d.family = ? ORDER BY d.generation`, family).map(dropOf)
 }

@@ -60,8 +60,8 @@ export interface FreshRow {
   key: string
   content: string
   /**
-   * The content hash that is the same in every copy of the manifest, wherever its local files are. Null if it equals
-   * `content`.
+   * The content hash that is the same in every copy of the manifest, regardless of the paths of its local files. Null
+   * if it equals `content`.
    */
   portable: string | null
   /** The value from which the row's reference ID is derived; null if it is the key. */
@@ -91,10 +91,7 @@ export function storedRows(
   )
 }
 
-/**
- * A sent row without an ID whose local files have different paths in the manifest, or whose columns have a different
- * order.
- */
+/** A sent row without an ID in which only the paths of local files or the order of columns changed. */
 export interface MovedRow {
   /** The row's position in the manifest. */
   position: number
@@ -135,7 +132,7 @@ export interface Relocated {
   operation: string
   /** The hash of the row's content in the manifest. */
   content: string
-  /** The content hash that is the same in every copy of the manifest, wherever its local files are. */
+  /** The content hash that is the same in every copy of the manifest, regardless of the paths of its local files. */
   portable: string
   /** The text of the row as it was minted or last applied. */
   before: Uint8Array
@@ -144,15 +141,15 @@ export interface Relocated {
 }
 
 /**
- * Returns SQL for the text that was last applied to an NFT. In an unrevealed drop, the text that a reveal stored
- * doesn't count, because the row remains a placeholder.
+ * Returns SQL for the text that was last applied to an NFT. In an unrevealed drop, a text that was stored by a reveal
+ * doesn't count, because the stored row remains a placeholder.
  */
 const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 
 /**
- * Returns the sent rows with an ID that differ from their minted or last applied text, and whose text depends on the
- * paths of local files or the order of columns. After the run's files are moved, only the content hashes may differ,
- * because the stored texts already have the new paths.
+ * Returns the sent rows with an ID whose text differs from the minted or last applied text. Includes only texts that
+ * depend on the paths of local files or the order of columns. After the run's files are moved, only the hashes may
+ * differ, because the stored texts already have the new paths.
  */
 export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
   const before = `coalesce(${applied(drop)}, o.body, s.body)`
@@ -208,7 +205,7 @@ interface SentElsewhere {
   mintedAs: string
 }
 
-/** Returns the operations of a run that have one of the NFTs, and whose rows are not in the manifest. */
+/** Returns the operations of a run that have one of these NFTs and whose rows are not in the manifest. */
 export function sentElsewhere(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: readonly string[]): SentElsewhere[] {
   return sql.all(
     `SELECT o.id, o.kind AS operation, n.nft_gdn_id AS nftGdnId,
@@ -221,8 +218,8 @@ export function sentElsewhere(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts:
 }
 
 /**
- * Stores the current content of rows in their operations. For NFTs that were changed after the mint, also stores the
- * rows' current texts.
+ * Stores the current content of rows in their operations. If an NFT was changed after the mint, also stores the row's
+ * current text.
  */
 export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly Relocated[]): void {
   for (const { operation, content, position } of rows) {
@@ -239,7 +236,7 @@ export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly 
 /** Copies the text of each sent row to its operation, unless the new row set contains the same row. */
 export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>, newSet: number): void {
   createTables(sql, 'kept')
-  // Concatenate the two columns, because SQLite would compare a pair of columns with each entry of the list.
+  // Concatenate the two columns, because SQLite would compare the pair with each entry of the list.
   sql.run(
     `INSERT INTO temp.kept SELECT o.id, s.body FROM rows s CROSS JOIN operations o ${BY_IDENTITY}
         ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
@@ -255,7 +252,7 @@ export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scop
 interface EditedRow {
   key: string
   line: number
-  /** The key of another row that had this content before it was edited; null if there is none. */
+  /** The key of another row that previously had this content; null if there is none. */
   was: string | null
 }
 
@@ -285,7 +282,7 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
   )
 }
 
-/** Marks operations whose rows were edited and are minted as other NFTs. */
+/** Marks operations whose rows were edited and are minted again as other NFTs. */
 export function markReplaced(sql: Sql, operations: readonly string[]): void {
   for (const operation of operations) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
 }

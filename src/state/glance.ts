@@ -5,9 +5,8 @@ import type { Sql, SqlValue } from '../sqlite/shared-database.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
 /**
- * Returns the rows of a query. Returns none if SQLite is missing, or if the state is damaged, locked by another
- * process, or has another schema. Use this function for suggestions and optional details. This file loads in half the
- * time of `open-state.ts`.
+ * Returns the rows of a query for suggestions and optional details. Returns none if SQLite is missing, or if the state
+ * is damaged, is locked by another process or has another schema. This file loads in half the time of `open-state.ts`.
  */
 export function glanceAtState<Row>(stateDir: string, query: (sql: Pick<Sql, 'all'>) => Row[]): Row[] {
   const path = join(stateDir, 'state.db')

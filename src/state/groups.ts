@@ -1,11 +1,11 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
-/** A group of names and addresses that `gdn wallet group` or `gdn wallet add --from` saved. */
+/** A saved group of names and addresses (see `gdn wallet group`). */
 export interface SavedGroup {
   name: string
   /** Names, such as `@alice`, and addresses in the order in which they were added. A group has at least one member. */
   members: string[]
-  /** Time when its oldest member was added, in milliseconds since the epoch. */
+  /** Time when the first member was added, in milliseconds since the epoch. */
   created_at: number
 }
 

@@ -33,8 +33,8 @@ export function enterCollection(
   { origin, url }: Pick<KnownCollectionOfServer, 'origin' | 'url'>,
   collection: KnownCollection,
 ): void {
-  // Clear the URL of other servers. Only one server listens at a URL, and another local backend may have used the port
-  // before.
+  // Remove the URL from other servers. Only one server can listen at a URL, and another local backend may have used the
+  // port before.
   sql.run('UPDATE servers SET url = NULL WHERE url = ?', url)
   sql.run(
     'INSERT INTO servers (origin, url) VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET url = excluded.url',
@@ -63,7 +63,7 @@ export function forgetCollections(sql: Sql, origin: string): void {
 export interface RunName {
   id: string
   name: string
-  /** The name that was given with `--run`. */
+  /** The value of `--run`. */
   runName: string | null
   manifest: string | null
   blockchain: string

@@ -2,10 +2,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import type { Operation } from './operations.ts'
 import { counterOf } from './seal.ts'
 
-/**
- * Records the NFTs of a listing, and returns the state's counter. An NFT is new if it wasn't recorded at this counter
- * or earlier.
- */
+/** Records the NFTs of a listing, and returns the state's counter. NFTs that are recorded later count as new. */
 export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
   const { counter } = counterOf(sql)
   sql.run(
@@ -49,12 +46,12 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
 }
 
 /**
- * Returns an NFT ID in a response that can't belong to a row of the request; null if there is none. Such an ID was
- * already assigned to a row or a command, was excluded, or was in the collection at counter `listedAt`.
+ * Returns an NFT ID in a response that can't belong to a row of the request; null if there is none. The NFT of such an
+ * ID was already assigned to a row or a command, was excluded, or was in the collection at counter `listedAt`.
  *
  * @param listedAt null to skip the check of the collection
- * @param named the ID of the request if its rows have reference IDs, because such a row may get the NFT of its earlier
- *   request
+ * @param named the ID of the request if its rows have reference IDs, because the response may contain the NFT of such a
+ *   row's earlier request
  */
 export function notNew(
   sql: Sql,
@@ -111,7 +108,7 @@ export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]
     .map(({ id }) => id)
 }
 
-/** Returns the NFTs that other runs in these collections minted as unrevealed NFTs. */
+/** Returns the unrevealed NFTs that other runs minted in these collections. */
 export function unrevealedByOtherRuns(sql: Sql, runId: string, collections: readonly number[]): string[] {
   return sql
     .all<{ id: string }>(
@@ -138,10 +135,7 @@ export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[
     .map((row) => row.id)
 }
 
-/**
- * Excludes an NFT from assignment to rows, because a response contains it although it can't belong to a row of the
- * request.
- */
+/** Excludes an NFT from assignment to rows. Used for an NFT in a response that can't belong to a row of the request. */
 export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
   sql.run(
     "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",

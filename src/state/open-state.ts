@@ -16,9 +16,9 @@ export const statePath = (stateDir: string): string => join(stateDir, 'state.db'
 /** The application ID in the header of the SQLite file: "gdns" in ASCII. */
 const APPLICATION_ID = 0x67646e73
 
-// By default, libsql keeps temporary tables in memory, where the rows of a long manifest need 300 MB. The rows of one
-// transaction stay in the cache, so that a run needs no temporary file for them. But a statement that changes many rows
-// needs a temporary file for its journal. Without a folder for this file, a run would fail midway.
+// By default, libsql keeps temporary tables in memory, where the rows of a long manifest need 300 MB. With this cache
+// size, the rows of one transaction need no temporary file. A statement that changes many rows still needs one for its
+// journal, and fails if there is no folder for temporary files.
 const readerPragmas = () => [`temp_store = ${hasTemporaryFolder() ? 'FILE' : 'MEMORY'}`, 'temp.cache_size = -4000']
 
 const PRAGMAS = [
@@ -37,7 +37,7 @@ export interface OpenState {
   open?: ((path: string) => RawDatabase) | undefined
 }
 
-/** Read access to the state of one user's commands, for commands that change nothing. */
+/** Read access to the state of one user's commands. */
 export class StateReader {
   readonly path: string
   protected readonly db: SharedDatabase
@@ -57,7 +57,7 @@ export class StateReader {
   }
 
   /**
-   * Runs `work` with temporary tables that are visible only to this connection. Takes no lock, and stores nothing
+   * Runs `work` with temporary tables that are visible only to this connection. Acquires no lock, and stores nothing
    * durably.
    */
   async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
@@ -87,7 +87,7 @@ export class StateReader {
 }
 
 /**
- * The state of one user's commands. It records which requests were sent to which server, and their outcomes. Several
+ * The state of one user's commands. Records the requests that were sent to each server, and their outcomes. Several
  * processes can use it at the same time.
  */
 export class State extends StateReader {
@@ -126,8 +126,8 @@ export class State extends StateReader {
   async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
     await this.guarded(async () => {
       const version = await this.version(signal)
-      // After a power cut or a kill, check the file once before it is used. The journal may be missing in that case, so
-      // also check a file that counts as a copy.
+      // After a power cut or a kill, check the file once before using it. The journal may be missing then, so also
+      // check a file that seems to be a copy.
       const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
       if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
       if (version < SCHEMA_VERSION) await this.#migrate(signal)
@@ -139,7 +139,7 @@ export class State extends StateReader {
     const rows = await this.db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
     const problem = rows[0]?.quick_check
     if (problem === 'ok') return
-    // Remove the first line, which only names the attached database.
+    // Remove the first line, which contains only the name of the attached database.
     throw damagedState(this.path, String(problem).replace(/^\*{3}.*\n/, ''))
   }
 
@@ -179,7 +179,7 @@ export class State extends StateReader {
 }
 
 /**
- * Opens the state of a state directory. Creates the state if it doesn't exist.
+ * Opens the state in a state directory. Creates the state if it doesn't exist.
  *
  * @throws GdnError `native_missing` without SQLite; `data_dir` if the file can't be used, is damaged or has another
  *   schema
@@ -213,7 +213,7 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
   }
 }
 
-/** Opens the state as `openState` does, calls `act` with it, and closes it. */
+/** Opens the state with `openState`, calls `act` with it, and closes it. */
 export async function withState<Result>(
   stateDir: string,
   act: (state: State) => Promise<Result>,

@@ -6,7 +6,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionId, insertedId, serverId } from './collections.ts'
 import { addAttempt, endLastAttempt, LIVE, moveOperation, type OperationState } from './transitions.ts'
 
-/** The name of a live operation. No other live operation has the same server, collection, kind and identity. */
+/** The key fields of an operation. No two live operations have the same server, collection, kind and identity. */
 export interface OperationName {
   /** Identifies the server. */
   origin: string
@@ -23,10 +23,10 @@ export interface OperationName {
 export interface AcceptedObjects {
   /** The NFTs of a mint; empty for other operations. */
   nfts: { nft_gdn_id: string; accepted_date: string | null }[]
-  /** ID of the transaction, for transfers and collections; null if the outcome was found without a response. */
+  /** ID of the transaction, for transfers and collections; null if the outcome was found afterwards. */
   transaction_gdn_id: string | null
   accepted_date: string | null
-  /** How the outcome is known. `answer`: from the server's response. `found`: found on the server afterwards. */
+  /** The source of the outcome. `answer`: the server's response. `found`: the records of the server. */
   by: 'answer' | 'found'
   at: number
 }
@@ -46,11 +46,11 @@ export interface OperationRequest {
   listedAt: number | null
   /** Time when the request was first sent; null before that. */
   sentAt: number | null
-  /** The cost limit that the request last stated, in wei; null if there is none. */
+  /** The cost limit in the last attempt, in wei; null if there is none. */
   maxCost: bigint | null
 }
 
-/** The record of a request before it is sent. */
+/** The fields of a request that are recorded before the request is sent. */
 export type IntendedRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'maxCost'>
 
 export interface Operation {
@@ -204,7 +204,7 @@ export const sentCommitments = (sql: Sql): SentCommitment[] =>
       WHERE o.state IN ('sent', 'unknown', 'accepted', 'deployed') ORDER BY isUnknown`,
   )
 
-/** Returns the receiver in the request of a mint; undefined without a request. */
+/** Returns the receiver in the request of a mint; undefined if there is no request. */
 export function receiverOf(sql: Sql, id: string): string | undefined {
   const row = sql.get<{ receiver: string | null }>(
     `SELECT json_extract(q.body, '$.receiver_wallet_address') AS receiver FROM requests q
@@ -248,7 +248,7 @@ function nftsOf(sql: Sql, id: string): AcceptedObjects['nfts'] {
   return sql.all('SELECT nft_gdn_id, accepted_date FROM nfts WHERE operation_id = ? ORDER BY position', id)
 }
 
-/** Returns the error for a stored request whose hash is wrong. */
+/** Returns the error for a stored request that doesn't match its hash. */
 export const otherRequest = (hint: string) =>
   new GdnError('data_dir', 'the state is damaged: a stored request differs from the one that was written', { hint })
 
@@ -318,7 +318,7 @@ export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, li
 /**
  * Records that an attempt is about to be sent. An unknown outcome stays unknown.
  *
- * @param maxCost the limit that this attempt states, in wei; null if there is none
+ * @param maxCost the cost limit in this attempt, in wei; null if there is none
  */
 export function beginAttempt(
   sql: Sql,
@@ -386,14 +386,12 @@ export function recordAcceptance(
   return readOperation(sql, id)
 }
 
-/** Releases the name of an operation that was superseded or whose end was reported. */
+/** Releases the name of an operation that was superseded, or whose end was reported to the user. */
 export function releaseOperation(sql: Sql, { id }: Operation, now: number): void {
   sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
 }
 
-/**
- * Returns how many operations with this operation's name have an unknown outcome, whether they are live or superseded.
- */
+/** Returns the number of operations, live or superseded, that have this operation's name and an unknown outcome. */
 export function countUnknown(sql: Sql, { id }: Operation): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations o JOIN operations mine ON mine.id = ?

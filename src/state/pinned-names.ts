@@ -1,10 +1,10 @@
-// These queries read and store the addresses of a run's ENS names, and find rows that differ only in how they specify
-// the same receiver or sender: by address or by ENS name.
+// These queries read and store the addresses of a run's ENS names. They also find rows that differ only in the name or
+// address of the same receiver or sender.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowsIn, tableOf } from './rows.ts'
 
-/** Returns the addresses that a run stores for ENS names, keyed by name. */
+/** Returns the stored addresses of a run's ENS names, keyed by name. */
 export function pinnedNames(sql: Sql, runId: string): Map<string, string> {
   const rows = sql.all<{ name: string; address: string }>(
     'SELECT name, address FROM pinned_names WHERE run_id = ? ORDER BY name',
@@ -24,15 +24,13 @@ export function pinNames(sql: Sql, runId: string, addresses: ReadonlyMap<string,
   }
 }
 
-/**
- * Two rows that have no ID and differ only in the name or address by which they specify the same receiver or sender.
- */
+/** Two rows without an ID that differ only in the name or address of the same receiver or sender. */
 export interface NamedTwice {
   line: number
   otherLine: number
 }
 
-/** Returns pairs of rows in a manifest that differ only in how they specify the same receiver or sender. */
+/** Returns pairs of rows in a manifest that differ only in the name or address of the same receiver or sender. */
 export const rowsNamedTwice = (sql: Sql, rows: RowsIn, limit: number): NamedTwice[] =>
   sql.all(
     `WITH same AS (SELECT coalesce(plain, portable, content) AS hash, min(line) AS otherLine, max(line) AS line
@@ -42,7 +40,7 @@ export const rowsNamedTwice = (sql: Sql, rows: RowsIn, limit: number): NamedTwic
     limit,
   )
 
-/** A new row, and the sent row that specifies the same address by another name or directly. */
+/** A new row, and the sent row that has the same address under another name or without a name. */
 export interface RenamedReceiver {
   line: number
   key: string
@@ -53,8 +51,8 @@ export interface RenamedReceiver {
 const SENT = "o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')"
 
 /**
- * Returns the new rows of a manifest that match a sent row which is no longer in the manifest, except that one has an
- * ENS name and the other has its address or another name of that address.
+ * Returns the new rows that differ from a removed row only in an ENS name and its address, or in two names of the same
+ * address.
  */
 export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): RenamedReceiver[] =>
   sql.all(
@@ -73,7 +71,7 @@ export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: Row
     ...[scope.length + 1, setId ?? -1, scope.length + 1, id, scope.length + 1, id, scope],
   )
 
-/** A new receiver of a list, and the sent receiver that specifies the same address by another name or directly. */
+/** A new receiver of a list, and the sent receiver that has the same address under another name or without a name. */
 export interface RenamedInList {
   line: number
   text: string
@@ -86,8 +84,8 @@ const receiverIn = (key: string): string =>
   `substr(rtrim(${key}, '0123456789'), 4, length(rtrim(${key}, '0123456789')) - 4)`
 
 /**
- * Returns the receivers of a list that are new to its run, although the run has already sent rows to the same address
- * under another name or directly.
+ * Returns the new receivers of a list to whose addresses the run has already sent rows under another name or without a
+ * name.
  *
  * @param names the addresses of all ENS names in the list and the run
  */

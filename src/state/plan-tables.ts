@@ -39,10 +39,10 @@ export function changedPage(
   )
 }
 
-/** A field in which rows get values that other rows lose. */
+/** A field in which rows exchange values: some rows get values that other rows lose. */
 export interface ExchangedField {
   field: string
-  /** Number of rows that change in this field. */
+  /** Number of rows in which this field changes. */
   changed: number
   /**
    * Number of these rows that get a value which another row loses. Each row that loses a value is matched with at most
@@ -56,7 +56,7 @@ export interface ExchangedField {
   kept: number
   /** Number of distinct values that `kept` counts. */
   values: number
-  /** How many more rows get the lost values than lose them. Counts only values that more rows get than lose. */
+  /** The surplus of rows that get a lost value over rows that lose it, summed over the values with a surplus. */
   excess: number
 }
 
@@ -65,7 +65,7 @@ export interface DriftedReceiver {
   position: number
   was: string
   now: string
-  /** Whether the plan has a transfer to the receiver. */
+  /** Whether the plan has a pending transfer to the receiver. */
   isOpen: boolean
 }
 
@@ -74,9 +74,9 @@ export function addDrifted(sql: Sql, { position, was, now, isOpen }: DriftedRece
   sql.run('INSERT INTO temp.drifted VALUES (?, ?, ?, ?)', position, was, now, isOpen ? 1 : 0)
 }
 
-// Rows that can't be changed, for example because they are frozen, count as edits too. If another user transferred the
-// NFT of a row, the row's receiver is compared with its earlier receiver, not with the owner. Receivers are compared in
-// lower case, because an address has several spellings.
+// Include rows that can't be changed, for example because they are frozen. If another user transferred the NFT of a
+// row, compare the receiver with the row's earlier receiver instead of the owner. Compare receivers in lower case,
+// because an address has several spellings.
 const EDITS = `edits AS MATERIALIZED (
     SELECT position, field, is_open, iif(field = 'receiver', lower(was), was) AS was,
         iif(field = 'receiver', lower(now), now) AS now
@@ -94,8 +94,8 @@ export function addMinted(sql: Sql, field: string, value: string): void {
 
 /**
  * Returns the fields in which rows change, ordered by the number of exchanged values. Omits fields in which all changes
- * are impossible. A plan that exchanges 200,000 titles takes 0.8 s. With a join instead of the union of the values, it
- * would take twice as long.
+ * are impossible. A plan that exchanges 200,000 titles takes 0.8 s. A join would take twice as long as the union of the
+ * values.
  */
 export function exchangedFields(sql: Sql): ExchangedField[] {
   return sql.all(

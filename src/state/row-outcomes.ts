@@ -5,7 +5,7 @@ import { reopenRun } from './runs.ts'
 import { createTables } from './temporary-tables.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
 
-/** Assigns an NFT to a row, because the server accepted the NFT, or the NFT was found on the server. */
+/** Assigns an NFT to a row after the server accepted it, or after it was found on the server. */
 export function recordNft(
   sql: Sql,
   operationId: string,
@@ -36,7 +36,7 @@ export const nftsOf = (
     limit,
   )
 
-/** Removes the NFT of a row, because it belongs to another row, or the backend no longer knows it. */
+/** Removes the NFT of a row, because it belongs to another row, or the backend no longer has it. */
 export function takeNft(sql: Sql, operationId: string, reason: string): void {
   sql.run('DELETE FROM nfts WHERE operation_id = ?', operationId)
   moveOperation(sql, operationId, 'unknown', reason)
@@ -75,13 +75,13 @@ export interface NftNow {
   owner: string | null
   metadataUrl: string | null
   isBurned: boolean
-  /** The row of the manifest; null if the NFT matches no part of it. */
+  /** The row of the manifest; null if no part of it matches the NFT. */
   body: Uint8Array | null
-  /** The part of the row that the NFT matches. */
+  /** The part of the row that matches the NFT. */
   has: RowPart
-  /** The revision of the NFT's metadata that matches the row; null if no revision matches, or it isn't known. */
+  /** The revision of the NFT's metadata that matches the row; null if there is none, or it isn't known. */
   knownRevision: number | null
-  /** The owner and the number of transfers if the owner matches the row; otherwise null. */
+  /** The owner and the number of transfers, if the owner matches the row; otherwise null. */
   knownOwner: string | null
 }
 
@@ -100,7 +100,7 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
 }
 
 /**
- * Records the current outcome of an NFT whose row was minted. `body` is the row that the NFT matches, if known. Null
+ * Records the current outcome of an NFT whose row was minted. `body` is the row that matches the NFT, if known. Null
  * values leave the recorded values unchanged.
  */
 export function recordChanged(
@@ -143,8 +143,7 @@ const OWN_NFT = `SELECT 1 FROM operations o ${BY_IDENTITY} JOIN nfts n ON n.oper
   WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL`
 
 /**
- * Returns whether this machine knows, for each row of an unrevealed run, that the row's NFT was updated with the row or
- * burned.
+ * Returns whether, according to the state, the NFT of each row in an unrevealed run was updated with the row or burned.
  *
  * @param isDrawn whether the rows are drawn. If so, rows without an NFT are abandoned and not checked
  */
@@ -170,8 +169,8 @@ export interface MintedBody {
 /**
  * Returns the requests of a run that minted NFTs and whose numbers are greater than `after` and at most `to`.
  *
- * @param of `revealed` for the NFTs that this machine knows to have been updated with their rows; `deployed` for all
- *   deployed NFTs
+ * @param of `revealed` for NFTs that were updated with their rows according to the state; `deployed` for all deployed
+ *   NFTs
  */
 export const mintedBodies = (
   sql: Sql,
@@ -191,14 +190,14 @@ export const mintedBodies = (
     ...[runId, after, to],
   )
 
-/** A row as it was last applied or sent, if that differs from the run's stored row. `id` is the ID of its operation. */
+/** A row as it was last applied or sent, if it differs from the run's stored row. `id` is the ID of its operation. */
 export interface ChangedRow {
   id: string
   body: Uint8Array
 }
 
 /**
- * Returns the rows of a run that were applied, or that were sent with content that differs from the run's stored rows.
+ * Returns the rows of a run that were applied, or that were sent with content other than that of the stored rows.
  * Starts after the operation ID `after`.
  */
 export const changedRows = (
@@ -217,7 +216,7 @@ export const changedRows = (
     ...[runId, runId, after, limit],
   )
 
-/** Records why an accepted row is not minted yet; null if the server gives no reason. */
+/** Records why an accepted row is not minted yet; null if the server returns no reason. */
 export function noteWaiting(sql: Sql, operationId: string, reason: string | null): void {
   sql.run('UPDATE nfts SET error = ? WHERE operation_id = ?', reason, operationId)
 }
@@ -255,7 +254,7 @@ export function markUndecided(sql: Sql, operationId: string, reason: string): vo
   moveOperation(sql, operationId, 'unknown', reason)
 }
 
-/** Records the NFT of an earlier operation that was declared absent and whose row has been sent again since then. */
+/** Records the NFT of an operation that was declared absent and whose row has been sent again since then. */
 export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason: string, now: number): void {
   recordNft(sql, operationId, nftGdnId, { now, by: 'found' })
   moveOperation(sql, operationId, 'accepted', reason)
@@ -263,7 +262,7 @@ export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason
 
 export const LOST = 'the outcome is unknown: the backend was restored from a backup and no longer has its NFT'
 
-/** Records that a restored backend no longer knows the NFT of a row. */
+/** Records that a restored backend no longer has the NFT of a row. */
 export function loseNft(sql: Sql, operationId: string, last: number): void {
   takeNft(sql, operationId, LOST)
   sql.run(
@@ -276,8 +275,8 @@ export function loseNft(sql: Sql, operationId: string, last: number): void {
 
 /** Reopens ended rows as accepted after the backend was restored, because their outcomes may have changed. */
 export function reopenEnded(sql: Sql, runId: string): void {
-  // Never clear `was_deployed`, because the last start of the run may have ended before it polled the rows that were
-  // reopened after an earlier restore.
+  // Never clear `was_deployed`. The last process of the run may have ended before it polled rows that were reopened
+  // after an earlier restore.
   sql.run(
     "UPDATE operations SET was_deployed = 1 WHERE run_id = ? AND released_at IS NULL AND state = 'deployed'",
     runId,
@@ -295,8 +294,8 @@ export function reopenEnded(sql: Sql, runId: string): void {
 
 /**
  * Returns how many sent rows of a run are in each state. Counts by request, because the index of operations by request
- * lists operations in the order in which they were sent. In any other index, a million rows are in 25,000 scattered
- * places of the file.
+ * lists operations in the order in which they were sent. In any other index, a million rows are scattered over 25,000
+ * places in the file.
  */
 export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
@@ -308,7 +307,7 @@ export function statesOf(sql: Sql, runId: string): { state: OperationState; n: n
   )
 }
 
-/** Returns how many rows in each state this start of the run is about to send again. */
+/** Returns the number of rows in each state that the current process is about to send again. */
 export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
     `SELECT state, count(*) AS n FROM operations
@@ -323,14 +322,14 @@ const OTHER_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FRO
   WHERE other.id = o.rival AND other.state IN ('accepted', 'deployed')`
 
 /**
- * Selects the same text, but only if both operations have an NFT. If the other run was removed, selects the text that
- * `keepDuplicates` stored.
+ * Selects the text of `OTHER_NFT`, but only if both operations have an NFT. If the other run was removed, selects the
+ * text that `keepDuplicates` stored.
  */
 export const DUPLICATE_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed')
   UNION ALL SELECT o.rival WHERE instr(o.rival, ' minted ') > 0 AND o.state IN ('accepted', 'deployed')`
 
 /**
- * Before a run is removed, stores a text about its duplicates in the operations of other runs, so that these operations
+ * Stores a text about the duplicates of a run in the operations of other runs before the run is removed, so that they
  * still report the duplicates.
  */
 export function keepDuplicates(sql: Sql, runId: string): void {
@@ -341,7 +340,7 @@ export function keepDuplicates(sql: Sql, runId: string): void {
   )
 }
 
-/** Returns the number of rows for which two requests were accepted, in one run or in two runs. */
+/** Returns the number of rows for which two requests were accepted, by the same run or by two runs. */
 export function countTwice(sql: Sql, runId: string, reason: string): number {
   return (
     sql.get<{ n: number }>(
@@ -353,9 +352,7 @@ export function countTwice(sql: Sql, runId: string, reason: string): number {
   )
 }
 
-/**
- * Marks the rows that this start of the run is about to send again, so that no other run sends them in the meantime.
- */
+/** Marks the rows that the current process is about to send again, so that no other run sends them in the meantime. */
 export function markRetried(
   sql: Sql,
   { id, scope }: Pick<Drop, 'id' | 'scope'>,
@@ -378,7 +375,7 @@ export function markRetried(
 export interface Renamed {
   operation: string
   key: string
-  /** The line of the operation's row in the run's new rows; null if the line doesn't change. */
+  /** The line in the run's new rows; null if the line doesn't change. */
   line: number | null
 }
 
@@ -391,7 +388,7 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 
 /**
  * Like `renameRows`, but for a run whose rows are not read again. Also changes the keys of the stored rows, so that a
- * resumed run doesn't send them. Doesn't change operations that have changed in the meantime.
+ * resumed run doesn't send them. Skips operations that have changed in the meantime.
  */
 export function renameStoredRows(
   sql: Sql,
@@ -408,7 +405,7 @@ export function renameStoredRows(
       ...[scope.length + 1, key, nftGdnId, operation, id, scope.length + 1, scope + key],
     )
   }
-  // If a stored row already has the ID, it is a different row, which was read with other content.
+  // If a stored row already has the ID, it is a different row that was read with different content.
   sql.run('DELETE FROM temp.renaming WHERE id IN (SELECT key FROM rows WHERE set_id = ?)', setId)
   sql.run(
     `UPDATE rows SET key = (SELECT id FROM temp.renaming t WHERE t.key = rows.key), reference = NULL

@@ -6,14 +6,14 @@ import { otherRequest } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
- * The kind of a row's operation. `createnft` also stands for `creatednft`, because both share their reference IDs. The
- * run records whether its NFTs are dynamic.
+ * The kind of a row's operation. `createnft` includes `creatednft`, because both use the same reference IDs. The run
+ * records whether its NFTs are dynamic.
  */
 export type MintOperation = Exclude<MintEndpoint, 'creatednft'>
 
 /**
- * The outcome of a request with rows; null while in flight. `found`: the request was never sent, because its rows had
- * been minted before.
+ * The outcome of a request with rows; null while in flight. `found`: the request was never sent, because its rows were
+ * already minted.
  */
 export type RequestOutcome = 'accepted' | 'refused' | 'unknown' | 'found'
 

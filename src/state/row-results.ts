@@ -3,9 +3,7 @@ import type { Drop } from './drops.ts'
 import { DUPLICATE_NFT } from './row-outcomes.ts'
 import type { OperationState } from './transitions.ts'
 
-/**
- * The stored reason of an operation that was declared absent, and whose NFT was found after the row was sent again.
- */
+/** The stored reason of an operation that was declared absent, but whose NFT was found after the row was sent again. */
 export const LATE = 'late'
 
 /** The outcome of a row: its current operation and its NFT. */
@@ -21,7 +19,7 @@ export interface OutcomeColumns {
   is_burned: number | null
   /** The NFT of the row's earlier operation that has the reason `LATE`. */
   twice: string | null
-  /** A text that names the other run and its NFT if another run minted the same row; otherwise null. */
+  /** A text with the name and the NFT of another run that minted the same row; null if there is none. */
   duplicate: string | null
 }
 

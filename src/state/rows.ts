@@ -23,16 +23,16 @@ export interface RowRecord {
   /** The hash of the row's content. */
   content: string
   /**
-   * The content hash that is the same in every copy of the manifest, wherever its local files are. Null if it equals
-   * `content`. See `copyHash`.
+   * The content hash that is the same in every copy of the manifest, regardless of the paths of its local files. Null
+   * if it equals `content`. See `copyHash`.
    */
   portable: string | null
   /**
-   * The hash of a copy of the row with addresses in place of ENS names. Null for a row without names, because the hash
-   * of the row is the same.
+   * The hash of the row with addresses in place of ENS names. Null for a row without names, because its own hash is the
+   * same.
    */
   plain: string | null
-  /** Rows with the same number may share a request, because they have the same receiver and sender. */
+  /** Number of the row's receiver and sender. Rows with the same number may share a request. */
   receivers: number
   /** The number of the row's local files. */
   files: number
@@ -44,7 +44,7 @@ export interface RowRecord {
 }
 
 /**
- * Where rows are stored: in a row set of a run, or in this connection's temporary table `draft`, for callers that write
+ * The location of rows: a row set of a run, or the temporary table `draft` of this connection, for callers that write
  * nothing.
  */
 export type RowsIn = 'draft' | { set: number }
@@ -54,12 +54,12 @@ export const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
 /**
- * Index hint that follows `operations` in a query for the operations of rows. Without it, SQLite may prefer
+ * Index hint that follows `operations` in a query for the operations of rows. Without it, SQLite may use
  * `operations_by_line`, which contains more of the columns, and read all operations of the run for each row.
  */
 export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 
-/** The columns without a default. */
+/** The columns that have no default value. */
 const USUAL = 'position, line, key, content, receivers, body'
 const COLUMNS = `${USUAL}, reference, portable, files, plain`
 
@@ -69,7 +69,10 @@ const ROWS_PER_INSERT = 100
 /** Begins a new draft, and removes the previous one. */
 export const emptyDraft = (sql: Sql): void => createTables(sql, 'draft')
 
-/** Adds rows to the draft. Omits default values, because passing a value to libsql takes longer than storing it. */
+/**
+ * Adds rows to the draft. Omits columns with default values, because passing a value to libsql takes longer than
+ * storing it.
+ */
 export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
   const hasRare = rows.some(
     ({ reference, portable, files, plain }) => reference !== null || portable !== null || files > 0 || plain !== null,
@@ -119,8 +122,8 @@ export function removeOtherSets(sql: Sql, runId: string, keptSet: number | null)
 }
 
 /**
- * Number of rows in a page. With 200 rows or more, so many objects survive a garbage collection that V8 doubles its
- * young generation.
+ * Number of rows in a page. At 200 or more, so many objects survive a garbage collection that V8 doubles its young
+ * generation.
  */
 const PAGE = 100
 
@@ -136,8 +139,7 @@ export async function* pagesOf<Row extends { position: number }>(
     const last = page.at(-1)
     if (last === undefined || page.length < limit) return
     after = last.position
-    // Wait for the event loop, because libsql frees a page's memory only then. Otherwise, a million rows need 20 MB
-    // more.
+    // Yield to the event loop so that libsql frees the page's memory. Otherwise, a million rows need 20 MB more.
     await nextTurn()
   }
 }
@@ -200,7 +202,7 @@ export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): Ro
   })
 }
 
-/** The fields of a row and its outcome that decide whether the row is sent. */
+/** The fields of a row and its outcome that determine whether the row is sent. */
 export interface PlannedRow {
   position: number
   receivers: number
@@ -212,8 +214,8 @@ export interface PlannedRow {
 }
 
 /**
- * How the operation of a row is found. `line`: only if the row is still at the line from which it was sent. `identity`:
- * at any line.
+ * The method for finding the operation of a row. `line`: only if the row is still on the line from which it was sent.
+ * `identity`: on any line.
  */
 export type FoundBy = 'line' | 'identity'
 
@@ -227,8 +229,8 @@ export interface PlannedPage {
 const PLANNED_PAGE = 2_000
 
 /**
- * Returns SQL for whether a row differs from what was last applied to the NFT of the operation `o`, or from what was
- * sent if nothing was applied. The index `nfts_changed` contains only the NFTs that were changed. In an unrevealed
+ * Returns an SQL condition for rows that differ from the last applied content of the operation `o` or, if there is
+ * none, from the sent content. The index `nfts_changed` contains only the NFTs that were changed. In an unrevealed
  * drop, neither the placeholder of a row nor the revealed row counts as an edit.
  */
 const editedSql = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'): string => {
@@ -241,7 +243,7 @@ const editedSql = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content')
 /**
  * Yields rows with their current operations in a run, in the manifest's order. Operations that are found by line are
  * adjacent in an index that has all columns. An identity often contains a hash, so finding the operations of 100,000
- * rows by identity reads 18 times as many pages of the file.
+ * rows by identity reads 18 times as many pages.
  */
 export async function* plannedPages(
   state: StateReader,
@@ -305,7 +307,7 @@ export interface RowChange {
 
 /**
  * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row counts as
- * added if neither has it, and as changed if its `id` has other content there.
+ * added if it is in neither of them, and as changed if its `id` has other content there.
  */
 export function rowChangesSince(
   sql: Sql,
@@ -346,7 +348,7 @@ interface RowCopy {
 const COPIES_PAGE = 1000
 
 /**
- * Yields rows that are copies of earlier rows, in the manifest's order. Omits copies that the stored set has or that
+ * Yields rows that are copies of earlier rows, in the manifest's order. Omits copies that are in the stored set or that
  * the run has sent.
  */
 export function* copiesOf(
@@ -375,7 +377,7 @@ export function* copiesOf(
 const lineOf = (sql: Sql, rows: RowsIn, key: string): number | undefined =>
   sql.get<{ line: number }>(`SELECT line FROM ${tableOf(rows)} WHERE key = ? LIMIT 1`, key)?.line
 
-/** Returns the keys of rows that the stored set doesn't have and that the run has not sent. */
+/** Returns the keys of rows that are not in the stored set and that the run has not sent. */
 export function addedKeys(
   sql: Sql,
   rows: RowsIn,

@@ -23,7 +23,7 @@ interface NewRun {
   id: string
   kind: 'command' | 'manifest'
   name: string
-  /** A description of what the run's process does. */
+  /** A description of the process's work. */
   note: string
   /** Whether the run is exempt from automatic removal. */
   isKept?: boolean
@@ -32,7 +32,7 @@ interface NewRun {
   now: number
 }
 
-/** Adds a run, and returns its lease, which belongs to `holder`. */
+/** Adds a run, and returns its lease for `holder`. */
 export function insertRun(
   sql: Sql,
   { id, kind, name, note, isKept = false, holder, fence = 1, now }: NewRun,
@@ -114,12 +114,12 @@ export function endRun(sql: Sql, runId: string, now: number): void {
   sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
 }
 
-/** Reopens a finished run, because it has work again or one of its outcomes became unknown. */
+/** Reopens a finished run that has new work, or whose outcome became unknown. */
 export function reopenRun(sql: Sql, runId: string): void {
   sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
 }
 
-/** How long a finished run of a command is stored, in milliseconds, and the maximum number of such runs. */
+/** Maximum age of the finished runs of commands, in milliseconds, and maximum number of such runs. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 

@@ -1,6 +1,6 @@
 /**
- * The version of the schema that the first migration creates. `PRAGMA user_version` contains the schema version of a
- * state.
+ * The version of the schema that the first migration creates. The schema version of a state is in `PRAGMA
+ * user_version`.
  *
  * Until version 0.1.0 is tagged, a schema change replaces the first migration and gets the next version. gdn refuses
  * states with another version. After that, each schema change is a new migration.

@@ -21,14 +21,14 @@ export async function locateSeal(path: string): Promise<SealLocation> {
 }
 
 /**
- * The files beside the database that show whether the database is a copy. `-seal` contains the counter of the last
- * write transaction, and is written under the lock just before the commit. If only the database was restored, the
- * counters differ. The database stores the time at which the file system recorded the last write of the seal (`ctime`),
- * because no restore can set this time. If both files were restored in place, the times differ. `-holder` names the
- * process that began the last write transaction.
+ * The files beside the database from which gdn detects whether the database is a copy. `-seal` contains the counter of
+ * the last write transaction, and is written under the lock just before the commit. If only the database was restored,
+ * the counters differ. The database stores the time at which the file system recorded the last write of the seal
+ * (`ctime`), because no restore can set this time. If both files were restored in place, the times differ. `-holder`
+ * contains the process that began the last write transaction.
  *
- * If a process is killed between the two writes, the counters don't match. This is rare and counts as a copy, which
- * only costs a comparison with the server.
+ * If a process is killed between the two writes, the counters don't match. In this rare case, the database counts as a
+ * copy, and gdn only compares it with the server.
  */
 export class Seal {
   readonly #file: number
@@ -109,11 +109,11 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): bo
 }
 
 /**
- * Returns why the database may be a copy or an older version of itself; null if it is the database that this machine
- * last wrote. Must be called under the lock.
+ * Returns why the database may be a copy or an older version of itself; null if this machine wrote it last. Must be
+ * called under the lock.
  */
 export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | null {
-  // Run this query first, because it acquires the lock. After that, no other process writes the seal.
+  // Run this query first, because it acquires the lock, which prevents other processes from writing the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
   if (!isKnownPlace(sql, place)) return 'the database was not used in this location before'

@@ -137,8 +137,8 @@ export function refuseRows(sql: Sql, requestId: number, message: string, now: nu
 }
 
 /**
- * Records that the repetition of a request with an unknown outcome was refused, and that the server has NFTs for only
- * some of its rows.
+ * Records that a request with an unknown outcome was repeated and refused, and that the server has NFTs for only some
+ * of its rows.
  *
  * @param nfts the NFTs, keyed by the row's index in the request. Rows without an NFT have failed
  */
@@ -206,7 +206,7 @@ export function resolveOpenRequests(sql: Sql, runId: string): void {
 
 export const NO_RESPONSE = 'the request may have been sent, but no response was recorded'
 
-/** Records rows that were already minted. Stores them as the rows of a request that this run never sends. */
+/** Records rows that were already minted, as the rows of a request that this run never sends. */
 export function enterFound(
   sql: Sql,
   drop: Drop,

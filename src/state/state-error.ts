@@ -16,8 +16,8 @@ export function damagedState(path: string, why: string, cause?: unknown): GdnErr
 }
 
 /**
- * Returns the error for a state that has another schema. The command in the hint doesn't move the seal. A new state
- * next to the old seal counts as a copy, so gdn compares a mint with the collection before it sends the mint.
+ * Returns the error for a state that has another schema. The command in the hint doesn't move the seal. With the old
+ * seal, the new state counts as a copy, so gdn compares each mint with the collection before sending it.
  */
 export function otherSchema(path: string, version: number): GdnError {
   const next =

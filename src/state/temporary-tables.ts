@@ -1,20 +1,20 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
- * The temporary tables of a connection. The caller of a function that reads a table must have filled it in the same
+ * The temporary tables of a connection. Before a function reads a table, its caller must fill the table on the same
  * connection.
  */
 const TABLES = {
   /**
-   * The rows of the manifest that was read last. `addRows` fills it, `moveRow` changes it, and `moveDraft` empties it.
-   * Each function with a parameter `RowsIn` reads it, and so do `draft-rows.ts`, `areOnOtherLines`, `changedPage` and
+   * The rows of the last manifest that was read. `addRows` fills it, `moveRow` changes it, and `moveDraft` empties it.
+   * It is read by each function with a parameter `RowsIn`, and by `draft-rows.ts`, `areOnOtherLines`, `changedPage` and
    * `rowsOfOther`.
    */
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     portable TEXT, plain TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
-   * The changes of rows. `addChanges` fills it. `changedPage` and `rowsOfOther` read it with the draft, `exchangedRows`
-   * reads it with any rows, and `exchangedFields` reads it alone.
+   * The changes of rows. `addChanges` fills it. `changedPage` and `rowsOfOther` join it with the draft, `exchangedRows`
+   * joins it with any rows, and `exchangedFields` reads it alone.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /**

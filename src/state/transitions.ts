@@ -17,17 +17,16 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   intended: ['sent', 'planned', 'failed'],
   // The operation becomes intended again if the request certainly had no effect, so that the request may be sent again.
   sent: ['accepted', 'intended', 'unknown'],
-  // A refusal of a second attempt proves nothing about the first attempt. The operation becomes failed if the server
-  // refused the second attempt because of the maximum supply or a sealed drop, and has no NFT with the row's reference
-  // ID.
+  // The refusal of a second attempt doesn't show whether the first attempt had an effect. The operation becomes failed
+  // only if the refusal was due to the maximum supply or a sealed drop, and the row's reference ID has no NFT.
   unknown: ['accepted', 'absent', 'failed'],
-  // The operation becomes unknown if the backend was restored and no longer knows the operation. It becomes planned if
-  // a local backend was emptied.
+  // The operation becomes unknown if the backend was restored and no longer has it. It becomes planned if a local
+  // backend was emptied.
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
   // The operation becomes accepted if it was found on the server later, and unknown if a later check couldn't decide
   // the outcome.
   absent: ['accepted', 'unknown'],
-  // After the backend was restored, gdn requests the outcome again.
+  // gdn queries the outcome again after the backend was restored.
   failed: ['accepted', 'unknown'],
   deployed: ['accepted', 'unknown'],
 }
@@ -46,8 +45,8 @@ const DUPLICATE = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.ser
 
 /**
  * Moves an operation to a state. Only this function and `moveRequest` write `operations.state`. A failed or absent
- * operation doesn't keep its name, so another run may have claimed the name. In that case, the live operation of that
- * run is recorded as the `rival` of the moved operation.
+ * operation releases its name, so another run may have claimed it. In that case, the live operation of that run is
+ * recorded as the `rival` of the moved operation.
  *
  * @param reason why the outcome is unknown or the operation failed; null clears it
  */

@@ -1,5 +1,5 @@
-// These queries distinguish rows and NFTs with an ID from those without one. The key of a row without an ID contains
-// the hash of its content.
+// These queries distinguish rows and NFTs with an ID from rows and NFTs without one. The key of a row without an ID
+// contains the hash of its content.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
@@ -30,7 +30,7 @@ export function unnamedRows(sql: Sql, rows: RowsIn): string[] {
     .map(({ name }) => name)
 }
 
-/** Returns each content hash that several rows have, with the number of these rows. */
+/** Returns the content hashes that several rows have, each with the number of these rows. */
 export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
   const counts = sql.all<{ portable: string; n: number }>(
     `SELECT coalesce(portable, content) AS portable, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
@@ -65,7 +65,7 @@ export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolea
   return named !== undefined && added !== undefined
 }
 
-/** Returns whether any run in these collections has sent a row without an ID. */
+/** Returns whether any run in these collections has sent rows without an ID. */
 export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
   const row = sql.get(
     // CROSS JOIN keeps the tables in this order. Otherwise, SQLite would read the operations of all runs first.

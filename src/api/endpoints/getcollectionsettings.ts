@@ -11,9 +11,7 @@ export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 /** The current settings of a collection. Its owners may have changed them since it was created. */
 export const collectionSettings = z.looseObject({
   transaction_gdn_id: z.string(),
-  /**
-   * Whether the values come from the contract. Otherwise, they come from the creation request and from known changes.
-   */
+  /** Whether the values come from the contract. Otherwise, they come from the creation request and recorded changes. */
   is_read_from_chain: z.boolean(),
   /** The reason why the contract or its metadata could not be read; null if both were read or there is no contract. */
   problem: z.string().nullable(),
@@ -36,8 +34,8 @@ export const collectionSettings = z.looseObject({
   /** The URI of the collection's metadata (ERC-7572), if its owner has set one. */
   contract_uri: z.string().nullable(),
   /**
-   * Whether the owner has set metadata. Otherwise, the metadata contains only the name, and the following fields have
-   * the values from the creation.
+   * Whether the owner has set metadata. If not, the metadata contains only the name, and the following fields have the
+   * values from the creation request.
    */
   has_metadata: z.boolean().nullish(),
   description: z.string().nullable(),

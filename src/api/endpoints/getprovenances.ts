@@ -17,7 +17,7 @@ export const provenanceRecord = z.looseObject({
   reference_id: z.string().nullish(),
   /** Whether the commitment is final, so that no reorg can remove it. */
   is_final: z.boolean().nullish(),
-  /** The margin in a shuffled drop's rule, in seconds; null for other commitments. */
+  /** The margin of a shuffled drop in seconds; null for other commitments. */
   shuffle_margin: z.number().nullish(),
   /** The hash of the drop that this commitment seals; null for other commitments. */
   seal_of: z.string().nullish(),

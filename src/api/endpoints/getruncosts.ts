@@ -36,9 +36,8 @@ export const runCosts = z.looseObject({
   /** The run's maximum gas price; null if there is none. */
   max_fee: digits.nullable(),
   /**
-   * The reason why nothing is currently signed for the run's NFTs: the funds that the signers lack, the condition under
-   * which the limit allows more NFTs, or the signed transaction that is stuck because of the limit. Null if none of
-   * these apply.
+   * The reason why nothing is currently signed for the run's NFTs: missing funds, a limit that allows no more NFTs yet,
+   * or a transaction that is stuck under the limit. Null if none of these apply.
    */
   waiting: z.string().nullable(),
 })

@@ -1,7 +1,7 @@
 import { grouped } from '../../core/grouped.ts'
 import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 
-/** Descriptions of fields, by name. They apply if `ENDPOINT_NOTES` has no specific description. */
+/** Descriptions of fields, by name. They are used if `ENDPOINT_NOTES` has no specific description. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'Time at which the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   after: 'The value of next in the previous response.',

@@ -52,7 +52,7 @@ export function jsonSchema(
   addition: Addition = () => undefined,
 ): Json {
   const made = plainJsonSchema(schema, io, addition)
-  // Don't do this in `override`, because fields of the same type still share one object at that point.
+  // Don't do this in `override`, where fields of the same type still share one object.
   describeFields(made, { ...FIELD_NOTES, ...notes })
   return made
 }

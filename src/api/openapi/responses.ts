@@ -156,7 +156,6 @@ const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   429: ['RateLimit-Policy', 'RateLimit', 'Retry-After'],
 }
 
-/** Returns the description of an error response. */
 function errorResponse(status: number, form: ErrorForm): Json {
   const [title, description, message] = ERRORS[status] ?? ['', '', '']
   const example = form === 'A' ? { error: { title, message } } : { errorCode: errorCodeOf(title), message, detail: [] }

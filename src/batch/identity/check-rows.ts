@@ -8,17 +8,17 @@ import { rowsWithMovedFiles } from './moved-files.ts'
 import { findPairs, type Pair, renamedOf } from './pairing.ts'
 import { ServerNames } from './server-names.ts'
 
-// Mints (`prepare`) and plans (`withPlan`) use this file to find rows that were minted under another key. Both then
-// call `refuseClaimed`.
+// `prepare` (for mints) and `withPlan` (for plans) use this file to find rows that were minted under another key. Both
+// then call `refuseClaimed`.
 
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {
   /**
-   * Rows that got an ID after their mint, and rows without an ID whose files were moved or whose columns were reordered
-   * after their mint.
+   * Rows that got an ID after they were minted, and rows without an ID whose files were moved or whose columns were
+   * reordered after they were minted.
    */
   all: readonly Pair[]
-  /** The pairs whose rows got an ID after their mint. */
+  /** The pairs whose rows got an ID after they were minted. */
   identified: readonly Pair[]
   /** The pairs whose operations in the state get a new key. */
   renamed: ReturnType<typeof renamedOf>
@@ -71,7 +71,7 @@ export async function findReplacedRows(
 }
 
 /**
- * Returns `paired` with the rows that are new to this machine but that the server knows by their reference IDs. Another
+ * Returns `paired` with the rows that are new to this machine but whose reference IDs the server already has. Another
  * machine minted these rows, so they aren't edits of rows that are no longer in the manifest. If other rows are new as
  * well, also adds the rows that are no longer in the manifest and whose NFTs failed or were burned.
  */

@@ -30,7 +30,7 @@ interface ClaimedElsewhere {
   rows: NamedRow[]
   /** The keys of the rows. A row that belongs to several runs counts once. */
   keys: Set<string>
-  /** The command that finishes each run, by the run's name. Null for a finished run. */
+  /** The command that resumes each run, keyed by the run's name. Null for a finished run. */
   runs: Map<string, string | null>
   /**
    * Whether the manifest of every run in `runs` differs from this run's manifest. Such a run may be another drop with
@@ -39,14 +39,11 @@ interface ClaimedElsewhere {
   ofOtherFiles: boolean
   /** The path of another run's manifest if that file no longer exists, or null. */
   missing: string | null
-  /**
-   * Hints that explain how this run takes over another run whose manifest was moved, and which command continues a run
-   * of this manifest.
-   */
+  /** Hints on how to take over another run whose manifest was moved, and on how to resume a run of this manifest. */
   moves: Set<string>
 }
 
-/** The rows that a run would send, and the rows whose new keys no other run may have. */
+/** The rows that a run would send, and the rows whose new keys must not belong to another run. */
 interface Checked {
   rows: RowsIn
   /** Whether the rows were read from the manifest. If false, they are the stored rows. */
@@ -59,7 +56,8 @@ interface Checked {
 
 /**
  * Throws if another run of the collection has already sent or planned a row that this run would send. The transaction
- * that stores the rows of the run calls this function again, because the result can't be outdated there.
+ * that stores the rows of the run calls this function again, because no other process can change the rows during that
+ * transaction.
  *
  * The function compares the rows of every other run of the collection by these rules:
  *
@@ -71,7 +69,7 @@ interface Checked {
  * - Rows that match only by content are still different if their local files have different sizes.
  * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
  *   afterwards are compared.
- * - A row that got an ID after its mint is not sent. Only its new key is compared.
+ * - A row that got an ID after it was minted isn't sent. Only its new key is compared.
  * - If a new run has a row with the same key as a row of another run, both runs are assumed to use the same manifest.
  *   Edited rows are then refused as well (`refuseEdited`).
  *
@@ -105,8 +103,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   for (const other of otherDrops) {
     let isChecked = (_key: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
-      // A second drop repeats rows on purpose, but the first drop keeps its claim. Check only rows that were added
-      // afterwards.
+      // With `--again`, rows of the first drop may be repeated, so check only rows that were added afterwards.
       if (!checked.isRead) continue
       added ??= addedKeys(sql, checked.rows, drop)
       const keys = added
@@ -179,9 +176,9 @@ export function isAnotherDrop(drop: Drop, other: Drop): boolean {
 }
 
 /**
- * Throws if another run of the collection minted an NFT that this run would change. Manifests with the same file name
- * in different folders have the same reference IDs. The other run may have the NFT under another key if another machine
- * added an ID to the NFT's row.
+ * Throws if another run of the collection minted an NFT that this run would change. For example, manifests with the
+ * same file name in different folders have the same reference IDs. If another machine added an ID to the NFT's row, the
+ * other run has the NFT under another key.
  *
  * @throws GdnError `already_accepted`
  */
@@ -212,7 +209,7 @@ const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Returns whether any files under the same key differ in size. A missing file is ignored, because it may have been
+ * Returns whether any two files under the same key differ in size. Ignores missing files, because they may have been
  * moved.
  */
 function areOther(files: ManifestRow['localFiles'], otherFiles: ManifestRow['localFiles']): boolean {
@@ -233,7 +230,7 @@ function howToFinish(sql: Sql, drop: Drop): string | null {
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-/** Returns the source of a run's rows for messages, which is the list of receivers or the manifest. */
+/** Describes the source of a run's rows for messages: the list of receivers or the manifest. */
 function sourceOf({ reading }: Drop): string {
   const list = reading.list as { path: string | null } | undefined
   if (list === undefined) return 'the manifest'
@@ -241,7 +238,7 @@ function sourceOf({ reading }: Drop): string {
 }
 
 /**
- * Returns how to mint the rows of a new run if other runs already have some of these rows.
+ * Returns the hint on how to mint the rows of a new run if other runs already have some of these rows.
  *
  * @param otherCount the number of rows that no other run has
  */
@@ -273,7 +270,7 @@ function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, otherCount: numb
   const open = names.find((name) => runs.get(name) !== null)
   const moved = isNew ? [...moves].slice(0, MAX_MOVES) : []
   const resume = runs.get(open ?? '') ?? ''
-  // The command that finishes the run needs the missing manifest.
+  // The command that resumes the run needs the missing manifest.
   const isLost = claimed.missing !== null && resume.startsWith('gdn batch mint')
   const finish = isLost ? '' : `, and \`${resume}\` to finish it`
   const many = count === 1 ? `1 row of ${source} belongs` : `${count} rows of ${source} belong`

@@ -12,19 +12,19 @@ import { seemChanged } from './renumbered.ts'
 
 /**
  * Minimum number of distinct values in an exchange. With fewer values, the exchange may be intentional, for example if
- * two titles, or the values of a trait in a few rows, are exchanged.
+ * a user exchanges two titles.
  */
 const MIN_VALUES = 5
 
 /**
- * Maximum number of rows that may deviate from an exact exchange, because of other edits, or because of changes since
- * the manifest was copied.
+ * Maximum number of rows that may deviate from an exact exchange, because of other edits or later changes to the
+ * manifest.
  */
 const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
 /**
- * Minimum share of the changed rows whose earlier values are now in other rows. The values of removed rows are lost.
+ * Minimum share of the changed rows whose earlier values are now in other rows. Values of removed rows count as lost.
  */
 const MIN_KEPT = 0.75
 /** Minimum share of the changed rows that get values of other changed rows, if many rows were removed. */
@@ -47,11 +47,10 @@ interface Judged {
 
 /**
  * Refuses changes that mostly exchange the titles, descriptions, files or receivers of rows. The usual cause is that
- * one column of a spreadsheet was sorted or shifted without the others, or that IDs were renumbered. Intentionally
- * renumbered titles look the same. Dynamic NFTs may exchange attributes and extra keys, such as their rank.
+ * only one column of a spreadsheet was sorted or shifted, or that IDs were renumbered. Intentionally renumbered titles
+ * look the same. Dynamic NFTs may exchange attributes and extra keys, such as their rank.
  *
- * @returns notes about fields whose values may be exchanged, and whether titles are exchanged, which `isAllowed`
- *   permits
+ * @returns notes about fields whose values may be exchanged, and whether titles are exchanged with permission
  * @throws GdnError `edited_rows`
  */
 export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: string[]; areTitles: boolean } {
@@ -73,7 +72,7 @@ export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: 
   }
 }
 
-/** Returns the changed fields. If a large part of a column changes, the values of new rows count as well. */
+/** Returns the changed fields. If a large part of a column changes, the values of new rows are included. */
 function readFields(sql: Sql, named: number): ExchangedField[] {
   createTables(sql, 'minted')
   const fields = exchangedFields(sql)
@@ -81,7 +80,7 @@ function readFields(sql: Sql, named: number): ExchangedField[] {
   return large.length > 0 && addMintedValues(sql, new Set(large)) ? exchangedFields(sql) : fields
 }
 
-/** Adds the values of the wanted fields in rows to be minted. Returns whether any value was added. */
+/** Adds the values of the given fields in rows to be minted. Returns whether any value was added. */
 function addMintedValues(sql: Sql, fieldNames: ReadonlySet<string>): boolean {
   let isAny = false
   for (let after = -1; ; ) {
@@ -133,9 +132,9 @@ const isExchanged = (field: ExchangedField, named: number): boolean =>
   field.values >= MIN_VALUES && (isBalanced(field) || (isRefused(field) && isReordered(field, named)))
 
 /**
- * Returns whether rows exchange the values of a field with each other. If users transfer NFTs between a few wallets, or
- * reassign a few titles, a value is rarely added to as many rows as it is removed from. If a column was sorted and a
- * few other edits were made, only a few rows are unbalanced.
+ * Returns whether rows exchange the values of a field with each other. After a sort of the column and a few other
+ * edits, only a few rows are unbalanced. If users transfer NFTs between a few wallets or reassign a few titles, values
+ * are rarely added to as many rows as they are removed from.
  */
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
@@ -146,15 +145,17 @@ const isReordered = (field: ExchangedField, named: number): boolean =>
 
 const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
 
-/** Returns whether rows may exchange the values of a field, even though many rows get new values. */
+/**
+ * Returns whether rows may exchange the values of a field, although many rows get values that are new to the column.
+ */
 const mayBeExchanged = (field: ExchangedField, named: number): boolean =>
   isRefused(field) &&
   field.values >= MIN_VALUES &&
   (seemChanged(field.moved, field.changed) || (isLarge(field, named) && seemChanged(field.kept, field.changed)))
 
 /**
- * Returns whether nearly all transfers are to wallets that lose as many NFTs as they receive, as if the column had been
- * sorted.
+ * Returns whether nearly all transfers go to wallets that lose as many NFTs as they receive, which suggests a sorted
+ * column.
  */
 const arePermuted = (field: ExchangedField, named: number): boolean =>
   field.field === 'receiver' &&

@@ -14,7 +14,7 @@ import type { Pair } from './pairing.ts'
 
 /**
  * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
- * were reordered, each with its operation. Either change alters the content of the row, but not its reference ID.
+ * were reordered, each with its operation. Both changes alter the row's content, but not its reference ID.
  */
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
@@ -38,7 +38,7 @@ export async function relocated(store: StoredRun, rows: RowsIn, setId: number): 
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
-/** Like `relocated`, but for rows that were minted under another key and are about to get their new key. */
+/** Like `relocated`, but for rows that were minted under another key and whose key is about to change. */
 export async function relocatedPairs(
   store: StoredRun,
   rows: RowsIn,
@@ -79,8 +79,8 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Returns whether the files under each key are the same file, possibly at different paths. Two files count as the same
- * if the earlier file no longer exists, or if both have the same path relative to the manifest or the same content.
+ * Returns whether the files under each key are the same, possibly at different paths. Two files are the same if the
+ * earlier one no longer exists, if their paths relative to the manifest are equal, or if their contents are equal.
  * Otherwise, the row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {

@@ -50,7 +50,8 @@ const MAX_LABELS = 3
 const MAX_LENGTH = 100
 
 /**
- * Returns a label as shown in messages: quoted, and shortened if it is long, because another client may have set it.
+ * Returns a label as shown in messages: quoted, and shortened if it is long. Another client may have set it to any
+ * text.
  */
 export const shownLabel = (label: string): string => JSON.stringify(shortenTo(label, MAX_LENGTH))
 
@@ -80,7 +81,7 @@ export const stoppedByLabel = (message: string) =>
 
 /** Rows whose NFTs have a label that differs from the run's label. */
 interface OtherLabels {
-  /** The first of these rows. */
+  /** The first such rows, for the message. */
   first: readonly OtherLabel[]
   count: number
   labels: Iterable<string>
@@ -112,7 +113,7 @@ export function otherLabels(conflicting: OtherLabels): GdnError {
   )
 }
 
-/** Returns the error for rows that this machine minted, but whose NFTs got another label afterwards. */
+/** Returns the error for rows that this machine minted and whose NFTs were relabeled afterwards. */
 export function adoptedElsewhere(conflicting: OtherLabels): GdnError {
   const { count, labels, own } = conflicting
   const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`

@@ -26,18 +26,17 @@ import { ServerNames } from './server-names.ts'
 export interface Pair {
   row: KeptRow
   nftGdnId: string
-  /** The operation that minted the row, and the reference ID for the row's `id`. */
   operation: MintOperation
   reference: string
   /** The reference ID with which the row was minted. */
   mintedAs: string
-  /** The NFT's label on the server if only the server knows the NFT. Null if there is none. */
+  /** The NFT's label on the server. Null if it has none, or if the state has the NFT. */
   label: string | null
-  /** The ID of the row's operation in the state. Null if the state doesn't have the NFT. */
+  /** The ID of the row's operation in the state. Null if only the server has the NFT. */
   sent: string | null
   /**
-   * Whether the server stores the pair. `wanted`: the pair will be stored. `impossible`: the server can't store the
-   * pair, so only this machine knows the pair.
+   * Whether the server stores the pair as an alias. `wanted`: it will be stored. `impossible`: the server can't store
+   * it.
    */
   alias: 'stored' | 'wanted' | 'impossible'
 }
@@ -51,7 +50,7 @@ interface Unnamed {
   reference: string
   /** Whether the server has the reference ID. */
   isOnServer: boolean
-  /** The NFT's row in the state. Null if only the server knows the NFT. */
+  /** The NFT's row in the state. Null if only the server has the NFT. */
   sent: VanishedRow | null
   label: string | null
 }
@@ -75,18 +74,17 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  * A row without an `id` is identified by its content. With an `id`, the row has a different key and reference ID, so it
  * would be minted again. These are the steps:
  *
- * 1. Collect the NFTs that were minted without an ID and whose rows are no longer in the manifest. This machine knows
- *    the NFTs of its own run. A server that stores aliases knows the NFTs of other machines: by the run's label and, if
- *    the run is new, by the content of rows. NFTs whose rows got an ID on any machine are omitted.
+ * 1. Collect the NFTs that were minted without an ID and whose rows are no longer in the manifest. The state has the
+ *    NFTs of this machine's run. If the server stores aliases, the NFTs of other machines are looked up by the run's
+ *    label and, if the run is new, by the content of rows. NFTs whose rows got an ID on any machine are omitted.
  * 2. Collect the rows with an ID that are new to the run.
- * 3. Look up the reference IDs of these rows on the server. If a reference ID is the alias of an NFT of step 1 that
- *    this machine knows, the row and the NFT are a pair (`alias: 'stored'`). A row whose reference ID belongs to
- *    another NFT is left to `knownReferences`.
+ * 3. Look up the reference IDs of these rows on the server. If a reference ID is the alias of an NFT from step 1 that
+ *    is in the state, the row and the NFT are a pair (`alias: 'stored'`). A row whose reference ID belongs to another
+ *    NFT is left to `knownReferences`.
  * 4. Pair the remaining rows with the remaining NFTs by content, and equal rows in their order. NFTs that failed or
- *    were burned come last. Each pair will be stored on the server (`'wanted'`), or only this machine knows the pair
- *    (`'impossible'`).
- * 5. If both rows and NFTs remain, one of the rows may be an edited version of a row whose NFT remains. gdn doesn't
- *    guess: it refuses the rows unless new rows are permitted.
+ *    were burned come last. Each pair will be stored on the server (`'wanted'`), or only in the state (`'impossible'`).
+ * 5. If both rows and NFTs remain, a remaining row may be an edited version of the row of a remaining NFT. Unless new
+ *    rows are permitted, gdn refuses the rows.
  *
  * For example, the rows Blue, Red and Green were minted without IDs. Then Blue gets the ID 1, Red gets the ID 2, and
  * Green becomes Dark green with the ID 3. Another machine has stored the pair for Blue, so step 3 finds this pair. Step
@@ -108,7 +106,7 @@ export async function findPairs(
   const { drop } = store
   const { label = null, signal } = options
   const isNew = drop.setId === null
-  // A run that has begun finds edits of its rows without an ID in the state (see `findReplacedRows`).
+  // For a run that has begun, `findReplacedRows` finds edited rows without an ID in the state.
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
@@ -171,7 +169,7 @@ function unnamedOf(scope: string, row: VanishedRow): Unnamed {
   return { nftGdnId: row.nft, operation: row.operation, reference, isOnServer: false, sent: row, label: null }
 }
 
-/** Returns the NFTs whose rows got no ID on any machine. */
+/** Returns the NFTs whose rows haven't received an ID on any machine. */
 async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]): Promise<Unnamed[]> {
   const records = await server.lookUp(unnamed)
   return unnamed.flatMap((nft): Unnamed[] => {
@@ -181,7 +179,7 @@ async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]):
   })
 }
 
-/** Returns the NFTs that only the server knows, that were minted without an ID, and that have no row. */
+/** Returns the NFTs that only the server has, that were minted without an ID, and that belong to no row. */
 async function onServerOnly(
   server: ServerNames,
   store: StoredRun,
@@ -201,7 +199,7 @@ async function onServerOnly(
   return rowless.map((nft) => ({ ...nft, isOnServer: true, sent: null }))
 }
 
-/** An NFT without an ID that only the server knows. */
+/** An NFT without an ID that only the server has. */
 type Listed = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: string }
 
 const PAGE = 1_000
@@ -215,7 +213,7 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
     const contentOf = new Map<string, { content: string; copies: number }>()
     for (const content of page.map((row) => row.portable)) {
       const copies = counts.get(content) ?? 1
-      // All copies of this content are queried with this page, so later pages skip them.
+      // This page queries all copies of this content, so later pages skip them.
       if (copies > 1) counts.set(content, 0)
       for (let copy = 1; copy <= copies; copy++) {
         contentOf.set(rowReferenceId(drop.referenceScope, rowKey(null, content, copy)), { content, copies })
@@ -223,7 +221,7 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
     }
     const nfts = await server.unaliasedOf([...contentOf.keys()])
     yield* nfts
-    // If an NFT failed or was burned, the row may belong to one of the later copies.
+    // If an NFT failed or was burned, the row may belong to a later copy.
     const ended = await server.endedOf(nfts.map(({ nftGdnId }) => nftGdnId))
     const copiesOfContent = new Map<string, number>()
     for (const { reference, nftGdnId } of nfts) {
@@ -235,7 +233,7 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
   }
 }
 
-/** Returns the NFTs that belong neither to a row of the manifest nor to another row in the state. */
+/** Returns the NFTs that belong to no row of the manifest and to no other row in the state. */
 function withoutRows(sql: Sql, { drop }: StoredRun, rows: RowsIn, listed: readonly Listed[]): Listed[] {
   const byReference = new Map(listed.map((nft) => [nft.reference, nft]))
   for (const name of unnamedRows(sql, rows)) byReference.delete(rowReferenceId(drop.referenceScope, name))
@@ -260,8 +258,7 @@ function matchByContent(
 ): Map<FreshRow, Unnamed> {
   const unassigned = new Set(unpairedNfts)
   const contents = new Map<string, Unnamed[]>()
-  // Skip this step for a shuffled drop, because its rows may be read with the content of the rows that were drawn for
-  // them.
+  // Skip this step for a shuffled drop, because a row may have the content of the row that was drawn for it.
   for (const nft of drop.reading.shuffle === undefined ? unpairedNfts : []) {
     // Compare the content in the key, because the sent content of every row of an unrevealed drop is the placeholder.
     const content = nft.sent === null ? null : contentOfKey(nft.sent.key)

@@ -9,9 +9,7 @@ import type { BatchOptions } from '../types.ts'
 
 type Names = ReadonlyMap<string, string>
 
-/**
- * Passes the addresses that a run has stored for ENS names to the reader of its manifest, and returns these addresses.
- */
+/** Passes the stored addresses of a run's ENS names to the manifest reader, and returns them. */
 export async function keepNames(store: StoredRun, { ensNames }: Pick<BatchOptions, 'ensNames'>): Promise<Names> {
   const pinned = await store.read((sql) => pinnedNames(sql, store.id))
   ensNames?.pin(pinned)
@@ -27,9 +25,8 @@ const listPath = ({ reading: { list } }: Drop): string | null =>
   isObject(list) && typeof list.path === 'string' ? list.path : null
 
 /**
- * Refuses new rows that are the same as a sent row, except that an ENS name was replaced with its address or another
- * name for the address, or an address with a name. Such a row would be minted a second time, because a row with a name
- * is identified by the name.
+ * Refuses new rows that differ from a sent row only in the name or address of the same receiver or sender. Such a row
+ * would be minted a second time, because a row with an ENS name is identified by the name.
  *
  * @param names the addresses of the names in the manifest
  * @throws GdnError `edited_rows`

@@ -8,7 +8,7 @@ import { shownKey } from '../rows/row-key.ts'
 
 /**
  * Returns whether IDs seem to have been changed: at least five rows, and at least half of all rows, have the content of
- * another ID. With fewer rows, the equal contents may be intentional.
+ * another ID. Fewer equal contents may be intentional.
  */
 export const seemChanged = (rows: number, all: number): boolean => rows >= 5 && rows >= all / 2
 

@@ -11,7 +11,7 @@ import { isAnotherDrop } from './claim.ts'
 
 /** Number of rows that are read at a time. */
 const PAGE = 1_000
-/** The index of the title in the parts of a stored text. */
+/** Index of the title in a stored text that is split into its parts. */
 const TITLE = 2
 
 /**
@@ -68,9 +68,9 @@ const isMadeByGdn = async ({ manifest }: Drop): Promise<boolean> => manifest !==
 type TitleOf = (id: string, body: Uint8Array) => string | undefined
 
 /**
- * Returns a function that returns the title of a row. The rows of an unrevealed drop are stored with the title of the
- * placeholder. For such a drop, the function reads the titles from the manifest if `gdn art generate` created it.
- * Otherwise, the titles are unknown.
+ * Returns a function that looks up the title of a row. The stored rows of an unrevealed drop have the placeholder's
+ * title. For such a drop, the titles come from the manifest if `gdn art generate` created it. Otherwise, they are
+ * unknown.
  */
 async function titlesOf(drop: Drop, isGenerated: boolean): Promise<TitleOf> {
   if (!isUnrevealed(drop)) return (_id, body) => splitRowText(body)[TITLE]

@@ -54,7 +54,7 @@ export class ServerNames {
     this.#signal = signal
   }
 
-  /** Returns the records of reference IDs, except IDs that a retry may reuse. */
+  /** Returns the records of reference IDs. Omits IDs that a retry may reuse. */
   async lookUp<One extends ReferenceQuery<MintOperation | 'transfernft'>>(
     items: readonly One[],
   ): Promise<Map<One, ReferenceRecord>> {
@@ -78,8 +78,8 @@ export class ServerNames {
   }
 
   /**
-   * Returns the records of reference IDs that belong to NFTs. Queries both operations, because a sender may have been
-   * added to a row or removed from it after its mint.
+   * Returns the records of reference IDs that belong to NFTs. Queries both operations, because a row's sender may have
+   * been added or removed after the mint.
    */
   async mintsOf(references: readonly string[]): Promise<Map<string, MintRecord>> {
     const mints = new Map<string, MintRecord>()
@@ -113,7 +113,8 @@ export class ServerNames {
   }
 
   /**
-   * Returns the NFTs of further copies of these contents, if they have no alias, in the order of the copies.
+   * Returns the NFTs without an alias that were minted from further copies of these contents, in the order of the
+   * copies.
    *
    * @param isKnown whether to skip a copy, because its NFT is known
    */

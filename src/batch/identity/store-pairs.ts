@@ -8,7 +8,7 @@ import { leaseStoredRun } from '../runs/open-stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import type { Pair } from './pairing.ts'
 
-/** The parts of a pair that are needed to store it. */
+/** The part of a pair that is needed to store it. */
 export type StoredPair = Pick<Pair, 'nftGdnId' | 'operation' | 'reference' | 'sent' | 'alias'> & { key: string }
 
 /**
@@ -40,7 +40,7 @@ export async function storeAliases(
 }
 
 /**
- * Stores pairs in the state, so that the rows that were sent without an ID get their ID.
+ * Stores pairs in the state, which assigns IDs to rows that were sent without one.
  *
  * @throws GdnError `run_busy`; `already_accepted` if another run has a row with one of these IDs
  */

@@ -14,8 +14,8 @@ import { mintedByOtherRun, seemsMintedAs } from './seems-minted.ts'
 
 /**
  * Refuses rows of an unrevealed drop that another run minted, if their NFTs are revealed or if this run may have sent
- * the rows. This run's requests for failed rows, and its requests with an unknown outcome, have the reference IDs of
- * this run, so the server wouldn't recognize these rows.
+ * the rows. The server wouldn't recognize rows that this run may have sent, because their requests have the reference
+ * IDs of this run.
  *
  * @param unrecorded the NFTs of the collection without a record in the state
  * @param pending the positions of the rows to be minted
@@ -64,7 +64,9 @@ export async function refuseCommitted(
   return hidden
 }
 
-/** Maps the position of each row without an NFT in the state to whether the run has an operation for the row. */
+/**
+ * Returns the positions of the rows that have no NFT in the state, each with whether the run has an operation for it.
+ */
 export async function openPositions(
   store: StoredRun,
   { rows, foundBy }: Gathered,

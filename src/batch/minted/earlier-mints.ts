@@ -51,21 +51,21 @@ interface Start {
 }
 
 /**
- * Checks whether a run could mint a row twice, before the run sends anything. A run that sends nothing only adopts the
- * rows that another machine has minted (`mintedElsewhere`). `neededSearches` decides which of the following cases
- * apply. The cases are checked in this order:
+ * Checks whether a run could mint a row twice, before the run sends anything. A run that sends nothing only adopts rows
+ * that another machine has minted (`mintedElsewhere`). `neededSearches` decides which of these cases are checked, in
+ * this order:
  *
- * 1. Rows that got an ID after their mint have another label: refused, unless they are adopted.
- * 2. The server knows rows by their reference IDs: adopted, and not sent (`knownReferences`).
+ * 1. Rows that got an ID after they were minted have another label: refused, unless they are adopted.
+ * 2. The server already has the reference IDs of rows: adopted, and not sent (`knownReferences`).
  * 3. Absent rows would be sent again, but the collection now has their content: refused.
- * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
- *    lost its state, and the state of a resumed run may be an older copy: refused, or adopted with `--adopt`.
+ * 4. The collection has unrecorded NFTs with the content of rows to be sent. The state may have been lost, or may be an
+ *    older copy: refused, or adopted with `--adopt`.
  * 5. Another run of this machine already minted some of these rows as unrevealed NFTs, which are revealed now: refused.
  * 6. Another run minted rows of the same commitment: refused, or adopted with `--adopt` if they have the same
  *    placeholder.
  *
- * For example, a new run has the rows A, B and C. The server knows the reference ID of A, so A is adopted. An NFT that
- * another tool minted has the content of B, so the run is refused. With `--adopt`, only C is sent.
+ * For example, a new run has the rows A, B and C. The server already has the reference ID of A, so A is adopted. An NFT
+ * that another tool minted has the content of B, so the run is refused. With `--adopt`, only C is sent.
  *
  * @throws GdnError `already_accepted`, `seems_minted`
  */
@@ -88,8 +88,8 @@ export async function findEarlierMints(
     ...options,
     isNew,
     isSharedScope: isSharedScope(drop.referenceScope),
-    // Count rows with an unknown outcome, because their requests are repeated, and another run may have minted these
-    // rows in the meantime.
+    // Count rows with an unknown outcome. Their requests are repeated, but another run may have minted the rows in the
+    // meantime.
     pending: plan.rows + (options.committedRow === undefined ? 0 : store.counts.unknown),
     repeated: repeated.size,
   })
@@ -135,28 +135,28 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
 }
 
 /**
- * Returns the IDs of NFTs without a record in the state. The NFTs that were listed when a run began count as recorded,
- * even if the state has lost the requests that created them. A new run has no such list yet.
+ * Returns the IDs of NFTs that have no record in the state. NFTs that were listed when the run began count as recorded,
+ * even if the state has lost their requests. A new run has no such list yet.
  */
 async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<string[]> {
   const { collectionId, setId, listedAt, again } = store.drop
-  // For a list, NFTs from before the run can be unrecorded too: another machine may have minted to a receiver under
-  // another name before this run began, and the receiver may have been added to the list afterwards.
+  // Don't rely on the listing for a list of receivers. Another machine may have minted to a receiver under another name
+  // before the run began, and the receiver may have been added to the list afterwards.
   const since = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
   return await store.read((sql) => unrecordedNfts(sql, collectionId, since, ids))
 }
 
 /**
- * Returns whether the server may know rows by their reference IDs.
+ * Returns whether the server may already have the reference IDs of rows.
  *
- * @param listed the IDs in the collection. They must have been listed earlier, so that the NFTs of rows that another
- *   machine has minted since then don't count as unknown NFTs
+ * @param listed the IDs in the collection, from an earlier listing. A newer listing could contain NFTs that another
+ *   machine has minted since then
  */
 async function mayBeKnown({ store, options, client, gathered }: Start, listed: Set<string> | null): Promise<boolean> {
   const { drop } = store
   if (listed === null || options.adopt === true || (await unrecordedOf(store, listed)).length > 0) return true
   // In a new run, a row with an ID may have an NFT that an earlier run minted without the ID. In a resumed run, a new
-  // row without an ID may have the content of an NFT whose row got an ID after its mint.
+  // row without an ID may have the content of a minted row that got an ID afterwards.
   if (client.supports('aliases') !== true) return false
   return await store.read((sql) =>
     drop.setId === null ? hasUnnamed(sql, store.collections(sql)) : addsUnnamed(sql, drop, gathered.rows),
@@ -179,8 +179,8 @@ async function refuseFoundAgain(
 }
 
 /**
- * Refuses rows that another run of this machine minted as unrevealed NFTs, which are revealed now. The state doesn't
- * show the reveal, because it stores the content with which the NFTs were minted.
+ * Refuses rows that another run of this machine minted as unrevealed NFTs, which are revealed now. The state has no
+ * record of the reveal, because it stores the content with which the NFTs were minted.
  *
  * @throws GdnError `already_accepted`
  */
@@ -272,8 +272,8 @@ async function adoptMatches(
 }
 
 /**
- * Refuses the plan of a new run that couldn't be minted, because NFTs of the collection have the content of rows to be
- * minted.
+ * Refuses the plan of a new run if NFTs of the collection already have the content of rows to be minted. Such a plan
+ * couldn't be minted.
  *
  * @param positions the positions of the rows to be minted
  * @param ids the NFTs that belong to no row
@@ -329,8 +329,8 @@ async function lookUpRows(
 }
 
 /**
- * Yields the rows that were sent before, and then the other rows, so that NFTs are matched with sent rows first. Equal
- * rows differ only in their copy number, and requests with an unknown outcome are resolved elsewhere.
+ * Yields the rows that were sent before, followed by the other rows, so that NFTs are matched with sent rows first.
+ * Equal rows differ only in their copy number, and `reconcile` resolves requests with an unknown outcome.
  */
 async function* sentFirst(
   store: StoredRun,
@@ -364,8 +364,8 @@ async function lookUp(
 }
 
 /**
- * Returns the positions of rows to be sent again because reconciling found them absent. Rows that the user declared
- * absent are omitted.
+ * Returns the positions of rows to be sent again because reconciling found them absent. Omits rows that the user
+ * declared absent.
  */
 async function repeatedRows(store: StoredRun, { rows }: Gathered): Promise<Set<number>> {
   const absentRows = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))

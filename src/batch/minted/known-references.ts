@@ -21,7 +21,7 @@ import { refuseOtherContents } from './other-contents.ts'
 
 const PER_CALL = 1_000
 
-/** Rows that the server knows by their reference IDs. */
+/** Rows whose reference IDs the server already has. */
 export interface KnownRows {
   rows: Adopted[]
   /** The rows whose label on the server will be replaced. */
@@ -30,7 +30,7 @@ export interface KnownRows {
 }
 
 /**
- * Returns the rows that the server knows by their reference IDs. An earlier run on any machine created them.
+ * Returns the rows whose reference IDs the server already has. An earlier run on any machine created them.
  *
  * @returns null if the server doesn't support reference IDs
  * @throws GdnError `edited_rows`, or `seems_minted` if a row's reference ID belongs to an NFT with different content or
@@ -102,8 +102,8 @@ async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], si
 }
 
 /**
- * Returns the digests of a row in a request with the receiver's ENS name, and in a request without it, which is sent to
- * a server that doesn't support names.
+ * Returns the possible digests of a row: with the receiver's ENS name, and without it, as sent to servers that don't
+ * support names.
  */
 function digestsOf(
   operation: MintOperation,
@@ -125,8 +125,8 @@ type Identified = Adopted & GivenId
 const MAX_SHOWN = 5
 
 /**
- * Returns the error for rows without an ID whose NFTs belong to rows that got an ID. The reference IDs of the rows
- * without an ID can't create other NFTs.
+ * Returns the error for rows without an ID whose NFTs belong to rows that got an ID. The reference IDs of such rows are
+ * already in use, so they can't create other NFTs.
  */
 function haveIds(rows: readonly Identified[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`

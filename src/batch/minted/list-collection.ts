@@ -5,7 +5,7 @@ import { LISTING_LAG_MS, listIds, type RecordSource, SEARCH_GAP_MS } from '../..
 import type { BatchOptions, CheckDeps } from '../types.ts'
 import type { SearchCounts } from './lookup.ts'
 
-/** The facts about a run that determine where gdn searches for rows that were minted before. */
+/** The properties of a run that determine where gdn searches for rows that were already minted. */
 export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup'> {
   /** Whether the run has not begun yet. */
   isNew: boolean
@@ -17,7 +17,7 @@ export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup'> {
   repeated: number
 }
 
-/** Where gdn searches for rows that were minted before. */
+/** The places where gdn searches for rows that were already minted. */
 export interface NeededSearches {
   /** Whether to list the collection. If false, no other search is made. */
   listing: boolean
@@ -26,8 +26,8 @@ export interface NeededSearches {
   /** Whether to search for the content of absent rows that would be sent again. */
   absent: boolean
   /**
-   * Whether to search for the content of all pending rows. If set, a failed listing stops the run, unless the server
-   * refuses to list.
+   * Whether to search for the content of all pending rows. If set, the run stops if the listing fails, unless the
+   * server refuses to list.
    */
   contents: boolean
 }
@@ -57,8 +57,8 @@ export function neededSearches({
 }
 
 /**
- * Returns the IDs of the NFTs in the collection. Adds a note and returns null if the server refuses to list them, or if
- * the listing fails but isn't needed.
+ * Returns the IDs of the NFTs in the collection. If the server refuses to list them, or if an optional listing fails,
+ * adds a note and returns null.
  */
 export async function listCollection(
   source: RecordSource,
@@ -82,8 +82,8 @@ export async function listCollection(
 }
 
 /**
- * Repeats the search while NFTs are listed without a record or without metadata, for as long as a listing may lag. Any
- * of these NFTs may belong to a row.
+ * Repeats the search while listed NFTs have no record or no metadata, because any of them may belong to a row. Stops
+ * after the maximum lag of a listing.
  */
 export async function untilComplete(
   { listingWait = LISTING_LAG_MS, signal }: BatchOptions,
@@ -101,8 +101,8 @@ export async function untilComplete(
 }
 
 /**
- * Lists the collection until two consecutive listings, some time apart, find nothing new. A row whose NFT isn't listed
- * yet would be sent again.
+ * Lists the collection until two consecutive listings, some time apart, find nothing new. Otherwise, a row whose NFT
+ * isn't listed yet would be sent again.
  */
 export async function settleListing(
   options: BatchOptions,

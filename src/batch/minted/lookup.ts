@@ -11,7 +11,7 @@ type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 /** An NFT that matches a row, with its current holder and the hash of its complete metadata. */
 type FoundNft = Match & { holder: string | null; name: string | null; content: string }
 
-/** The numbers of NFTs in one search of the collection. See `RowLookup.read`. */
+/** The number of NFTs of each kind in one search of the collection. See `RowLookup.read`. */
 export interface SearchCounts {
   fresh: number
   unread: number
@@ -25,8 +25,8 @@ export interface FoundRow {
 }
 
 /**
- * Returns whether an NFT was minted to an owner of its row or belongs to one now. Also returns true if the NFT was
- * minted to the row's ENS name, whose address may have changed since, or if the NFT's owner isn't known yet.
+ * Returns whether an NFT was minted to a possible owner of its row, or belongs to one now. Also returns true if the NFT
+ * was minted to the row's ENS name, whose address may have changed since, or if the NFT's owner isn't known yet.
  */
 export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
   const owners = ownersOf(row.row)
@@ -51,7 +51,7 @@ export function contentsOf(
   return { row: contentOfRow(row), nft: metadataHash(blank(metadata, keys)) }
 }
 
-/** Like `hasOwnerOf`, for a row and any NFT. */
+/** Like `hasOwnerOf`, but for an NFT that wasn't matched with the row. */
 export const isOwnedBy = (row: KeptRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft(nft: NftRecord): FoundNft {
@@ -95,8 +95,8 @@ export class RowLookup {
    * Creates a lookup, which reads the rows when they are first needed.
    *
    * @param isOfOtherDrop returns whether an NFT matches no row, even if it has the content of a row
-   * @param byOwner whether an NFT matches only rows of the owner to whom it was minted, if the server returns this
-   *   owner. Set for a list of receivers, whose rows all have the same content
+   * @param byOwner whether an NFT matches only rows of its first owner, if the server returns that owner. Set for a
+   *   list of receivers, whose rows all have the same content
    */
   constructor(
     rows: () => AsyncIterable<KeptRow>,
@@ -115,7 +115,7 @@ export class RowLookup {
   /**
    * Reads the NFTs that weren't read before, and reads the NFTs without metadata again.
    *
-   * @returns how many were not read before, how many have no record yet, and how many have a record without metadata
+   * @returns the number of NFTs that are new, that have no record yet, and whose record has no metadata
    * @throws the same errors as `readPages`
    */
   async read(
@@ -166,7 +166,7 @@ export class RowLookup {
     }
   }
 
-  /** Returns the keys of the NFTs that a row matches. */
+  /** Returns the keys of the NFTs that match a row. */
   #keysOf(row: ManifestRow): string[] {
     const content = contentOfRow(row)
     if (!this.#byOwner) return [content]
@@ -190,7 +190,7 @@ export class RowLookup {
     matches.push(foundNft(nft))
   }
 
-  /** Returns the key of the rows that an NFT matches, or null if it matches no row. */
+  /** Returns the key of the rows that match an NFT, or null if no row matches. */
   #keyOf(metadata: Metadata, owner: string): string | null {
     // The row of a revealed NFT has no salt and no signature, unless the row was copied from the NFT.
     const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: _signature, ...withoutProof } = metadata
@@ -205,9 +205,8 @@ export class RowLookup {
 }
 
 /**
- * Removes and returns the NFT that matches the row best. Prefers, in this order, an NFT that was minted to the row's
- * ENS name, an NFT that belongs to an owner of the row, an NFT that was minted to an owner of the row, and an NFT whose
- * owner isn't known yet.
+ * Removes and returns the NFT that matches the row best. The order of preference is: minted to the row's ENS name,
+ * owned by an owner of the row, minted to an owner of the row, owner not known yet.
  */
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)

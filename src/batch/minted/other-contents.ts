@@ -15,9 +15,9 @@ import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
 import { contentsOf, isOwnedBy } from './lookup.ts'
 
 /**
- * Refuses rows whose IDs belong to NFTs with different metadata or owners. Ignores the URL of a local file, and the
- * metadata of an NFT that was minted for the row as an unrevealed NFT and is revealed now. `adopt` permits edited rows,
- * but not rows that exchange their contents or the values of a column.
+ * Refuses rows whose IDs belong to NFTs with different metadata or owners. Ignores the URLs of local files, and the
+ * metadata of NFTs that were revealed after the mint. `adopt` permits edited rows, but not rows that exchange their
+ * contents or the values of a column.
  *
  * @param named number of rows whose IDs belong to NFTs
  * @returns notes about rows that may have exchanged values
@@ -109,8 +109,8 @@ function otherNfts(adopted: readonly Adopted[]): GdnError {
 type ExchangedContent = ReturnType<typeof rowsOfOtherNfts>[number]
 
 /**
- * Returns the error for rows whose IDs seem to have been exchanged: each row has the content of an NFT that belongs to
- * another ID.
+ * Returns the error for rows whose IDs seem to have been exchanged, because each row has the content of another ID's
+ * NFT.
  */
 export function exchangedContents(rows: readonly ExchangedContent[]): GdnError {
   const [{ key = '', was = '' } = {}] = rows

@@ -36,7 +36,7 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
 export const RENAMED = 'If the manifest was renamed after its mint, add --run <former file name>.'
 
 /**
- * Returns the error for rows of an unrevealed drop whose NFTs don't show the metadata that would be sent.
+ * Returns the error for rows of an unrevealed drop whose NFTs have other metadata than would be sent.
  *
  * @param flag the flag with which `gdn batch mint` mints the rows anyway
  */
@@ -73,10 +73,7 @@ interface SeemsMinted {
   run: string
   /** The rows that would be sent, including rows that the collection already has. */
   pending: AsyncIterable<KeptRow>
-  /**
-   * Why the rows seem to be minted already. `new`: the run is new. `forgotten`: a resumed run has no record of the
-   * rows.
-   */
+  /** `new`: the run is new. `forgotten`: the run is resumed, but has no record of the rows. */
   which: 'new' | 'forgotten'
   hasReferences: boolean
 }
@@ -137,7 +134,7 @@ function mintedByAdopt(lines: readonly number[], unlisted: number): string[] {
   ]
 }
 
-/** Returns the error for absent rows that would be sent again, but are in the collection. */
+/** Returns the error for rows that would be sent again as absent, although the collection has their NFTs. */
 export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0

@@ -12,25 +12,24 @@ import type { RunContext } from '../runs/run-context.ts'
 export interface Proof {
   /** The number of the last accepted request if the server returns the metadata of its rows unchanged, or null. */
   request: number | null
-  /** Whether the server returns metadata that differs from what it received. */
+  /** Whether the server returns metadata that differs from the request. */
   rewrites: boolean
 }
 
-/** The result of one search in the collection. */
 export interface CollectionSearchResult {
-  /** The reason why the search isn't complete, or null if it is complete. */
+  /** The reason why the search is incomplete, or null if it is complete. */
   lacks: string | null
   /**
-   * Milliseconds since the server accepted the oldest NFT of the run that is still missing from the listing. 0 if no
-   * NFT is missing.
+   * Time since the server accepted the oldest NFT that is still missing from the listing, in milliseconds. 0 if none is
+   * missing.
    */
   lagMs: number
   proof: Proof
   /** Unassigned NFTs with the content of an open row, by the identity of the row. */
   matches: Map<string, Match[]>
   /**
-   * Number of NFTs that were added since the run began and match no row. For each title of an open row (see
-   * `looseTitle`), `alike` is the number of these NFTs with that title.
+   * Number of NFTs that were added since the run began and match no row. `alike` has the number of these NFTs with the
+   * title of an open row, by title (see `looseTitle`).
    */
   unrecorded: number
   alike: ReadonlyMap<string, number>
@@ -119,8 +118,8 @@ export class CollectionSearch {
   }
 
   /**
-   * Counts the NFTs of accepted rows that are missing from the listing, and returns how long ago the oldest of these
-   * NFTs was accepted.
+   * Returns the number of accepted NFTs that are missing from the listing, and the age of the oldest one in
+   * milliseconds.
    */
   async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
     const { store, acceptedAt, startedAt } = this.#context

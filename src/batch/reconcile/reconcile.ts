@@ -24,13 +24,11 @@ import { type Open, type Others, openUnknownRows, type UnknownRow } from './unkn
 /** The inputs of `reconcile` that don't come from the run. */
 export interface ReconcileInputs {
   markerKey: string | undefined
-  /**
-   * Reads the current records of other runs and commands. Also returns which of the NFTs in `ids` are already assigned.
-   */
+  /** Reads the current records of other runs and commands, including which NFTs in `ids` are already assigned. */
   others(ids: readonly string[]): Promise<Others>
-  /** Called repeatedly while reconciling waits. */
+  /** Called repeatedly during the waits of reconciling, to let other work of the run continue. */
   meanwhile(): Promise<void>
-  /** Time at which reconciling must stop waiting. */
+  /** Time at which waiting must stop. */
   deadline: number
 }
 
@@ -41,16 +39,16 @@ export interface Reconciled {
   basis: 'later_rows' | 'time_alone' | null
 }
 
-/** Reconciling waits this multiple of the observed lag, so that the listing can catch up. */
+/** The wait for the listing to catch up, as a multiple of the observed lag. */
 const LAG_FACTOR = 20
 const SLICE_MS = 5_000
 
-/** The verdicts on the open rows. */
+/** The verdicts on the rows with an unknown outcome. */
 interface Decision {
   verdicts: Map<UnknownRow, RowVerdict>
   late: { id: string; row: UnknownRow }[]
   proof: CollectionSearchResult['proof']
-  /** Whether another search may decide more rows. */
+  /** Whether another search may resolve more rows. */
   passing: boolean
 }
 
@@ -83,8 +81,8 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
 }
 
 /**
- * Returns the requests with an unknown outcome that are left to the server. If a repeated request takes effect only
- * once, repeating the request resolves its outcome, in this command or the next one.
+ * Returns the requests with an unknown outcome that need no search. If the server ensures that a repetition takes
+ * effect only once, repeating the request in this command or the next one resolves its outcome.
  */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
@@ -198,7 +196,7 @@ async function tolerant<Value>(act: () => Promise<Value>): Promise<Value | GdnEr
 const stops = (error: GdnError): boolean =>
   error.code === 'unauthorized' || error.code === 'forbidden' || isBackendChange(error)
 
-/** Waits while the rest of the run continues. Returns false if the run was stopped. */
+/** Waits while other work of the run continues. Returns false if the run was stopped. */
 async function idle(context: RunContext, { meanwhile }: ReconcileInputs, ms: number): Promise<boolean> {
   const until = context.now() + ms
   for (let remainingMs = ms; remainingMs > 0; remainingMs = until - context.now()) {
@@ -228,7 +226,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
   return short
 }
 
-/** Returns, as JSON, the properties in which two searches must agree. */
+/** Returns, as JSON, the properties that must be equal in two searches. */
 function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResult, others: Others): string {
   const matchTexts = [...matches].map(([identity, all]) => [
     identity,
@@ -298,7 +296,7 @@ function settle(
   }
 }
 
-/** Returns why the absence of a row can't be proved, or null if it can. */
+/** Returns why the row can't be proved to be absent, or null if it can. */
 function unprovable(
   { notAbsentReason, owners }: UnknownRow,
   adopted: Open['adopted'],
@@ -346,7 +344,7 @@ async function write({ store }: RunContext, open: Open, decision: Decision): Pro
     } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
       const { n, unknownAfter } = row.request
       const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
-      // An absent row stays absent if this search couldn't decide.
+      // A row that was found absent before stays absent if this search couldn't decide.
       const basis = verdict.kind === 'absent' ? (isLater ? 'later_rows' : 'time_alone') : basisOf(reason)
       total.absent++
       if (total.basis !== 'time_alone') total.basis = basis

@@ -18,10 +18,7 @@ export interface UnknownRow {
   reason: string | null
   /** The reference ID with which the row was sent, or null if there is none. */
   reference: string | null
-  /**
-   * The reason why the row can't be declared absent, regardless of what the collection lists. Null if the row can be
-   * declared absent.
-   */
+  /** The reason why the row can't be absent, even if the collection doesn't list its NFT. Null if it can be absent. */
   notAbsentReason: string | null
 }
 
@@ -76,7 +73,7 @@ function unknownState({ isCurrent, state }: SentRow, { outcome }: RowRequest): U
   return state === 'unknown' || state === 'absent' ? state : null
 }
 
-/** Returns why the server must have had an NFT for the row. Returns null if that isn't certain. */
+/** Returns why the server must have had an NFT for the row, or null if it may have had none. */
 function whyNotAbsent({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
   if (wasDeployed) return NOT_KNOWN
   if (outcome === 'found') return ADOPTED_NOT_KNOWN
@@ -98,11 +95,11 @@ function sentRows(sentBody: string, markerKey: string | undefined) {
   }))
 }
 
-/** This machine's records of a collection, except those of one run. */
+/** This machine's records of a collection, except those of the run that is being reconciled. */
 export interface Others {
   /** Contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of them. */
   unresolved: ReadonlySet<string>
-  /** The given NFTs that are already assigned to rows or commands. */
+  /** The NFTs that are already assigned to rows or commands. */
   given: ReadonlySet<string>
 }
 

@@ -59,10 +59,10 @@ export class DuplicateRows implements Duplicates {
 }
 
 /**
- * Finds the rows that equal an earlier row and are new to the run. The run has neither planned nor sent these rows, so
- * the user hasn't permitted the duplicates yet.
+ * Finds new rows of the run that equal an earlier row. The user hasn't permitted these duplicates yet.
  *
- * @param isMinted returns whether the row at a position will be minted. The server already has the other rows
+ * @param isMinted returns whether the row at a position will be minted. Other rows are omitted, because the server
+ *   already has them
  */
 export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (position: number) => boolean): Duplicates {
   const duplicates: Duplicates = { count: 0, rows: [] }
@@ -88,9 +88,9 @@ export function moveToCopy(
 }
 
 /**
- * Changes the copy number of each row whose NFT was burned to the number of an equal row that is no longer in the
- * manifest and whose NFT isn't burned. Equal rows are numbered in order, so the manifest doesn't show which of the rows
- * was removed. gdn assumes that the row with the burned NFT was removed.
+ * Assigns rows whose NFT was burned the copy number of an equal row that is no longer in the manifest and whose NFT
+ * isn't burned. Equal rows are numbered in order, so the manifest doesn't show which copy was removed. gdn assumes that
+ * the copy with the burned NFT was removed.
  */
 export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
   if (countBurned(sql, drop.id) === 0) return

@@ -11,9 +11,8 @@ import { type KeptRow, keptRow } from './manifest-row.ts'
 import { copyHash } from './row-text.ts'
 
 /**
- * Refuses a list of receivers if the row that describes their NFTs was edited since the run began, because the
- * receivers would get different NFTs. All rows of a list are equal except for their receivers, so only the first rows
- * are compared.
+ * Refuses a list of receivers if the row that describes their NFTs was edited after the run began, because receivers
+ * would get different NFTs. Compares only the first rows, because the rows of a list differ only in their receivers.
  *
  * @throws GdnError `edited_rows`
  */

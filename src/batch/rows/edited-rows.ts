@@ -24,8 +24,8 @@ import { isContentKey, shownKey } from './row-key.ts'
 import { rowOfParts, splitRowText } from './row-text.ts'
 
 /**
- * Rows that can't be edits of each other, because their NFTs are already known, from pairing or otherwise. `operations`
- * are the operation IDs of rows in the state, and `positions` are the positions of rows in the manifest.
+ * Rows that can't be edits of each other, because their NFTs are already known. `operations` are the operation IDs of
+ * rows in the state, and `positions` are the positions of rows in the manifest.
  */
 export interface Paired {
   operations: ReadonlySet<string>
@@ -37,8 +37,8 @@ const PAGE = 500
 
 /**
  * Returns the rows that a run has sent but that are no longer in the manifest. Omits rows whose NFT was burned or
- * belongs to another row, because a new row can't be an edit of such a row. All messages count the rows that this
- * function returns.
+ * belongs to another row, because a new row can't be an edit of such a row. The counts in messages include only these
+ * rows.
  *
  * @param operations operations of rows whose NFTs belong to other rows or are known to be burned
  */
@@ -52,8 +52,8 @@ export const missingRows = (
 
 /**
  * Returns the operation IDs of sent rows that are no longer in the manifest, if the manifest also has new rows. A row
- * without an `id` is identified by its content. After an edit of such a row, the sent row is no longer in the manifest
- * and the edited row is new, so sending the edited row would mint a second NFT.
+ * without an `id` is identified by its content. After an edit, such a row counts as new and the sent row as removed, so
+ * sending it would mint a second NFT.
  *
  * @param other the run that sent the rows
  * @param paired rows that can't be edits
@@ -108,9 +108,7 @@ interface RowFields {
   gone?: ReadonlySet<string> | undefined
 }
 
-/**
- * Returns the first rows for a message, in the order of the manifest. The rows may have been sent in a different order.
- */
+/** Returns the first rows for a message, in the order of the manifest. They may have been sent in a different order. */
 export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
   vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
 
@@ -162,7 +160,7 @@ export function pairsOf(
 }
 
 /**
- * Returns vanished rows as they were last applied or, if never applied, as they were sent. The lines are those of the
+ * Returns vanished rows as they were last applied or, if they never were, as they were sent. Lines are those of the
  * stored rows.
  */
 function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowFields & { line: number })[] {
@@ -296,13 +294,13 @@ function editedRows(
 }
 
 /**
- * Returns the sentence on where to find the rows as they were before an edit. Returns none for a run that has not
- * begun, or for an unrevealed drop, whose results have the placeholder's metadata.
+ * Returns the hint on how to get the rows as they were before an edit. Returns none for a run that has not begun, or
+ * for an unrevealed drop, whose results have the placeholder's metadata.
  */
 export const lastRows = (drop: Drop): string[] =>
   drop.setId === null || isUnrevealed(drop) ? [] : [resultsText(drop.name)]
 
-/** Returns the sentence on how to mint new rows in addition to the rows that are no longer in the manifest. */
+/** Returns the hint on how to mint new rows in addition to rows that are no longer in the manifest. */
 export const howToAdd = (drop: Drop, rows: string): string =>
   isUnrevealed(drop)
     ? 'The rows of an unrevealed drop are fixed. To mint more rows, use another manifest.'
@@ -311,9 +309,7 @@ export const howToAdd = (drop: Drop, rows: string): string =>
 const resultsText = (run: string): string =>
   `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the burned rows. Also remove the column key and all columns after it.`
 
-/**
- * Returns the hint for edited rows without an ID. If one column was sorted without the others, the pairs are guesses.
- */
+/** Returns the hint for edited rows without an ID. If only one column was sorted, the pairs are guesses. */
 export function editedWithoutId({ dynamic }: Pick<Drop, 'dynamic'>, pairs: readonly EditedPair[]): string[] {
   const [field, ...otherFields] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
   const column = field !== undefined && otherFields.length === 0 ? `the column ${field}` : 'a column'

@@ -43,7 +43,7 @@ export function rowMetadataChanges(
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
-  // An update keeps the NFT's salt and signature, even if the row has different ones.
+  // An update keeps the salt and signature of the NFT, even if those of the row differ.
   if (from.delete(SALT_FIELD)) {
     to.delete(SALT_FIELD)
     if (from.delete(SIGNATURE_FIELD)) to.delete(SIGNATURE_FIELD)
@@ -54,8 +54,8 @@ export function rowMetadataChanges(
 }
 
 /**
- * Returns the fields of metadata by name. The tag of an attribute may be repeated, and may contain any characters.
- * Dates and types are spelled as in manifests: `2026-11-01` and `number,max=100`.
+ * Returns the fields of metadata by name. Several attributes may have the same tag, and a tag may contain any
+ * characters. Dates and types are spelled as in manifests: `2026-11-01` and `number,max=100`.
  */
 export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
   const fields: Fields = new Map()

@@ -16,8 +16,7 @@ export interface GivenId {
 }
 
 /**
- * Returns the ID that was added to a row after its mint, from the state or, if another machine added the ID, from
- * `givenId`.
+ * Returns the ID that was added to a row after the mint. If another machine added the ID, calls `givenId` to guess it.
  *
  * @param alias see `givenId`
  */
@@ -33,8 +32,7 @@ export async function findGivenId(
 
 /**
  * Returns the ID that another machine added to a row, or null if it can't be guessed. The server stores only the hash
- * of the ID. Therefore, this function tries the IDs that users usually choose: the number of the row or of its token,
- * and the row's texts.
+ * of the ID. Therefore, this function tries common choices: the number of the row or of its token, and the row's texts.
  *
  * @param alias the reference ID that the server stores for the row with its ID
  */
@@ -51,7 +49,7 @@ function givenId(
 }
 
 /**
- * Returns the sentence on where to get the rows with their IDs.
+ * Returns the hint on where to get the rows with their IDs.
  *
  * @param run null if another machine added the IDs
  */

@@ -37,8 +37,8 @@ export class RowNamer {
   readonly #ids = new HashTable()
   readonly #contents = new HashTable()
   /**
-   * Counts the portable hashes that differ from the content hash. `#contents` counts the other hashes, because a second
-   * table of all rows would use up to 25 MB.
+   * Counts the portable hashes that differ from the content hash. `#contents` counts the others, because a second table
+   * for all rows would use up to 25 MB.
    */
   readonly #portables = new HashTable()
   readonly #pairs = new HashTable()
@@ -71,12 +71,15 @@ export class RowNamer {
     }
   }
 
-  /** Returns whether any row without a sender has this address, instead of an ENS name, as its receiver. */
+  /** Returns whether any row without a sender has this address as its receiver. Doesn't count rows with an ENS name. */
   hasReceiver(address: string): boolean {
     return this.#pairs.has(partiesOf({ receiver: address, sender: null }))
   }
 
-  /** Returns a row's number among rows with the same portable hash. `copy` is the row's number among equal rows. */
+  /**
+   * Returns the row's copy number among rows with the same portable hash. `copy` is its number among rows with the same
+   * content.
+   */
   #copyOf(portable: string, content: string, copy: number): number {
     if (portable !== content) return (this.#contents.get(portable) ?? 0) + this.#portables.increment(portable)
     return copy + (this.#portables.get(portable) ?? 0)

@@ -11,8 +11,8 @@ import type { RowKey } from './row-key.ts'
 const DIGITS = 24
 
 /**
- * Returns the marker of a row, which is a text that is unique in the drop, is the same in every command, and identifies
- * the NFT. Returns null if the run has no markers.
+ * Returns the marker of a row: a text that is unique in the drop, is the same in every command, and identifies the NFT.
+ * Returns null if the run has no markers.
  */
 export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
 

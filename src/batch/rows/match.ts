@@ -7,8 +7,8 @@ export type SeenRecord = { id: string; metadata: unknown } | null
  * Assigns the IDs of a response to the rows of its request. IDs may be in a different order from the rows. If an ID's
  * record has the content of another row, the ID belongs to that row. Equal rows are interchangeable.
  *
- * @returns the ID of each row, or null for a row whose content no record has. Returns null instead of a list if records
- *   that are needed to decide are missing
+ * @returns the ID of each row, or null for a row whose content no record has. Returns null instead of a list if
+ *   required records are missing
  */
 export function matchIds(rows: readonly unknown[], records: readonly SeenRecord[]): (string | null)[] | null {
   const rowTexts = rows.map((metadata) => canonicalJson(metadata))

@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 
-/** The key of a row: `id:` and its ID, or `row:` and its content hash with the number of the copy. */
+/** The key of a row: `id:` followed by its ID, or `row:` followed by its content hash and copy number. */
 export type RowKey = string
 
 /**
@@ -31,7 +31,7 @@ export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
-/** Returns the scope for the operations of a run whose rows may have the same keys as rows of another run. */
+/** Returns the scope of a run's operations. Rows of other runs may have the same keys. */
 export const ownScope = (runId: string): string => `${runId}/`
 
 /**
@@ -54,9 +54,9 @@ const ORDER = 'order'
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
- * Returns the reference ID of a row. The server mints at most one NFT for each reference ID, regardless of which
- * machine sends the row and how rows are grouped into requests. The format of the ID never changes. If rows are ever
- * read differently, the ID needs a new version.
+ * Returns the reference ID of a row. The server mints at most one NFT for each reference ID, regardless of the machine
+ * that sends the row and of the request that contains it. The format of the ID never changes. If a later version of gdn
+ * reads rows differently, the ID needs a new version.
  *
  * @param key the key of the row, or the key with its portable hash if that differs (see `RowRecord.reference`)
  */

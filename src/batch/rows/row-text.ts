@@ -7,7 +7,7 @@ import { addressKey } from '../../operations/reconcile/content-and-owners.ts'
 type Metadata = ManifestRow['metadata']
 
 // With 80 bits, the probability of any collision among a million rows is 4e-13. If an attacker forces a collision, the
-// second row counts as a copy of the first and is still sent, so no row is lost.
+// second row counts as a copy of the first. It is still sent, so no row is lost.
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
 /**
@@ -36,7 +36,7 @@ type Parties = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender' | 'sende
 export const partiesOf = ({ receiver, receiverName, sender, senderName }: Parties): string =>
   (receiverName ?? addressKey(receiver)) + SEPARATOR + (senderName ?? addressKey(sender ?? ''))
 
-/** Separates an address from its ENS name in a stored text. Neither can contain the separator. */
+/** Separates an address from its ENS name in a stored text. Neither can contain a space. */
 const BEFORE_NAME = ' '
 
 const storedParty = (address: string, name: string | undefined): string =>
@@ -60,8 +60,8 @@ export const hasNames = ({ receiverName, senderName }: Parties): boolean =>
 
 /**
  * Returns a row's content text, its stored text, and `parties`, which are the receiver and sender as in the content
- * text. The stored text has the addresses as the manifest spells them, and the extra keys in the row's own order,
- * although neither affects the identity of the row. The stored text also has the addresses of ENS names.
+ * text. The stored text keeps the spelling of addresses and the order of extra keys, although neither affects the
+ * identity of the row. It also has the addresses of ENS names.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
   const { receiver, receiverName, sender, senderName } = row
@@ -78,8 +78,8 @@ export function contentHash(row: ManifestRow): string {
 }
 
 /**
- * Returns a short hash of a row's content that stays the same in a copy of the manifest, for example with reordered
- * columns, or in another folder together with its local files.
+ * Returns a short hash of a row's content that stays the same in a copy of the manifest. The copy may have reordered
+ * columns, or be in another folder together with its local files.
  */
 export function copyHash(row: ManifestRow): string {
   const { metadata, localFiles } = row
@@ -129,7 +129,7 @@ function isSorted(names: readonly string[]): boolean {
   return true
 }
 
-/** Returns the part of a row's text that follows the addresses. */
+/** Returns the part of a row's text that follows the addresses: its metadata and local files. */
 function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[]): string {
   const { title, description, file_fields, attribute } = metadata
   let text = SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
@@ -153,7 +153,7 @@ export function splitRowText(body: Uint8Array | ArrayBuffer): string[] {
   return bytes.toString('utf8').split(SEPARATOR)
 }
 
-/** Returns the stored text `before` with the metadata or the receiver of the stored text `row`. */
+/** Returns the stored text `before` with the metadata or the receiver replaced by that of the stored text `row`. */
 export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' | 'receiver'): Uint8Array {
   const [[owner = '', sender = '', ...nft], [receiver = '', , ...metadata]] = [splitRowText(before), splitRowText(row)]
   const mixed = part === 'metadata' ? [owner, sender, ...metadata] : [receiver, sender, ...nft]

@@ -28,22 +28,22 @@ const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ r
 
 type Gone = Drop & { manifest: string }
 
-/** The newest drops of the runs whose manifest no longer exists and may be the given manifest under an earlier path. */
+/** The newest drops of runs whose manifest no longer exists. The given manifest may be the same file at a new path. */
 interface GoneRuns {
   /** Runs whose rows have the same reference IDs. Their manifests may have been moved. */
   moved: Gone[]
   /**
-   * Other runs. Their manifests may have been renamed, or may have been minted with a --run name that this command
-   * lacks, and then moved.
+   * Other runs. Their manifests may have been renamed, or moved after a mint with a `--run` name that this command
+   * doesn't have.
    */
   renamed: Gone[]
 }
 
 /**
- * Returns the runs of a collection whose manifest no longer exists and may be the manifest in the options. Returns none
- * if this machine already knows the run of the options. Without --run, returns only the runs whose manifest path has
- * the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former `jan/drop.csv`, but
- * not `feb/drop.csv`.
+ * Returns the runs of a collection whose manifest no longer exists and may have been moved to the path in the options.
+ * Returns none if the state already has the run of the options. Without --run, returns only the runs whose manifest
+ * path has the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former
+ * `jan/drop.csv`, but not `feb/drop.csv`.
  */
 function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   const { manifestPath, runName = null } = options
@@ -103,16 +103,16 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
 const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
 
 /**
- * Returns the newest drop of the run whose manifest was moved to this path. The rows of that run have the same
- * reference IDs, and the run's recorded manifest no longer exists. Of several such runs, returns the run whose manifest
- * path has the longest suffix in common with the new path, or all such runs in case of a tie. Returns none if the new
- * path belongs to a known run, or if the path of a run with other reference IDs is more similar.
+ * Returns the newest drops of the runs whose manifest may have been moved to this path. Their rows have the same
+ * reference IDs, and their recorded manifest no longer exists. If there are several such runs, returns those whose
+ * manifest path has the longest suffix in common with the new path. Returns none if the new path belongs to a run in
+ * the state, or if the path of a run with other reference IDs is more similar.
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
 
 const MAX_RENAMED = 3
 
-/** Returns notes on the runs whose manifests may have been renamed to this manifest. */
+/** Returns notes on the runs whose manifests may have been renamed to the manifest in the options. */
 export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
   goneRuns(sql, options)
     .renamed.slice(0, MAX_RENAMED)
@@ -121,7 +121,10 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
       return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${movedOrRenamed(manifest, options)} to this path, add ${howToTake(drop)}`
     })
 
-/** Returns the flags with which a command takes over a run. A run with a name follows its manifest without --adopt. */
+/**
+ * Returns the flags with which a command takes over a run. A run with a name finds its moved manifest without
+ * `--adopt`.
+ */
 export const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
 
 const movedOrRenamed = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
@@ -141,7 +144,7 @@ function commonEnd(path: string, other: string): number {
 
 /**
  * Returns the former path of a run's manifest if the manifest was moved to the path in the options, or null. A run with
- * a name follows its manifest without `adopt`.
+ * a name finds its moved manifest without `adopt`.
  */
 export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runName }: BatchOptions): string | null {
   if ((adopt !== true && runName === undefined) || setId === null || manifest === null || manifestPath === null)
@@ -151,12 +154,12 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
 
 /**
  * Stores the current path and name of the manifest in all drops of its run, so that later commands find the run. Also
- * changes the paths of local files that were moved with the manifest, because no other record has their old folder.
+ * updates the paths of local files that were moved with the manifest, because no other record has their old folder.
  */
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const ownFamily = familyId(options)
-  // Remove drops without rows, which a process leaves behind if it ends early.
+  // Remove drops without rows, which remain if a process ends early.
   if (ownFamily !== from) for (const { id, setId } of dropsOf(sql, ownFamily)) if (setId === null) deleteRun(sql, id)
   for (const drop of dropsOf(sql, from)) {
     if (manifestPath === null || drop.manifest === null) continue
@@ -185,10 +188,7 @@ export async function storeMove(options: BatchOptions): Promise<void> {
   await withState(options.stateDir, (state) => state.write((sql) => moveRun(sql, familyOf(sql, options), options)))
 }
 
-/**
- * Returns the hint on how to use the run `other`, which has the same manifest and another name, or null if `other`
- * isn't such a run.
- */
+/** Returns the hint on how to use the run `other` if it has the same manifest under another name, or null otherwise. */
 export function howToGoOn(drop: Drop, other: Drop): string | null {
   const { manifest, runName } = drop
   if (other.runName === null || other.runName === runName) return null
@@ -201,8 +201,8 @@ export function howToGoOn(drop: Drop, other: Drop): string | null {
 }
 
 /**
- * Returns the hint on how a run takes over the NFTs of another run whose manifest may be this run's manifest under an
- * earlier path. If a third run is more likely to have had this manifest, the hint is about that run.
+ * Returns the hint on how to take over the NFTs of another run whose manifest may have been moved to this run's
+ * manifest. If a third run is more likely to have had this manifest, the hint is about that run.
  *
  * @param all the runs of the collection
  * @returns null if both runs have the same file, or if one was read from standard input

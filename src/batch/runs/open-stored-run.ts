@@ -33,7 +33,7 @@ export async function leaseStoredRun(
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
 ): Promise<StoredRun> {
-  // An interrupted command still reads the run in order to report the run's status.
+  // An interrupted command still reads the run to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const mine = await thisProcess(note)
@@ -70,7 +70,7 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
     return { kind: 'taken', lease }
   }
   const drop = newDrop(sql, options, generation)
-  // Remove a run without rows, which a process leaves behind if it ends early.
+  // Remove a run without rows, which remains if a process ends early.
   deleteRun(sql, drop.id)
   const { name } = runRef(options, generation)
   // A new run has the same ID as a removed run of the same name. The different fencing token of the new run prevents a
@@ -179,7 +179,7 @@ function virtual(sql: Sql, drop: NewDrop): Drop {
 function withOptions(drop: Drop, options: BatchOptions): Drop {
   const { manifestPath, reading, maxCostWei, maxFeeWei } = options
   const size = options.chunkSize ?? drop.chunkSize
-  // The commitment of an unrevealed drop never changes.
+  // The commitment of an unrevealed drop is permanent.
   const { provenance, seed, shuffle, seal, draw } = drop.reading
   return {
     ...drop,
@@ -220,8 +220,8 @@ function refuseOtherSource(drop: Drop, { reading }: BatchOptions): void {
 const OTHER_NAME = 'To start another run, use another --run <name>.'
 
 /**
- * Refuses a second run while rows of the first run have no final outcome. Otherwise, repeating a command with
- * `--again`, for example after Ctrl-C, would mint the rows a third time.
+ * Refuses a second run while rows of the first run have no final outcome. Otherwise, repeating a command with `--again`
+ * after Ctrl-C would mint the rows a third time.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
   const open = openRows(countDrop(sql, drop, false))
@@ -233,8 +233,8 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 }
 
 /**
- * Returns whether a run is finished. A run that was killed between its last outcome and its summary isn't finished,
- * because the next command prints the summary.
+ * Returns whether a run is finished. A run that was killed before it printed its summary isn't finished, because the
+ * next command must print the summary.
  */
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 
@@ -254,7 +254,8 @@ export function refuseFinished(store: StoredRun, { keptAccepted, removed }: Mani
       drop.reading.shuffle === undefined ? 'To mint all rows of this manifest a second time, add --again.' : undefined,
     details: {
       ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
-      // Without a fingerprint, there may be unrecorded local files, for example because there were too many.
+      // Without a fingerprint, the manifest may have local files that weren't recorded, for example because there were
+      // too many.
       has_local_files: drop.localFiles.length > 0 || (drop.fingerprint === null && drop.manifest !== null),
     },
   })

@@ -10,7 +10,10 @@ import type { StoredRun } from './stored-run.ts'
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
-/** The state of one run that sending, uploading and waiting share: the database, the clock, and the stop signal. */
+/**
+ * The state of a run that is shared by sending, uploading and waiting, such as the database, the clock and the stop
+ * signal.
+ */
 export class RunContext {
   readonly options: BatchOptions
   readonly client: BatchClient
@@ -24,7 +27,7 @@ export class RunContext {
   /** Time when this call began, and time when a request's outcome last became unknown, by the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
-  /** Requests with an unknown outcome that the server rejected when they were repeated. */
+  /** Requests with an unknown outcome whose repetition the server rejected. */
   readonly notResolved = new Set<number>()
   /** Time when each request of this call was accepted, by the request's ID in the database. */
   readonly acceptedAt = new Map<number, number>()
@@ -48,8 +51,8 @@ export class RunContext {
     this.#sleep = deps.sleep ?? sleep
     this.#deps = deps
     this.startedAt = this.now()
-    // Outcomes that an earlier call left unknown became unknown before this call. Don't use their recorded times,
-    // because the wall clock may have been changed since then.
+    // Outcomes that an earlier call left unknown became unknown before this call. Their recorded times aren't used,
+    // because the wall clock may have changed since then.
     this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
     this.emit = deps.onEvent ?? (() => {})
@@ -74,7 +77,7 @@ export class RunContext {
     return { client: this.client, signal: this.halt }
   }
 
-  /** Stops the run. Further calls don't replace the reason of the first call. */
+  /** Stops the run with an error. Later calls have no effect. */
   stop(error: GdnError): void {
     this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
     this.#halt.abort(error)
@@ -122,8 +125,8 @@ export class RunContext {
   }
 
   /**
-   * Calls a function after a delay, unless the signal is aborted first. Unlike `pause`, the delay doesn't end when the
-   * run stops.
+   * Calls a function after a delay, unless the signal is aborted first. Unlike `pause`, the delay continues if the run
+   * stops.
    */
   later(ms: number, signal: AbortSignal, act: () => void): void {
     this.#sleep(ms, signal).then(act, () => {})
@@ -150,7 +153,7 @@ export class RunContext {
   }
 }
 
-/** Returns the error of an expired timeout. Rows that are not sent or not deployed yet are pending. */
+/** Returns the error for an expired timeout while rows are not yet sent or deployed. */
 const outOfTime = ({ message }: GdnError, heldFor: string | null): GdnError =>
   new GdnError('pending', heldFor === null ? message : `${message}: ${heldFor}`)
 

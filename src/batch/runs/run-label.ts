@@ -2,7 +2,7 @@ import nodePath, { type PlatformPath } from 'node:path'
 import { labelProblem } from '../../api/reference-id.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 
-/** Functions that determine the folder to which the path in a label is relative. */
+/** Checks that determine the folder to which the path in a label is relative. */
 export interface LabelRoots {
   /** Returns whether a folder is the root of a Git repository. */
   isRepository(folder: string): boolean | Promise<boolean>
@@ -13,8 +13,7 @@ export interface LabelRoots {
 /**
  * Returns the label of a run's reference IDs: the run's name, or else the path of its manifest in the repository or
  * project. The label is the same on every machine, but differs between manifests with the same file name. If the run's
- * name is the file name of its manifest, the label is also the path, because the run would have the same reference IDs
- * without the name.
+ * name is the manifest's file name, the label is the path too, because the reference IDs are the same without the name.
  *
  * @returns null if the run has no name and its manifest isn't in a repository or project
  */

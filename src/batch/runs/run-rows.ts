@@ -27,8 +27,7 @@ export interface RunRow {
   /** A removed row as it was last applied or sent. Null if the state doesn't have it. */
   removed: ManifestRow | null
   /**
-   * The row that was drawn for this slot of a shuffled drop, and that the slot's NFT shows. Null if there is no NFT or
-   * no draw.
+   * The row that was drawn for this slot of a shuffled drop and that its NFT has. Null if there is no NFT or no draw.
    */
   drawn: { key: string; line: number } | null
   /**
@@ -43,7 +42,7 @@ type Json = Readonly<Record<string, unknown>>
 /**
  * Yields results with their rows, in the manifest's order, even while a process works on the run.
  *
- * @param drawn the number, from 1, of the row that was drawn for each slot of a shuffled drop
+ * @param drawn the numbers of the rows that were drawn for the slots of a shuffled drop, counted from 1
  */
 export async function* runRows(run: Run, drawn?: Uint32Array): AsyncGenerator<RunRow> {
   for await (const page of runRowPages(run, { drawn })) yield* page
@@ -85,7 +84,7 @@ export async function* runRowPages(
   }
 }
 
-/** Returns the names of the rows that were drawn for slots, by the position of the slot. */
+/** Returns the keys and lines of the rows that were drawn for slots, by the position of the slot. */
 function drawnNames(sql: Sql, { setId }: Drop, slots: readonly { position: number }[], drawn: Uint32Array) {
   const names = slots.flatMap(({ position }) => {
     const row = drawn[position]

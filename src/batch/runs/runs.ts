@@ -64,7 +64,7 @@ async function reading<Value>(
 export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
   await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
 
-/** Stores the cost limit of a run, in wei, so that a later command doesn't lower the limit on the server again. */
+/** Stores the cost limit of a run, in wei, so that a later command doesn't lower the limit on the server. */
 export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
   await withState(stateDir, (state) => state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) })))
 }
@@ -84,7 +84,7 @@ export async function storeShuffle(
 }
 
 /**
- * Returns whether this machine knows that each row of an unrevealed drop is revealed or burned. In a drawn drop, rows
+ * Returns whether the state shows that each row of an unrevealed drop is revealed or burned. In a drawn drop, rows
  * without an NFT are abandoned and don't count.
  */
 export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'id'>): Promise<boolean> =>
@@ -118,11 +118,11 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds the run that `wanted` identifies. Compares `wanted`, in this order, with the run's ID and name, the path of its
+ * Finds the run that `wanted` identifies. Compares `wanted` with, in this order, the run's ID and name, the path of its
  * manifest, its `--run` name, the manifest's file name, and the beginning of the run's ID. Of several drops of one run,
- * returns the newest. If `wanted` is the path of an existing file or of the manifest of a run on any server, `wanted`
- * isn't compared with file names, because a manifest with the same name in another folder is a different manifest. The
- * former file name of a renamed manifest counts as a file name.
+ * returns the newest. Doesn't compare `wanted` with file names if it is the path of an existing file or of a run's
+ * manifest, because manifests with the same name in other folders are different manifests. The former file name of a
+ * renamed manifest also counts.
  *
  * @param server limits the search to runs of this server
  * @param collection limits the search to runs in this collection
@@ -269,7 +269,7 @@ function hintForFile(file: string, newest: Run, namesakes: readonly Run[]): stri
   ].join('\n')
 }
 
-/** Returns a path that can't be mistaken for the name of a run. */
+/** Returns a path in a form that can't be mistaken for the name of a run. */
 const shownPath = (path: string): string => (basename(path) === path ? `.${sep}${path}` : path)
 
 const detailsOf = (runs: readonly Run[]) => ({
@@ -309,13 +309,13 @@ const notADrop = (nameOrPath: string) =>
     hint: `Run \`gdn batch status ${nameOrPath}\` to show the command. To resume it, run the same command again.`,
   })
 
-/** Describes a run on one line, with everything that distinguishes it from runs with similar names. */
+/** Describes a run on one line, including everything that distinguishes it from runs with similar names. */
 function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath }: Run): string {
   const number = generation === 1 ? '' : `, run ${generation}`
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
 }
 
-/** Returns whether the run's `--run` name is the former file name of its manifest, which was renamed. */
+/** Returns whether the run's `--run` name is the former file name of its renamed manifest. */
 const hasFormerName = ({ runName, manifestPath }: Run): boolean =>
   runName !== null && manifestPath !== null && extname(runName) !== '' && basename(runName) !== basename(manifestPath)
 

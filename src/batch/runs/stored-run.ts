@@ -44,8 +44,7 @@ export class StoredRun {
   }
 
   /**
-   * Runs `work` in a write transaction of the run. Writes that are requested in the same turn of the event loop share a
-   * transaction.
+   * Runs `work` in a write transaction of the run. Writes from the same turn of the event loop share a transaction.
    *
    * @throws GdnError `run_busy` if another process has taken over the run, `data_dir`
    */
@@ -71,8 +70,8 @@ export class StoredRun {
   }
 
   /**
-   * Returns the numbers of the run's collection in the state. A collection has one number for each server address under
-   * which it is known.
+   * Returns the IDs of the run's collection in the state. A collection has one ID for each server address under which
+   * it is known.
    */
   collections(sql: Sql): number[] {
     const { origin, backend, blockchain, contract } = this.drop
@@ -107,7 +106,7 @@ export class StoredRun {
   }
 
   async #drain(): Promise<void> {
-    // Wait, so that writes that are requested later in the same turn of the event loop join the transaction.
+    // Wait so that later writes from the same turn of the event loop join the transaction.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting

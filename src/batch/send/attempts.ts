@@ -24,7 +24,7 @@ import { isBeyondSupply, rowsThatFit } from '../supply.ts'
 
 /**
  * The outcome of an attempt. If the request was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` is true
- * if the request exceeded the maximum supply. If the server would accept some of the rows, `fits` is their number.
+ * if the request exceeded the maximum supply. `fits` is the number of rows that the server would accept, if any.
  * `isSealed` is true if the shuffled drop of the rows is sealed.
  */
 export type AttemptResult = ClassifiedAttempt<string[]> & {
@@ -35,7 +35,7 @@ export type AttemptResult = ClassifiedAttempt<string[]> & {
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
-  /** The ID of the request in the database. `n` is the number of the request in the run. */
+  /** The ID of the request in the database. `n` is its number in the run. */
   id: number
   n: number
   endpoint: MintEndpoint
@@ -51,10 +51,7 @@ const SEALED = 'The rows that were not accepted can no longer be minted. To reve
 const isOfSealedDrop = (outcome: Sent): boolean =>
   outcome.kind === 'answered' && outcome.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.sealed
 
-/**
- * How long to wait for a response after an interruption, in milliseconds. A run that stops for another reason waits the
- * usual time.
- */
+/** Maximum wait for a response after an interruption, in milliseconds. Other reasons to stop don't shorten the wait. */
 const GRACE_MS = 5_000
 
 /** Makes individual attempts to send requests, and classifies and records the results. */
@@ -113,9 +110,9 @@ export class Attempts {
   }
 
   /**
-   * Resolves a request whose repetition was refused because of the maximum supply, or because its drop is sealed. The
-   * server accepts a request as a whole or not at all, so a row whose reference ID has no NFT on the server was not
-   * accepted. Returns false if the outcome isn't certain.
+   * Resolves a request whose repetition was refused because of the maximum supply or a sealed drop. The server accepts
+   * a request as a whole or not at all, so rows whose reference IDs have no NFT were not accepted. Returns false if the
+   * outcome isn't certain.
    */
   async settleRefused(job: Job, verdict: AttemptResult & { message: string }): Promise<boolean> {
     const { client, store, options, halt: signal } = this.#context
@@ -146,8 +143,8 @@ export class Attempts {
     const { store } = this.#context
     const inFlight = verdict.created.find((id) => this.#given.has(id))
     const { collectionId, listedAt } = store.drop
-    // The NFT of a row with a reference ID may already exist, because another machine created it, or because the NFT
-    // failed and its reference ID can't be reused.
+    // The NFT of a row with a reference ID may already exist. Another machine may have created it, or it failed and its
+    // reference ID can't be reused.
     const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
     const knownId = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
     if (knownId === null) {
@@ -194,7 +191,7 @@ export class Attempts {
     this.#context.emitRows()
   }
 
-  /** Removes the record of a request that had no effect and won't be sent again unchanged. */
+  /** Removes the record of a request that had no effect and whose bytes won't be sent again. */
   async forget({ id, rows }: Job, verdict: NoEffectAttempt & Pick<AttemptResult, 'fits'>): Promise<void> {
     const { cause, message, fits } = verdict
     const { store, emit } = this.#context
@@ -213,7 +210,7 @@ export class Attempts {
 /** Returns the number of rows per request after a request with `rows` rows was rejected as too large. */
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
-/** Classifies the result of an attempt with this number of rows. If a single row is too large, it counts as refused. */
+/** Classifies the result of an attempt with this number of rows. A single row that is too large counts as refused. */
 export async function verdictOf(result: Sent, rows: number): Promise<AttemptResult> {
   const verdict = await classify<ReceivedResponse, string[]>(result, {
     created: ({ status, json }) => readIds(status, json, rows),

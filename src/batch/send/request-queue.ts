@@ -4,7 +4,7 @@ import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operatio
 import type { RequestPlan } from '../request-plan.ts'
 
 /**
- * The rows of a planned request that are sent together: all rows, or only some of them, for example if the server
+ * The rows of a planned request that are sent together. These are all its rows, or fewer, for example if the server
  * rejects requests with that many rows.
  */
 export interface RequestPart {
@@ -78,7 +78,7 @@ export class Repetitions {
     return this.#waiting.length === 0
   }
 
-  /** Milliseconds until the next request is due, but at least 1. */
+  /** Milliseconds until the next request is due, at least 1. */
   get waitMs(): number {
     return Math.max(1, Math.min(...this.#waiting.map(({ notBefore }) => notBefore)) - this.#now())
   }
@@ -91,8 +91,8 @@ export class Repetitions {
   }
 
   /**
-   * Schedules a request, unless it has already been repeated for the maximum time or number of attempts. Returns the
-   * milliseconds until the request is due.
+   * Schedules a request, unless it has reached the maximum time or number of attempts. Returns the milliseconds until
+   * it is due.
    */
   add({ id, attempts, since = this.#now() }: Omit<Repetition, 'since'> & { since?: number }): number {
     const now = this.#now()

@@ -81,10 +81,12 @@ export interface Outgoing {
   rows: readonly KeptRow[]
 }
 
-/** How requests identify their rows. */
+/** The identifiers and features that requests use, as far as the server supports them. */
 export interface Naming {
   references: boolean
-  /** The run's label, which is sent with the kind of each reference ID. Null if the server stores neither. */
+  /**
+   * The run's label, which is sent with the kind of each reference ID. Null if the server stores no labels and kinds.
+   */
   labels: { label: string | null } | null
   /** Whether the server stores the ENS names of receivers. */
   names: boolean
@@ -94,7 +96,7 @@ export interface Naming {
 
 export const UNNAMED: Naming = { references: false, labels: null, names: false, traits: true }
 
-/** Returns how requests identify their rows, as far as the server supports it. */
+/** Returns the identifiers and features that requests to this server use. */
 export const namingOf = (client: BatchClient, { label = null }: BatchOptions): Naming => ({
   references: client.supports('references') === true,
   labels: client.supports('labels') === true ? { label } : null,
@@ -193,7 +195,7 @@ function refuseTyped(rows: readonly ManifestRow[]): void {
 
 /**
  * Throws if the rows of a request have different addresses. Rows are grouped by hashes of their addresses, so this
- * function compares the addresses themselves.
+ * check compares the addresses themselves.
  */
 function refuseMixedAddresses(rows: readonly ManifestRow[]): void {
   const pairs = new Set(

@@ -9,7 +9,7 @@ import type { BatchClient } from '../types.ts'
 
 /**
  * Returns the requests that a repetition may resolve. Such a request has reference IDs or a key that the server
- * honored, the outcome of all its rows is unknown, and the backend was not restored after the request was sent.
+ * honored. The outcome of all its rows is unknown, and the backend wasn't restored after the request was sent.
  *
  * @param state the state of the rows. After an interruption, rows are `sent` until a process acquires the run
  */

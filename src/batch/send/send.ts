@@ -16,8 +16,8 @@ import { resendable } from './resendable.ts'
 import { ServerHealth } from './server-health.ts'
 
 /**
- * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so gdn
- * knows after a restart which outcomes are unknown.
+ * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so that
+ * unknown outcomes can be recognized after a restart.
  *
  * Several workers, or one worker if the order of rows matters, repeatedly start the next of these jobs until none is
  * left:
@@ -55,7 +55,7 @@ export class Sender {
   readonly #repetitions: Repetitions
   #trial: Promise<void> = Promise.resolve()
 
-  /** @param onAttempt called after each response, to let other work run */
+  /** @param onAttempt called after each response, so that other work of the run can continue */
   constructor(context: RunContext, plan: RequestPlan, requestOf: BuildRequest, onAttempt: () => void) {
     this.#context = context
     this.#requestOf = requestOf
@@ -100,7 +100,7 @@ export class Sender {
     while (!halt.aborted) {
       const dueRepetition = this.#repetitions.takeDue()
       if (dueRepetition !== undefined) return () => this.#sendAgain(dueRepetition)
-      // While the server is unreachable, the repetitions are sufficient to detect its recovery.
+      // While the server is unreachable, repetitions are enough to detect that it has recovered.
       const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
       if (this.#queue.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
@@ -136,8 +136,8 @@ export class Sender {
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
     const slot = await this.#context.take(endpoint)
     if (slot === null) return
-    // Commit the request before any byte is sent. If the process is killed afterwards, the next command knows that the
-    // outcome is unknown.
+    // Commit the request before any byte is sent. If the process is killed afterwards, the next command treats the
+    // outcome as unknown.
     const { id, n } = await unlessFailed(slot, () =>
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
@@ -198,8 +198,8 @@ export class Sender {
     if (!isOpen) return void context.notResolved.add(id)
     const isHeld = verdict.cause === 'rate_limited' || verdict.cause === 'not_ready'
     if (isHeld) await this.#hold(endpoint, verdict, attempts)
-    // A 429, `not_ready` or "busy" response shows that the server is reachable. "Busy" means that the first attempt is
-    // still in progress.
+    // A 429, `not_ready` or "busy" response shows that the server is reachable ("busy": the first attempt is still in
+    // progress).
     const isAlive = isHeld || (verdict.outcome === 'unknown' && verdict.busy)
     this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
   }

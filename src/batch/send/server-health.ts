@@ -5,9 +5,9 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { AttemptResult } from './attempts.ts'
 
 /**
- * Number of consecutive unknown outcomes after which gdn assumes that the server has a problem, and that further
- * requests would make more rows unknown. Unless requests can be repeated safely, gdn then sends nothing until the
- * server responds to a query, and starts again with a single row.
+ * Number of consecutive unknown outcomes after which gdn assumes a server problem, because further requests could leave
+ * more outcomes unknown. Unless requests can be repeated safely, gdn then waits until the server responds to a query,
+ * and starts again with a single row.
  */
 const SUSPICIOUS_IN_A_ROW = 3
 /** Number of consecutive unknown outcomes after which the run stops, even if the server responds to queries. */
@@ -31,7 +31,10 @@ export class ServerHealth {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
   }
 
-  /** Whether to pause requests. If requests can safely be repeated, an unknown outcome costs only time. */
+  /**
+   * Whether to pause requests. If requests can be repeated safely, they aren't paused, because unknown outcomes only
+   * cost time.
+   */
   get isSuspicious(): boolean {
     return this.isFailing && !this.#context.isHonored
   }
@@ -49,8 +52,8 @@ export class ServerHealth {
   }
 
   /**
-   * Queries how the server ensures that a repetition takes effect only once, because this determines how requests are
-   * built and committed. Stops the run if the server doesn't respond.
+   * Queries the server's protection against repeated requests, which determines how requests are built and committed.
+   * Stops the run if the server doesn't respond.
    */
   async learn(): Promise<void> {
     const { client, halt } = this.#context
@@ -68,7 +71,7 @@ export class ServerHealth {
   }
 
   /**
-   * Waits until the server itself responds to a harmless query. Returns false if it doesn't respond in time, or if the
+   * Waits until the server itself responds to a read-only query. Returns false if it doesn't respond in time, or if the
    * run is stopped.
    */
   async respondsAgain(): Promise<boolean> {

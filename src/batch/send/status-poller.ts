@@ -106,8 +106,8 @@ export class StatusPoller {
   /**
    * Polls accepted rows.
    *
-   * @param goesOn called after each response, with whether all rows in the response are deployed or failed. Returns
-   *   whether to continue
+   * @param goesOn called after each response. The argument is whether all rows in the response are deployed or failed.
+   *   Returns whether to continue
    */
   async #poll(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
     for await (const group of this.#groups()) {
@@ -190,7 +190,7 @@ export class StatusPoller {
   }
 
   /**
-   * Compares the records with the request, and corrects which NFT belongs to which row. Returns null if records are
+   * Compares the records with the request, and corrects the assignment of NFTs to rows. Returns null if records are
    * missing.
    */
   async #check(request: RowRequest, rows: SentRow[], nfts: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {

@@ -10,15 +10,15 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
 
 const ROWS_PER_READ = 1_000
-/** Number of unrecorded uploads at which they are recorded immediately. */
+/** Number of pending uploads at which they are recorded immediately. */
 const MAX_UNRECORDED = 100
 /** Minimum time in milliseconds between two recordings, unless `MAX_UNRECORDED` is reached. */
 const RECORD_EVERY_MS = 200
 
 /**
- * Uploads the local files of the rows to be sent, before any row is sent. Therefore, if the server rejects a file,
- * nothing has been minted yet. Several files are uploaded at a time, and files with the same content only once. After a
- * failure, no further upload begins, but uploads in flight finish so that their URLs are stored.
+ * Uploads the local files of the rows before any row is sent, so that nothing has been minted if the server rejects a
+ * file. Several files are uploaded at a time, and files with the same content only once. After a failure, no further
+ * upload begins, but uploads in flight finish so that their URLs are stored.
  *
  * @returns a function from path to URL, or null if the run was stopped
  */

@@ -5,7 +5,7 @@ import { contentProblem } from '../file-content.ts'
 import { FileWindow } from './file-window.ts'
 import { EXPECTED, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
 
-/** A problem with a local file, and how to fix it. In errors, the message follows the word "is". */
+/** A problem with a local file, and its fix. In errors, the message follows the word "is". */
 export interface FileProblem {
   message: string
   hint?: string
@@ -14,7 +14,7 @@ export interface FileProblem {
 export interface Inspection {
   /** The reason why the file isn't minted; null if there is none. */
   problem: FileProblem | null
-  /** The reason why some marketplaces may not show the file, or why the file may be damaged. */
+  /** The reason why some marketplaces may not display the file, or why the file may be damaged. */
   warning: string | null
   /** Whether the warning is about marketplaces and not about the file. */
   isOfMarketplaces?: boolean

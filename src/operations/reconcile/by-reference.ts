@@ -23,9 +23,9 @@ export function referencesOf(body: string): string[] {
 }
 
 /**
- * Looks up what a request created, by its reference IDs. Creates nothing.
+ * Looks up the objects that a request created, by its reference IDs. Creates nothing.
  *
- * @returns null if the request has no reference IDs, or the server doesn't support them or doesn't know all of them
+ * @returns null if the request has no reference IDs, or if the server doesn't support them or doesn't have all of them
  */
 export async function acceptedByReference(
   kind: CreatingEndpoint,

@@ -18,8 +18,8 @@ export function identityOf(metadata: unknown, markerKey: string | undefined): st
 }
 
 /**
- * Returns the title in a form that ignores small changes. An NFT with a similar title may be a row that a server
- * rewrote.
+ * Returns the title in a form that ignores small changes. An NFT with a similar title may belong to a row whose
+ * metadata the server rewrote.
  */
 export function looseTitle(metadata: unknown): string {
   const title = member(metadata, 'title')
@@ -32,20 +32,21 @@ export const sentMetadata = (body: string): unknown[] => (JSON.parse(body) as { 
 const EVM_LENGTH = 42
 
 /**
- * Converts EVM addresses to lower case, because their case may be a checksum. Addresses of other blockchains don't
- * begin with `0x` and are unchanged.
+ * Converts EVM addresses to lower case, because their case is only a checksum. Addresses of other blockchains don't
+ * begin with `0x` and stay unchanged.
  */
 export function addressKey(address: string): string {
   return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
 }
 
-/** Returns the current owner of an NFT; null if the server doesn't know it yet. */
+/** Returns the current owner of an NFT; null if the record has none yet. */
 export const currentOwnerOf = ({
   receiver_wallet_address: owner,
 }: Pick<NftRecord, 'receiver_wallet_address'>): string | null => (owner ? addressKey(owner) : null)
 
 /**
- * Returns the possible owners of an NFT before any transfer: its receiver, and its sender if it is minted to a sender.
+ * Returns the possible owners of an NFT that was never transferred by a user: its receiver, and its sender if there is
+ * one.
  */
 export function ownersOf({ receiver, sender }: { receiver: string; sender: string | null }): string[] {
   return [...new Set([receiver, sender ?? receiver].map(addressKey))]

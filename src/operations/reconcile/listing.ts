@@ -3,7 +3,7 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import type { CallOptions, RequestOf, ResponseOf } from '../../client/api-client.ts'
 import { pagesOfNfts } from '../../client/read-records.ts'
 
-/** The client and signal of a run, a check before a run, or a single command. The client applies the rate limit. */
+/** The client and signal for reading records. The client applies the rate limit. */
 export interface RecordSource {
   client: ListingClient
   signal: AbortSignal | undefined
@@ -26,7 +26,7 @@ interface Collection {
 /** Maximum number of IDs in a getnfts request. */
 export const IDS_PER_CALL = 100
 
-/** Minimum time, in milliseconds, to allow for a listing that lags behind the requests that the server accepted. */
+/** Minimum time in milliseconds to wait for a listing that lags behind accepted requests. */
 export const LISTING_LAG_MS = 30_000
 /** Time in milliseconds between two listings. */
 export const SEARCH_GAP_MS = 5_000
@@ -49,7 +49,7 @@ export async function listIds(
 }
 
 /**
- * Reads NFTs in pages, so that the caller doesn't need to keep all of them. The server omits NFTs that it doesn't know.
+ * Reads NFTs in pages, so that the caller doesn't have to hold all of them in memory. The server omits unknown NFTs.
  *
  * @returns pages with the number of IDs requested so far
  * @throws GdnError, or the signal's reason once it is aborted
@@ -70,7 +70,7 @@ export async function* readPages(
 }
 
 /**
- * Returns the records of NFTs by ID, without those that the server doesn't know.
+ * Returns the records of NFTs by ID. The server omits unknown NFTs.
  *
  * @throws see `readPages`
  */

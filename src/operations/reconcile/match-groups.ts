@@ -4,7 +4,7 @@ import { currentOwnerOf, metadataHash } from './content-and-owners.ts'
 
 /** A requested NFT with an unknown outcome, from a row of a run or from a command. */
 export interface RequestedCopy {
-  /** Possible owners of the NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
+  /** Possible owners of the NFT if no user transferred it: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
   /**
    * The reason why the absence of the NFT can't be proved; null if it can. `passing` is true if another search may
@@ -13,10 +13,10 @@ export interface RequestedCopy {
   unprovable: { reason: string; passing: boolean } | null
 }
 
-/** An NFT with the metadata of the copies that belongs to no known row or command on this machine. */
+/** An NFT that has the metadata of the copies and isn't assigned to a row or command on this machine. */
 export interface Match {
   id: string
-  /** The current owner; null if the server doesn't know it yet. */
+  /** The current owner; null if the server's record has none yet. */
   owner: string | null
 }
 
@@ -26,9 +26,9 @@ export interface ContentGroup {
   /** Earlier requests of these rows that were declared absent. The rows have been sent again since then. */
   superseded: readonly Pick<RequestedCopy, 'owners'>[]
   matches: readonly Match[]
-  /** Number of NFTs with nearly the same content. A server may have rewritten their content. */
+  /** Number of NFTs with nearly the same content, which the server may have rewritten. */
   alike: number
-  /** The reason why a match may not belong to this run; null if all matches certainly belong to it. */
+  /** The reason why a match may not belong to this run; null if all matches belong to it. */
   doubtful: string | null
   /** Whether each row has a unique marker. If so, owners are ignored. */
   marked: boolean
@@ -52,9 +52,9 @@ const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'und
 export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred'
 
 /**
- * Decides the outcome of copies with the same content, based on the NFTs in the collection. At most as many copies were
- * accepted as there are matches. Only the owners show which copies were accepted, and owners change. Therefore, a row
- * is adopted if an owner identifies it, absent only if no NFT could belong to it, and otherwise undecided.
+ * Decides the outcome of copies with the same content, based on the NFTs in the collection. The number of matches is
+ * the maximum number of accepted copies. Only owners show which copies were accepted, but owners change. Therefore, a
+ * row is adopted if an owner identifies it, absent if no NFT could belong to it, and otherwise undecided.
  */
 export function decideGroup(group: ContentGroup): GroupVerdict {
   const { copies, matches, doubtful, marked } = group
@@ -119,7 +119,7 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
     const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
     return { rows: copies.map(() => undecided(reason)), late: [] }
   }
-  // Interchangeable copies can get any of the NFTs. Copies whose absence can't be proved get their NFTs first.
+  // Any NFT can be assigned to interchangeable copies. Copies that can't be proved absent come first.
   const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
   const chosen = new Map(byNeed.map((copy, index) => [copy, matches[index]]))
   const rows = copies.map((copy): RowVerdict => {
@@ -150,7 +150,7 @@ export interface Sought {
   owners: readonly string[]
   /** The number of operations with this content and an unknown outcome, including this one. */
   copies: number
-  /** Returns why an NFT with the content may belong to another row or command. Returns null if it can't. */
+  /** Returns why an NFT with the content may belong to another row or command, or null if it can't. */
   doubtful(content: string): string | null
 }
 
@@ -158,7 +158,7 @@ export interface Sought {
 const FEWER = { reason: 'the collection contains fewer NFTs with this metadata than were requested', passing: true }
 
 /**
- * Finds the NFTs of a request among those that belong to no known row or operation. Finds all of them or none. Applies
+ * Finds the NFTs of a request among NFTs that aren't assigned to a row or operation. Finds all of them or none. Applies
  * the same rules that a run applies to its rows.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): MatchResult {

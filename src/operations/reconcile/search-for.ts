@@ -37,9 +37,9 @@ export interface SearchDeps {
 }
 
 /**
- * Searches the server for the effect of a request that can't be repeated. Sends only requests without an effect. The
- * original request counts as accepted only if its effect is visible. A missing effect never proves that the request
- * wasn't accepted.
+ * Searches the server for the effect of a request that can't be repeated. Sends only read requests. The original
+ * request counts as accepted only if its effect is visible. A missing effect doesn't prove that the request wasn't
+ * accepted.
  */
 export async function searchFor(
   request: OperationRequest,
@@ -70,8 +70,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const requestContents = body.metadata.map(metadataHash)
   const conflicting = await conflictingOperations(requestContents, deps)
-  // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than the operations
-  // requested in total, a transferred NFT of another operation looks like an NFT of this request.
+  // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than requested in total, an
+  // NFT of another operation that was transferred looks like an NFT of this request.
   const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
@@ -108,8 +108,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
       sought,
     )
   }
-  // A lagging listing may show the NFTs soon. The loop counts the time slept, because a clock may be set back in the
-  // meantime.
+  // A lagging listing may include the NFTs soon. The loop counts the time slept, because the clock may be set back in
+  // the meantime.
   let remainingMs = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
   let matches = await search()
   for (; matches.kind !== 'minted' && remainingMs > 0; remainingMs -= SEARCH_GAP_MS) {
@@ -144,7 +144,7 @@ async function conflictingOperations(
 const earlier = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : Math.min(a, b)
 
-/** Returns the NFTs of the collection that belong to no known operation. Doesn't read complete records again. */
+/** Returns the NFTs of the collection that aren't assigned to an operation. Doesn't read complete records again. */
 async function newNfts(
   body: MintBody,
   newIds: (listed: ReadonlySet<string>) => Promise<string[]>,
@@ -172,7 +172,7 @@ interface TransferBody {
 
 /**
  * Determines the outcome of a transfer from the NFT's owner. The transfer is complete if the receiver is the owner.
- * Otherwise, a pending transfer can't be distinguished from one that the server never received.
+ * Otherwise, the transfer may be pending, or the server may never have received it.
  */
 async function searchForOwner(request: OperationRequest, { client, signal, now }: SearchDeps): Promise<SearchResult> {
   const body = JSON.parse(request.body) as TransferBody
@@ -199,8 +199,8 @@ const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
 })
 
 /**
- * Returns whether the server knows the objects that it accepted. Also returns true if the server has no endpoint to
- * check this.
+ * Returns whether the server still has the objects that it accepted. Also returns true if the server has no endpoint
+ * for this check.
  */
 export async function isKnownToServer(
   accepted: AcceptedObjects,

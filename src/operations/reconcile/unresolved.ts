@@ -8,8 +8,8 @@ import { metadataHash, sentMetadata } from './content-and-owners.ts'
  * Returns the contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of
  * them.
  *
- * @param runId the calling run, whose rows are omitted. Null for a single command. In that case, all commands are
- *   omitted, because those with the same content are counted elsewhere
+ * @param runId the calling run, whose rows are omitted. Null for a single command, which omits all commands, because
+ *   `copies` counts those with the same content
  */
 export function unresolvedContents(
   sql: Sql,

@@ -6,7 +6,7 @@ import { parseStrictJson } from '../../core/strict-json.ts'
 
 /** A file with a beacon for tests and rehearsals. */
 export interface BeaconFile {
-  /** The path that messages show. */
+  /** The path for messages. */
   name: string
   text: string
 }
@@ -19,7 +19,7 @@ const hex = (bytes: number) =>
 
 const whole = z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' })
 
-/** The end of the year 9999, so that the time of each round is a valid date. */
+/** The end of the year 9999. The limit ensures that the time of each round is a valid date. */
 const MAX_TIME = 253_402_300_799
 /** One year, in seconds. */
 const MAX_PERIOD = 31_536_000

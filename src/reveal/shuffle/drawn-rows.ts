@@ -8,7 +8,7 @@ import { rowsOfSlots, shuffleSeed } from './permutation.ts'
 export interface Draw {
   /** The provenance hash of the drop. */
   provenance: string
-  /** The number of slots, and of rows. */
+  /** The number of slots, which equals the number of rows. */
   slots: number
   /** The verified signature of the round in hex. */
   signature: string
@@ -27,7 +27,7 @@ export function drawnRows({ provenance, slots, signature }: Draw): DrawnRows {
   return { provenance, slots, signature, rows }
 }
 
-/** Returns the rows that were drawn for a run, if this machine knows them; null otherwise. */
+/** Returns the rows that were drawn for a run, if the run has stored a draw; null otherwise. */
 export const keptDraw = ({ draw }: Readonly<Record<string, unknown>>): DrawnRows | null =>
   isObject(draw) ? drawnRows(draw as unknown as Draw) : null
 
@@ -48,7 +48,7 @@ export async function* withDrawnRows(
   for await (const item of items) all.push(item)
   const rows = all.flatMap((item) => ('row' in item ? [item.row] : []))
   if (rows.length < all.length) {
-    // The consumer of the rows reports their problems.
+    // The consumer of the rows reports the problems.
     yield* all
     return
   }

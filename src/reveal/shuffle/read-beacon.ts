@@ -18,7 +18,7 @@ export interface BeaconSource {
    * @throws GdnError `pending` if the round isn't published yet
    */
   read(round: number, signal: AbortSignal): Promise<Beacon>
-  /** Whether the beacon signs rounds before their times, so that nobody needs to wait for a round. */
+  /** Whether the beacon signs rounds before their times, so that no wait is needed. */
   isEarly: boolean
   /** Returns why no relay has a recent round; null if a relay has one. Tries all relays concurrently, each once. */
   unreachable(signal: AbortSignal): Promise<string | null>
@@ -52,7 +52,7 @@ export const DRAND_URLS = [
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 16_384
-/** How long ago a recent round was published, in seconds. Each relay should have a round of this age. */
+/** Age of a recent round in seconds. Each relay should have a round of this age. */
 const RECENT_S = 60
 /** Maximum number of attempts per relay. One retry is enough, because the next relay is tried after a failure. */
 const ATTEMPTS = 2
@@ -108,7 +108,7 @@ const early = (round: number, time: number) =>
   })
 
 interface Problem extends RelayProblem {
-  /** Whether the relay responded with status 200, but the response isn't the requested round with a valid signature. */
+  /** Whether the relay responded with status 200, but not with a validly signed round of the requested number. */
   isFlawed: boolean
 }
 
