@@ -10,7 +10,7 @@ import { createPace } from '../files/pace.ts'
 import { parseCid, RAW } from '../ipfs/cid.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { ArchiveStore, Source } from './archive-store.ts'
-import { Breaker, type GatewayOptions, openGateways } from './gateways.ts'
+import { Breaker, type GatewayOptions, type Gateways, openGateways } from './gateways.ts'
 import { archivedDirectory, archivedFile, StoredDag } from './ipfs-dag.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 import { bytesOfDataUrl, type ReadableUrl } from './token-uri.ts'
@@ -56,8 +56,50 @@ const MANY_ORIGINS = 1000
 const RECENT_DIRECTORIES = 4
 
 export function openSourceReader(options: SourceReaderOptions): SourceReader {
-  const { store, limits, signal, userAgent, allowPrivate, sleep, trustedArweave } = options
   const gateways = openGateways(options)
+  const fetchers = openFetchers(options)
+  const shared: Shared = {
+    options,
+    gateways,
+    fetchers,
+    breakers: new BoundedMap<Breaker>(MANY_ORIGINS),
+    directories: new BoundedMap<StoredNode>(RECENT_DIRECTORIES),
+    reading: new Set(),
+  }
+  const inFlight = new Map<string, Promise<Source | Unreadable>>()
+
+  /** Reads a source once, even if several tokens that are read at the same time have the same file. */
+  const once = (wanted: WantedSource) => {
+    const reading = inFlight.get(wanted.key) ?? readOnce(shared, wanted).finally(() => inFlight.delete(wanted.key))
+    inFlight.set(wanted.key, reading)
+    return reading
+  }
+
+  return {
+    read: (url, rules) => once({ key: url.key, keeps: rules.keeps, read: (source) => source.url(url, rules) }),
+    readDirectory: ({ cid }) => once({ key: directoryKey(cid), keeps: true, read: (source) => source.directory(cid) }),
+    unreachable: gateways.unreachable,
+    disconnected: gateways.disconnected,
+    async close() {
+      await Promise.all([gateways.close(), fetchers.strict.close(), fetchers.lenient.close()])
+    },
+  }
+}
+
+/** What the reads of all sources share. */
+interface Shared {
+  options: SourceReaderOptions
+  gateways: Gateways
+  fetchers: Fetchers
+  breakers: BoundedMap<Breaker>
+  directories: BoundedMap<StoredNode>
+  /** The sources that are being read. */
+  reading: Set<SourceRead>
+}
+
+type Fetchers = ReturnType<typeof openFetchers>
+
+function openFetchers({ limits, userAgent, allowPrivate, trustedArweave }: SourceReaderOptions) {
   const pace = createPace()
   const fetcherFor = (allowHtml: boolean) =>
     createFetcher({
@@ -70,65 +112,110 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
       pace,
       isTrusted: ({ origin }) => origin === trustedArweave,
     })
-  const [strict, lenient] = [fetcherFor(false), fetcherFor(true)]
-  const breakers = new BoundedMap<Breaker>(MANY_ORIGINS)
+  return { strict: fetcherFor(false), lenient: fetcherFor(true) }
+}
 
-  /** The blocks of each source that is being read. Different sources may share blocks. */
-  const heldSets = new Set<Set<string>>()
+type Content = Omit<Source, 'key'> & { reached: readonly string[] }
 
-  /** Stores a block. Throws if the archive would become too large. */
-  const put = (blocks: Set<string>, cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []) => {
-    blocks.add(cid)
-    if (store.bytes + bytes.length > limits.totalBytes) {
-      throw lasting(`the archive is full: its files are larger than ${formatBytes(limits.totalBytes)} in total`)
-    }
-    store.putBlock({ cid, bytes }, firstVersions)
+interface WantedSource {
+  key: string
+  keeps: boolean
+  read(source: SourceRead): Promise<Content>
+}
+
+async function readOnce(shared: Shared, { key, keeps, read }: WantedSource): Promise<Source | Unreadable> {
+  const { store, signal } = shared.options
+  const storedSource = store.source(key)
+  if (storedSource !== null) return storedSource
+  const reading = new SourceRead(shared)
+  shared.reading.add(reading)
+  try {
+    const { reached, cid, ...facts } = await read(reading)
+    const shownCid = store.isFirstVersion(cid) ? (parseCid(cid)?.toV0().toString() ?? cid) : cid
+    const source = { key, cid: shownCid, ...facts }
+    store.finishSource(source, reached)
+    shared.reading.delete(reading)
+    if (keeps) store.keepContent(reached)
+    else dropContent(shared, reached)
+    return source
+  } catch (error) {
+    if (signal.aborted || !(error instanceof GdnError) || !isOfContent(error)) throw error
+    const problem = messageOf(error)
+    store.failSource(key, problem)
+    return { problem }
+  } finally {
+    shared.reading.delete(reading)
   }
-  const directories = new BoundedMap<StoredNode>(RECENT_DIRECTORIES)
-  const dagFor = (blocks: Set<string>, maxBytes: number) =>
-    new StoredDag({
-      store,
-      gateways,
-      directories,
-      signal,
-      maxBytes,
-      put: (...block) => put(blocks, ...block),
-      hold: (cid) => blocks.add(cid),
-    })
+}
+
+/** Deletes the content of a source, except blocks that other sources need. */
+function dropContent({ options: { store }, reading }: Shared, reached: readonly string[]): void {
+  const isHeld = (cid: string) => [...reading].some(({ blocks }) => blocks.has(cid))
+  store.dropContent(reached.filter((cid) => parseCid(cid)?.code === RAW && !isHeld(cid)))
+}
+
+/** Reads the content of one source. */
+class SourceRead {
+  /** The blocks of the source. Different sources may share blocks. */
+  readonly blocks = new Set<string>()
+  readonly #shared: Shared
+
+  constructor(shared: Shared) {
+    this.#shared = shared
+  }
+
+  async url(url: ReadableUrl, rules: SourceRules): Promise<Content> {
+    if (url.kind === 'ipfs') return await this.#ipfs(url, rules)
+    return await (url.kind === 'data' ? this.#data(url.url, rules) : this.#web(url.url, rules))
+  }
+
+  async directory(cid: string): Promise<Content> {
+    const root = parseCid(cid)
+    if (root === null) throw lasting('its CID is invalid')
+    const { limits } = this.#shared.options
+    return { ...(await archivedDirectory(this.#dag(limits.totalBytes), root)), sha256: null, isVerifiable: true }
+  }
 
   /** Reads an ipfs URL. The CID proves the content, so an HTML page can't be an error page. */
-  async function readIpfs(blocks: Set<string>, url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
+  async #ipfs(url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules): Promise<Content> {
     const root = parseCid(url.cid)
     if (root === null)
       throw lasting('the CID is invalid or unsupported: gdn reads only raw and dag-pb CIDs with sha2-256 hashes')
-    if (url.cid.startsWith('Qm')) store.noteFirstVersion(root.toString())
-    const file = await archivedFile(dagFor(blocks, maxBytes), root, url.path)
+    if (url.cid.startsWith('Qm')) this.#shared.options.store.noteFirstVersion(root.toString())
+    const file = await archivedFile(this.#dag(maxBytes), root, url.path)
     return { ...file, isVerifiable: true }
   }
 
-  async function readWeb(blocks: Set<string>, url: string, rules: SourceRules) {
+  async #data(url: string, rules: SourceRules): Promise<Content> {
+    const bytes = bytesOfDataUrl(url)
+    if (bytes === null) throw lasting('the data URL has no comma, or its base64 is invalid')
+    return await this.#imported([bytes], rules)
+  }
+
+  async #web(url: string, rules: SourceRules): Promise<Content> {
+    const { breakers, fetchers, options } = this.#shared
     const { origin } = new URL(url)
     const breaker = breakers.get(origin) ?? new Breaker(origin)
     breakers.set(origin, breaker)
-    const fetcher = rules.allowHtml ? lenient : strict
+    const fetcher = rules.allowHtml ? fetchers.lenient : fetchers.strict
     for (let attempt = 1; ; attempt++) {
       try {
         return await breaker.watch(async () => {
-          return await imported(blocks, (await fetcher.fetchFile(url, signal)).content, rules)
+          return await this.#imported((await fetcher.fetchFile(url, options.signal)).content, rules)
         })
       } catch (error) {
         if (!(error instanceof FetchFailure) || error.lasting || attempt === ATTEMPTS) throw error
-        await sleep(Math.min(error.retryAfterMs ?? backoffMs(attempt, BACKOFF), LONGEST_WAIT_MS), signal)
+        const waitMs = Math.min(error.retryAfterMs ?? backoffMs(attempt, BACKOFF), LONGEST_WAIT_MS)
+        await options.sleep(waitMs, options.signal)
       }
     }
   }
 
   /** Imports content as `ipfs add --cid-version=1` does. */
-  async function imported(
-    blocks: Set<string>,
+  async #imported(
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     { maxBytes }: SourceRules,
-  ) {
+  ): Promise<Content> {
     const hash = createHash('sha256')
     let size = 0
     async function* limited() {
@@ -140,83 +227,32 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
       }
     }
     const { importBlocks } = await import('../ipfs/import.ts')
-    const { cid } = await importBlocks(limited(), (block) => put(blocks, block.cid, block.bytes))
-    const { reached } = await dagFor(blocks, Number.POSITIVE_INFINITY).blocksBelow(cid)
+    const { cid } = await importBlocks(limited(), (block) => this.#put(block.cid, block.bytes))
+    const { reached } = await this.#dag(Number.POSITIVE_INFINITY).blocksBelow(cid)
     return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached, isVerifiable: false }
   }
 
-  async function readData(blocks: Set<string>, url: string, rules: SourceRules) {
-    const bytes = bytesOfDataUrl(url)
-    if (bytes === null) throw lasting('the data URL has no comma, or its base64 is invalid')
-    return await imported(blocks, [bytes], rules)
+  #dag(maxBytes: number): StoredDag {
+    const { options, gateways, directories } = this.#shared
+    return new StoredDag({
+      store: options.store,
+      gateways,
+      directories,
+      signal: options.signal,
+      maxBytes,
+      put: (...block) => this.#put(...block),
+      hold: (cid) => this.blocks.add(cid),
+    })
   }
 
-  type Content = Omit<Source, 'key'> & { reached: readonly string[] }
-
-  /** Deletes the content of a source, except blocks that other sources need. */
-  function dropContent(reached: readonly string[]): void {
-    const isHeld = (cid: string) => [...heldSets].some((blocks) => blocks.has(cid))
-    store.dropContent(reached.filter((cid) => parseCid(cid)?.code === RAW && !isHeld(cid)))
-  }
-
-  async function readOnce(
-    key: string,
-    keeps: boolean,
-    act: (blocks: Set<string>) => Promise<Content>,
-  ): Promise<Source | Unreadable> {
-    const storedSource = store.source(key)
-    if (storedSource !== null) return storedSource
-    const blocks = new Set<string>()
-    heldSets.add(blocks)
-    try {
-      const { reached, cid, ...facts } = await act(blocks)
-      const shownCid = store.isFirstVersion(cid) ? (parseCid(cid)?.toV0().toString() ?? cid) : cid
-      const source = { key, cid: shownCid, ...facts }
-      store.finishSource(source, reached)
-      heldSets.delete(blocks)
-      if (keeps) store.keepContent(reached)
-      else dropContent(reached)
-      return source
-    } catch (error) {
-      if (signal.aborted || !(error instanceof GdnError) || !isOfContent(error)) throw error
-      const problem = messageOf(error)
-      store.failSource(key, problem)
-      return { problem }
-    } finally {
-      heldSets.delete(blocks)
+  /** Stores a block. Throws if the archive would become too large. */
+  #put(cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []): void {
+    const { store, limits } = this.#shared.options
+    this.blocks.add(cid)
+    if (store.bytes + bytes.length > limits.totalBytes) {
+      throw lasting(`the archive is full: its files are larger than ${formatBytes(limits.totalBytes)} in total`)
     }
-  }
-
-  const inFlight = new Map<string, Promise<Source | Unreadable>>()
-
-  /** Reads a source once, even if several tokens that are read at the same time have the same file. */
-  const once: typeof readOnce = (key, keeps, act) => {
-    const reading = inFlight.get(key) ?? readOnce(key, keeps, act).finally(() => inFlight.delete(key))
-    inFlight.set(key, reading)
-    return reading
-  }
-
-  return {
-    read: (url, rules) =>
-      once(url.key, rules.keeps, async (blocks) => {
-        if (url.kind === 'ipfs') return await readIpfs(blocks, url, rules)
-        return await (url.kind === 'data' ? readData(blocks, url.url, rules) : readWeb(blocks, url.url, rules))
-      }),
-    readDirectory: (url) =>
-      once(directoryKey(url.cid), true, async (blocks) => {
-        const root = parseCid(url.cid)
-        if (root === null) throw lasting('its CID is invalid')
-        return {
-          ...(await archivedDirectory(dagFor(blocks, limits.totalBytes), root)),
-          sha256: null,
-          isVerifiable: true,
-        }
-      }),
-    unreachable: gateways.unreachable,
-    disconnected: gateways.disconnected,
-    async close() {
-      await Promise.all([gateways.close(), strict.close(), lenient.close()])
-    },
+    store.putBlock({ cid, bytes }, firstVersions)
   }
 }
 

@@ -99,115 +99,23 @@ interface Trace {
 }
 
 export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
-  const { node, transport, userAgent, gateways, signal: outer } = options
-  const { timeoutMs = TIMEOUT_MS, nodeTimeoutMs = NODE_TIMEOUT_MS } = options
+  const { timeoutMs = TIMEOUT_MS, signal: outer } = options
   const lookups = new Map<string, Promise<Address>>()
   const enter = queue(MAX_AT_ONCE)
   const withDeadline = deadlines(timeoutMs, outer)
-  const request = (body: { method: string; params: unknown }, signal: AbortSignal) =>
-    requestNode({ node, transport, userAgent, timeoutMs: nodeTimeoutMs }, body, signal)
-
+  const checkNode = () => checkChain(options)
   let checking: Promise<void> | undefined
   /** The node's failure, after which no other names are resolved. */
   let failure: GdnError | null = null
-  async function checkChain(): Promise<void> {
-    const chainId = await request({ method: 'eth_chainId', params: [] }, outer)
-    if (typeof chainId !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(chainId)) {
-      throw nodeFailed(node, 'returned an invalid chain ID')
-    }
-    if (Number(chainId) !== ETHEREUM_CHAIN_ID) {
-      throw new GdnError('usage', `the node has the chain ID ${Number(chainId)}, but ENS names are on Ethereum (1)`, {
-        place: { flag: node.setting },
-        hint: 'Nothing was sent. Use the URL of an Ethereum mainnet node.',
-      })
-    }
-  }
-
-  /** Calls the universal resolver. Throws viem's errors unchanged. */
-  async function callResolver(name: string, data: Hex, trace: Trace, signal: AbortSignal): Promise<Hex> {
-    const client = createClient({
-      chain: mainnet,
-      transport: custom(
-        {
-          async request(body: { method: string; params: unknown }) {
-            try {
-              return await request(body, signal)
-            } catch (error) {
-              if (error instanceof GdnError) trace.nodeFailure = error
-              throw error
-            }
-          },
-        },
-        { retryCount: 0 },
-      ),
-      ccipRead:
-        gateways === null
-          ? false
-          : { request: (gatewayRequest) => askGateways(gateways, gatewayRequest, trace, signal) },
-    })
-    const args = [toHex(packetToBytes(name)), data, OWN_GATEWAYS] as const
-    const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
-    const { data: result } = await call(client, { to: UNIVERSAL_RESOLVER, data: calldata })
-    if (result === undefined || result === '0x') {
-      throw nodeFailed(node, `has no ENS universal resolver at ${UNIVERSAL_RESOLVER}: the node is not in sync`)
-    }
-    return decodeFunctionResult({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', data: result })[0]
-  }
-
-  /** Returns the result of a resolver's function; null if the resolver doesn't have the function. */
-  async function ask(name: string, data: Hex, signal: AbortSignal): Promise<Hex | null> {
-    const trace: Trace = { nodeFailure: null, gatewayFailure: null, gateway: null, questions: 0 }
-    try {
-      return await callResolver(name, data, trace, signal)
-    } catch (error) {
-      if (signal.aborted) throw abortReason(name, trace, signal)
-      if (error instanceof GdnError) throw error
-      if (trace.nodeFailure !== null) {
-        failure ??= trace.nodeFailure
-        throw trace.nodeFailure
-      }
-      const problem = problemOf(name, error, trace)
-      if (problem === null) return null
-      throw problem
-    }
-  }
-
-  /** Returns the bytes of an address record; null if it isn't set. */
-  async function record(name: string, coinType: bigint, signal: AbortSignal): Promise<Hex | null> {
-    const data = encodeFunctionData({ abi: ADDR_ABI, args: [namehash(name), coinType] })
-    const result = await ask(name, data, signal)
-    if (result !== null && result !== '0x') {
-      const [bytes] = decoded(name, () => decodeAbiParameters([{ type: 'bytes' }], result))
-      return bytes === '0x' ? null : bytes
-    }
-    return coinType === ETHEREUM_COIN_TYPE ? await oldRecord(name, signal) : null
-  }
-
-  /** Returns the address from an old resolver that doesn't support records for several coins. */
-  async function oldRecord(name: string, signal: AbortSignal): Promise<Hex | null> {
-    const result = await ask(name, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }), signal)
-    if (result === null || result === '0x') return null
-    const [address] = decoded(name, () => decodeAbiParameters([{ type: 'address' }], result))
-    return address === ZERO_ADDRESS ? null : address
+  const onNodeFailure = (nodeFailure: GdnError) => {
+    failure ??= nodeFailure
   }
 
   async function find(name: string, network: EnsNetwork, signal: AbortSignal): Promise<Address> {
     if (failure !== null) throw failure
-    checking ??= checkChain()
+    checking ??= checkNode()
     await checking
-    const coinType = coinTypeOf(network.chainId)
-    if (coinType === null) {
-      throw refused(
-        `${name} can't have an address for ${network.name}, whose chain ID is ${network.chainId}`,
-        USE_ADDRESS,
-      )
-    }
-    const coinRecord = await record(name, coinType, signal)
-    if (coinRecord !== null) return addressIn(coinRecord, name, network)
-    const byDefault = await record(name, DEFAULT_EVM_COIN_TYPE, signal)
-    if (byDefault !== null) return addressIn(byDefault, name, network)
-    const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await record(name, ETHEREUM_COIN_TYPE, signal)
-    throw withoutRecord(name, network, coinType, ethereum)
+    return await addressOn(network, { name, options, signal, onNodeFailure })
   }
 
   return {
@@ -219,8 +127,124 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
       lookups.set(key, resolving)
       return resolving
     },
-    checkNode: checkChain,
+    checkNode,
   }
+}
+
+/** The lookup of a name. */
+interface Lookup {
+  name: string
+  options: EnsResolverOptions
+  signal: AbortSignal
+  onNodeFailure(failure: GdnError): void
+}
+
+async function checkChain(options: EnsResolverOptions): Promise<void> {
+  const { node, signal } = options
+  const chainId = await request(options, { method: 'eth_chainId', params: [] }, signal)
+  if (typeof chainId !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(chainId)) {
+    throw nodeFailed(node, 'returned an invalid chain ID')
+  }
+  if (Number(chainId) !== ETHEREUM_CHAIN_ID) {
+    throw new GdnError('usage', `the node has the chain ID ${Number(chainId)}, but ENS names are on Ethereum (1)`, {
+      place: { flag: node.setting },
+      hint: 'Nothing was sent. Use the URL of an Ethereum mainnet node.',
+    })
+  }
+}
+
+async function request(
+  { node, transport, userAgent, nodeTimeoutMs = NODE_TIMEOUT_MS }: EnsResolverOptions,
+  body: { method: string; params: unknown },
+  signal: AbortSignal,
+): Promise<unknown> {
+  return await requestNode({ node, transport, userAgent, timeoutMs: nodeTimeoutMs }, body, signal)
+}
+
+async function addressOn(network: EnsNetwork, lookup: Lookup): Promise<Address> {
+  const { name } = lookup
+  const coinType = coinTypeOf(network.chainId)
+  if (coinType === null) {
+    throw refused(
+      `${name} can't have an address for ${network.name}, whose chain ID is ${network.chainId}`,
+      USE_ADDRESS,
+    )
+  }
+  const coinRecord = await record(lookup, coinType)
+  if (coinRecord !== null) return addressIn(coinRecord, name, network)
+  const byDefault = await record(lookup, DEFAULT_EVM_COIN_TYPE)
+  if (byDefault !== null) return addressIn(byDefault, name, network)
+  const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await record(lookup, ETHEREUM_COIN_TYPE)
+  throw withoutRecord(name, network, coinType, ethereum)
+}
+
+/** Returns the bytes of an address record; null if it isn't set. */
+async function record(lookup: Lookup, coinType: bigint): Promise<Hex | null> {
+  const { name } = lookup
+  const result = await ask(lookup, encodeFunctionData({ abi: ADDR_ABI, args: [namehash(name), coinType] }))
+  if (result !== null && result !== '0x') {
+    const [bytes] = decoded(name, () => decodeAbiParameters([{ type: 'bytes' }], result))
+    return bytes === '0x' ? null : bytes
+  }
+  return coinType === ETHEREUM_COIN_TYPE ? await oldRecord(lookup) : null
+}
+
+/** Returns the address from an old resolver that doesn't support records for several coins. */
+async function oldRecord(lookup: Lookup): Promise<Hex | null> {
+  const { name } = lookup
+  const result = await ask(lookup, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }))
+  if (result === null || result === '0x') return null
+  const [address] = decoded(name, () => decodeAbiParameters([{ type: 'address' }], result))
+  return address === ZERO_ADDRESS ? null : address
+}
+
+/** Returns the result of a resolver's function; null if the resolver doesn't have the function. */
+async function ask(lookup: Lookup, data: Hex): Promise<Hex | null> {
+  const { name, signal } = lookup
+  const trace: Trace = { nodeFailure: null, gatewayFailure: null, gateway: null, questions: 0 }
+  try {
+    return await callResolver(lookup, data, trace)
+  } catch (error) {
+    if (signal.aborted) throw abortReason(name, trace, signal)
+    if (error instanceof GdnError) throw error
+    if (trace.nodeFailure !== null) {
+      lookup.onNodeFailure(trace.nodeFailure)
+      throw trace.nodeFailure
+    }
+    const problem = problemOf(name, error, trace)
+    if (problem === null) return null
+    throw problem
+  }
+}
+
+/** Calls the universal resolver. Throws viem's errors unchanged. */
+async function callResolver({ name, options, signal }: Lookup, data: Hex, trace: Trace): Promise<Hex> {
+  const { node, gateways } = options
+  const client = createClient({
+    chain: mainnet,
+    transport: custom(
+      {
+        async request(body: { method: string; params: unknown }) {
+          try {
+            return await request(options, body, signal)
+          } catch (error) {
+            if (error instanceof GdnError) trace.nodeFailure = error
+            throw error
+          }
+        },
+      },
+      { retryCount: 0 },
+    ),
+    ccipRead:
+      gateways === null ? false : { request: (gatewayRequest) => askGateways(gateways, gatewayRequest, trace, signal) },
+  })
+  const args = [toHex(packetToBytes(name)), data, OWN_GATEWAYS] as const
+  const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
+  const { data: result } = await call(client, { to: UNIVERSAL_RESOLVER, data: calldata })
+  if (result === undefined || result === '0x') {
+    throw nodeFailed(node, `has no ENS universal resolver at ${UNIVERSAL_RESOLVER}: the node is not in sync`)
+  }
+  return decodeFunctionResult({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', data: result })[0]
 }
 
 interface Question {

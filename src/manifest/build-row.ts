@@ -29,6 +29,18 @@ export interface RowInput {
   trusted: boolean
 }
 
+/** The values of a row's cells. */
+interface ReadCells extends Record<'receiver' | 'sender' | 'id' | 'contract_address' | 'blockchain', Cell | undefined> {
+  metadata: Metadata
+  hasTitle: boolean
+  hasDescription: boolean
+  localFiles: LocalFiles
+  /**
+   * Stays true while all text is well-formed and free of NUL characters. The schema then doesn't check the text again.
+   */
+  trusted: boolean
+}
+
 const NO_FILES: LocalFiles = []
 
 /**
@@ -66,80 +78,11 @@ export class RowBuilder {
     return this.#target.target
   }
 
-  fromCells({ line, columns, cells, trusted: wasChecked }: RowInput): Built {
-    // Stays true while all text is well-formed and free of NUL characters. The schema then doesn't check the text
-    // again.
-    let trusted = true
+  fromCells(input: RowInput): Built {
+    const { line, columns, trusted: wasChecked } = input
     const report = this.#newReport(line)
-    let receiver: Cell | undefined
-    let sender: Cell | undefined
-    let id: Cell | undefined
-    let contract: Cell | undefined
-    let chain: Cell | undefined
-    const localFiles: LocalFiles = []
-    // Create the object with all its properties, because spreading objects took half of the time per row.
-    const metadata: Metadata = { title: '', description: '', file_fields: [] }
-    let hasTitle = false
-    let hasDescription = false
-
-    for (let i = 0; i < columns.length; i++) {
-      const column = columns[i]
-      const cell = cells[i]
-      if (column === undefined || column.role.kind === IGNORED || cell === undefined || cell === null) continue
-      const { role } = column
-      const trait = role.kind === 'attr' ? role.trait : undefined
-      const text = trait !== undefined && typeof cell === 'number' ? String(cell) : cell
-      if (typeof text !== 'string') {
-        const expectedKind = trait === undefined ? 'a string' : 'a number'
-        report.add(column, `${column.name} must be ${expectedKind}, not ${kindOf(cell)}`)
-        trusted = false
-        continue
-      }
-      // White space around a value is invisible in a spreadsheet, but would change the value.
-      const value = text.trim()
-      if (value === '') continue
-      if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) trusted = false
-      switch (role.kind) {
-        case 'title':
-          metadata.title = value
-          hasTitle = true
-          break
-        case 'description':
-          metadata.description = value
-          hasDescription = true
-          break
-        case 'file':
-          metadata.file_fields.push(this.#files.take({ key: role.key, url: value }, localFiles, column, report))
-          break
-        case 'attr':
-          metadata.attribute ??= []
-          metadata.attribute.push(
-            role.trait === undefined
-              ? { tag: role.key, value }
-              : traitOf(role.key, role.trait, value, (problem) => report.add(column, `${column.name} ${problem}`)),
-          )
-          break
-        case 'extra':
-          metadata[role.key] = value
-          break
-        case 'receiver':
-          receiver = { value, column }
-          break
-        case 'sender':
-          sender = { value, column }
-          break
-        case 'id':
-          id = { value, column }
-          break
-        case 'contract_address':
-          contract = { value, column }
-          break
-        case 'blockchain':
-          chain = { value, column }
-          break
-      }
-    }
-
+    const cells = this.#readCells(input, report)
+    const { metadata, hasTitle, hasDescription, trusted } = cells
     const isWhole = trusted && hasTitle && hasDescription
     const checked = isWhole
       ? this.#contract.checkTrusted(metadata)
@@ -151,20 +94,91 @@ export class RowBuilder {
     if (!checked.ok) this.#reportColumns(checked.issues, columns, metadata, report)
     // In a CSV file, the header has already set one type for each attribute.
     if (!wasChecked) this.#traits.check(line, metadata.attribute, columns, report)
-    this.#target.check(chain, contract, report)
-    const name = id === undefined ? null : this.#ids.check(id, line, trusted, report)
+    this.#target.check(cells.blockchain, cells.contract_address, report)
+    const name = cells.id === undefined ? null : this.#ids.check(cells.id, line, trusted, report)
     return this.#finish(
       {
         line,
         id: name,
-        receiver,
-        sender,
+        receiver: cells.receiver,
+        sender: cells.sender,
         title: hasTitle ? metadata.title : null,
         metadata: checked.ok ? checked.value : null,
-        localFiles,
+        localFiles: cells.localFiles,
       },
       report,
     )
+  }
+
+  #readCells({ columns, cells, trusted: wasChecked }: RowInput, report: RowReport): ReadCells {
+    // Create the object with all its properties, because spreading objects took half of the time per row.
+    const read: ReadCells = {
+      metadata: { title: '', description: '', file_fields: [] },
+      hasTitle: false,
+      hasDescription: false,
+      localFiles: [],
+      trusted: true,
+      receiver: undefined,
+      sender: undefined,
+      id: undefined,
+      contract_address: undefined,
+      blockchain: undefined,
+    }
+    for (let i = 0; i < columns.length; i++) {
+      const column = columns[i]
+      const cell = cells[i]
+      if (column === undefined || column.role.kind === IGNORED || cell === undefined || cell === null) continue
+      const { role } = column
+      const trait = role.kind === 'attr' ? role.trait : undefined
+      const text = trait !== undefined && typeof cell === 'number' ? String(cell) : cell
+      if (typeof text !== 'string') {
+        const expectedKind = trait === undefined ? 'a string' : 'a number'
+        report.add(column, `${column.name} must be ${expectedKind}, not ${kindOf(cell)}`)
+        read.trusted = false
+        continue
+      }
+      // White space around a value is invisible in a spreadsheet, but would change the value.
+      const value = text.trim()
+      if (value === '') continue
+      if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) read.trusted = false
+      this.#take({ value, column }, read, report)
+    }
+    return read
+  }
+
+  /** Adds the value of a cell to those that were read before it. */
+  #take(cell: Cell, read: ReadCells, report: RowReport): void {
+    const { metadata } = read
+    const { value, column } = cell
+    const { role } = column
+    switch (role.kind) {
+      case 'title':
+        metadata.title = value
+        read.hasTitle = true
+        break
+      case 'description':
+        metadata.description = value
+        read.hasDescription = true
+        break
+      case 'file':
+        metadata.file_fields.push(this.#files.take({ key: role.key, url: value }, read.localFiles, column, report))
+        break
+      case 'attr':
+        metadata.attribute ??= []
+        metadata.attribute.push(
+          role.trait === undefined
+            ? { tag: role.key, value }
+            : traitOf(role.key, role.trait, value, (problem) => report.add(column, `${column.name} ${problem}`)),
+        )
+        break
+      case 'extra':
+        metadata[role.key] = value
+        break
+      case IGNORED:
+        break
+      default:
+        read[role.kind] = cell
+    }
   }
 
   /** Returns an empty report. Rows without problems share one report, and each row with problems gets its own. */

@@ -35,6 +35,8 @@ export interface ReceiverList {
   skipsContracts: boolean
 }
 
+type ListRowOptions = ManifestOptions & { blockchain: Blockchain }
+
 const BLOCK = 256
 
 /** Placeholder for the missing receiver in the row that is minted to all receivers. No wallet has these addresses. */
@@ -47,19 +49,14 @@ const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
  *
  * @param path a JSON manifest with one row that has no receiver and no ID
  */
-export function readListRows(
-  path: string,
-  { source, merge, notes: ofSource = [], check, skipsContracts }: ReceiverList,
-  options: ManifestOptions & { blockchain: Blockchain },
-): ManifestReading {
-  const { blockchain, ensNames } = options
-  const receiver = isEvm(blockchain) ? PLACEHOLDER : SOLANA_PLACEHOLDER
+export function readListRows(path: string, list: ReceiverList, options: ListRowOptions): ManifestReading {
+  const { source, merge, skipsContracts, check } = list
+  const receiver = isEvm(options.blockchain) ? PLACEHOLDER : SOLANA_PLACEHOLDER
   // The receiver identifies a row, so the row needs no ID.
   const onRow: ManifestOptions['onRow'] = (row, from) => options.onRow?.({ ...row, id: row.id ?? '#1' }, from)
   const template = readManifest({ path }, { ...options, receiver, onRow })
   const shaping = { merge, skipsContracts }
   const fingerprint = new Fingerprint(source, { ...options, ...shaping })
-  const listName = 'path' in source ? source.path : (source.name ?? 'stdin')
   let notes: readonly string[] = []
 
   async function* blocks(): AsyncGenerator<readonly ManifestItem[], void, undefined> {
@@ -67,61 +64,18 @@ export function readListRows(
     if ('issues' in row) return yield row.issues.map((issue) => ({ issue }))
     let isEmpty = true
     try {
-      for await (const items of rowsOf(row)) {
+      for await (const items of rowsOf(row, list, { options, fingerprint })) {
         isEmpty &&= items.length === 0
         yield items
       }
-      notes = [...ofSource, ...((await check?.notes()) ?? [])]
+      notes = [...(list.notes ?? []), ...((await check?.notes()) ?? [])]
     } catch (error) {
       if (!(error instanceof ManifestError)) throw error
       return yield [{ issue: error.issue }]
     } finally {
       await check?.close()
     }
-    if (!isEmpty) return
-    const message = skipsContracts
-      ? 'has no receivers except contracts and burn addresses, which are skipped'
-      : 'has no receivers'
-    yield [{ issue: { place: { file: listName }, message, hint: 'Add at least one receiver.' } }]
-  }
-
-  async function* rowsOf(row: ManifestRow): AsyncGenerator<ManifestItem[], void, undefined> {
-    const open = await openManifestSource(source)
-    const text = decodeText(fingerprint.watch(open), open.name)
-    const numbers = new HashTable()
-    const counts = new ListCounts()
-    for await (const entries of readReceiverList(text, open.name, { blockchain, merge, names: options })) {
-      const receivers = entries.flatMap((entry) => ('issue' in entry ? [] : entry.receiver))
-      const leftOut = (await check?.leftOut(receivers)) ?? NONE
-      let items: ManifestItem[] = []
-      for (const entry of entries) {
-        if ('issue' in entry) {
-          items.push(entry)
-          continue
-        }
-        const { line, receiver: address, name } = entry
-        const count = counts.of(entry)
-        if (typeof count !== 'number') {
-          items.push(count)
-          continue
-        }
-        if (leftOut.has(receiverKey(address))) continue
-        // The name identifies the receiver, because its address may change.
-        const key = name ?? receiverKey(address)
-        for (let n = 1; n <= count; n++) {
-          const id = `${key}#${merge ? numbers.increment(key) : n}`
-          const listed: ManifestRow = { ...row, line, id, receiver: address }
-          if (name !== null) listed.receiverName = name
-          items.push({ row: listed })
-          if (items.length < BLOCK) continue
-          yield items
-          items = []
-        }
-      }
-      yield items
-      await fastKeccakLoaded()
-    }
-    await ensNames?.close()
+    if (isEmpty) yield [{ issue: withoutReceivers(list) }]
   }
 
   return {
@@ -136,6 +90,59 @@ export function readListRows(
       for await (const block of blocks()) yield* block
     },
   }
+}
+
+/** Yields a row for each receiver of a list. */
+async function* rowsOf(
+  row: ManifestRow,
+  { source, merge, check }: ReceiverList,
+  { options, fingerprint }: { options: ListRowOptions; fingerprint: Fingerprint },
+): AsyncGenerator<ManifestItem[], void, undefined> {
+  const { blockchain, ensNames } = options
+  const open = await openManifestSource(source)
+  const text = decodeText(fingerprint.watch(open), open.name)
+  const numbers = new HashTable()
+  const counts = new ListCounts()
+  for await (const entries of readReceiverList(text, open.name, { blockchain, merge, names: options })) {
+    const receivers = entries.flatMap((entry) => ('issue' in entry ? [] : entry.receiver))
+    const leftOut = (await check?.leftOut(receivers)) ?? NONE
+    let items: ManifestItem[] = []
+    for (const entry of entries) {
+      if ('issue' in entry) {
+        items.push(entry)
+        continue
+      }
+      const { line, receiver: address, name } = entry
+      const count = counts.of(entry)
+      if (typeof count !== 'number') {
+        items.push(count)
+        continue
+      }
+      if (leftOut.has(receiverKey(address))) continue
+      // The name identifies the receiver, because its address may change.
+      const key = name ?? receiverKey(address)
+      for (let n = 1; n <= count; n++) {
+        const id = `${key}#${merge ? numbers.increment(key) : n}`
+        const listed: ManifestRow = { ...row, line, id, receiver: address }
+        if (name !== null) listed.receiverName = name
+        items.push({ row: listed })
+        if (items.length < BLOCK) continue
+        yield items
+        items = []
+      }
+    }
+    yield items
+    await fastKeccakLoaded()
+  }
+  await ensNames?.close()
+}
+
+function withoutReceivers({ source, skipsContracts }: ReceiverList): ManifestIssue {
+  const message = skipsContracts
+    ? 'has no receivers except contracts and burn addresses, which are skipped'
+    : 'has no receivers'
+  const file = 'path' in source ? source.path : (source.name ?? 'stdin')
+  return { place: { file }, message, hint: 'Add at least one receiver.' }
 }
 
 const NONE: ReadonlySet<string> = new Set()

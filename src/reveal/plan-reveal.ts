@@ -20,7 +20,7 @@ import { nameAt } from '../state/rows.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
 import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
-import { type RowMatch, withOpenRows } from './rows-with-nfts.ts'
+import { type OpenRows, type RowMatch, withOpenRows } from './rows-with-nfts.ts'
 import { type DrawnRows, withDrawnRows } from './shuffle/drawn-rows.ts'
 import { shownProof } from './slots-shown.ts'
 
@@ -100,106 +100,152 @@ export async function withRevealPlan<Result>(
 ): Promise<Result> {
   // The commitment proves that no row was edited, so a row without a pair hasn't been minted.
   const items = drawn === null ? readManifest() : withDrawnRows(readManifest(), drawn)
-  return await withOpenRows(options, client, items, async ({ store, source, pairs, found }) => {
+  return await withOpenRows(options, client, items, async (open) => {
+    const { store, source, pairs } = open
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
-    const slotOfRow = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
-    const rowOf = await rowsByMetadata(rows.commitment)
-    const commitment: Committed = { rows, drawn, slotOfRow, rowOf, otherIds: new Set() }
-    /**
-     * Returns the name of the row whose content an NFT has or will have. In a shuffled drop, that row was drawn for the
-     * slot.
-     */
-    const nameOf = async ({ row: { key, row, position } }: Candidate): Promise<Named> => {
-      if (rows.commitment.rule === null) return { key: shownKey(key), line: row.line }
-      const slot = position + 1
-      const name =
-        drawn === null ? null : await store.read((sql) => nameAt(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
-      return { key: name === null ? null : shownKey(name.key), line: name?.line ?? null, slot }
-    }
-    const count = async (counts: RevealCounts, match: RowMatch, state: RowState) => {
-      const isListed = rows.commitment.rule === null || drawn !== null || state.kind === 'left'
-      const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null
-      if (reason !== null) counts.leftRows.push({ ...(await nameOf(match.candidate)), reason })
-      countState(counts, match, state)
-    }
-    async function* counted() {
-      const counts = noCounts()
-      for await (const match of found()) {
-        const state = rowState(match, commitment)
-        await count(counts, match, state)
-        yield { match, state }
-      }
-      Object.assign(plan, counts)
-    }
-    const plan: RevealPlan = {
-      run: plannedRun(store.drop),
-      movedFrom: store.movedFrom,
-      renamed: [],
-      relabeled: labels,
-      paired: pairs.map((pair) => ({ ...pair, key: pair.row.key })),
-      rows: 0,
-      ...noCounts(),
-      async *updates() {
-        // Count again, because an update may have ended or a row may have been minted in the meantime.
-        for await (const { match, state } of counted()) {
-          if (state.kind !== 'pending') continue
-          const { key, line } = await nameOf(match.candidate)
-          yield { ...(await updateOf(match, commitment)), key: key ?? '', line: line ?? 0 }
-        }
-      },
-      async *seen() {
-        let page: NftNow[] = []
-        for await (const match of found()) {
-          const { candidate, nft } = match
-          if (nft === undefined || rowState(match, commitment).kind !== 'revealed') continue
-          const { row } = candidate.row
-          // Record the owner only if it is the row's receiver, so that a later plan keeps an owner that others chose.
-          const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
-          page.push(nowOf(nft, Buffer.from(rowTexts(row).kept), missing))
-          if (page.length === PAGE) {
-            if (page.length > 0) yield page
-            page = []
-          }
-        }
-        yield page
-      },
-    }
-    const moved: { line: number; row: string }[] = []
-    const missing: RowWithoutNft[] = []
-    for await (const match of found(labels)) {
-      const { candidate, nft } = match
-      plan.rows++
-      if (nft === undefined) missing.push({ position: candidate.row.position, line: candidate.row.row.line })
-      const state = rowState(match, commitment)
-      if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
-      await count(plan, match, state)
-      if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
-    }
+    const found: CommittedRows = { ...open, commitment: await committedIn(rows, drawn) }
+    const plan = uncounted(found, labels)
+    const { moved, missing } = await countFirst(plan, found, { labels, onProgress })
     if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
     // If no row has an NFT, the manifest was probably renamed instead.
-    if (missing.length < plan.rows) {
-      const { provenance, rule } = rows.commitment
-      if (rule !== null) {
-        await refuseOtherIds(source, options, missing, {
-          provenance,
-          slotOf: (metadata) => slotIn(metadata, commitment),
-        })
-      } else {
-        // Don't refuse the reveal because of other IDs, because another run may have minted rows of a drop that isn't
-        // shuffled.
-        const otherSlots = await mintedSlots(source, options, missing, { provenance, slotOf: rowOf })
-        for (const { slot } of otherSlots) commitment.otherIds.add(slot)
-        if (otherSlots.length > 0) for await (const _ of counted());
-      }
+    if (missing.length < plan.rows && (await hasOtherIds(options, found, missing))) {
+      for await (const _ of recounted(plan, found));
     }
     if (plan.pending > 0 && !source.hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
     }
     return await use(plan)
   })
+}
+
+/** The rows of a manifest, and the commitment that was made to them. */
+interface CommittedRows extends OpenRows {
+  commitment: Committed
+}
+
+async function committedIn(rows: ReadCommitment, drawn: DrawnRows | null): Promise<Committed> {
+  const slotOfRow = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
+  const rowOf = await rowsByMetadata(rows.commitment)
+  return { rows, drawn, slotOfRow, rowOf, otherIds: new Set() }
+}
+
+/** Returns a plan whose rows aren't counted yet. */
+function uncounted(rows: CommittedRows, relabeled: OtherLabels): RevealPlan {
+  const { store, pairs } = rows
+  const plan: RevealPlan = {
+    run: plannedRun(store.drop),
+    movedFrom: store.movedFrom,
+    renamed: [],
+    relabeled,
+    paired: pairs.map((pair) => ({ ...pair, key: pair.row.key })),
+    rows: 0,
+    ...noCounts(),
+    updates: () => updatesOf(plan, rows),
+    seen: () => seenOf(rows),
+  }
+  return plan
+}
+
+/** Counts the rows. Returns those that were minted as other rows, and those without an NFT. */
+async function countFirst(
+  plan: RevealPlan,
+  rows: CommittedRows,
+  { labels, onProgress }: { labels: OtherLabels; onProgress: RevealDeps['onProgress'] },
+): Promise<{ moved: { line: number; row: string }[]; missing: RowWithoutNft[] }> {
+  const moved: { line: number; row: string }[] = []
+  const missing: RowWithoutNft[] = []
+  for await (const match of rows.found(labels)) {
+    const { candidate, nft } = match
+    plan.rows++
+    if (nft === undefined) missing.push({ position: candidate.row.position, line: candidate.row.row.line })
+    const state = rowState(match, rows.commitment)
+    if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
+    await count(plan, rows, { match, state })
+    if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
+  }
+  return { moved, missing }
+}
+
+/** Counts the rows again, and yields each of them. */
+async function* recounted(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<RowInState> {
+  const counts = noCounts()
+  for await (const match of rows.found()) {
+    const row = { match, state: rowState(match, rows.commitment) }
+    await count(counts, rows, row)
+    yield row
+  }
+  Object.assign(plan, counts)
+}
+
+async function count(counts: RevealCounts, rows: CommittedRows, { match, state }: RowInState): Promise<void> {
+  const { rows: made, drawn } = rows.commitment
+  const isListed = made.commitment.rule === null || drawn !== null || state.kind === 'left'
+  const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null
+  if (reason !== null) counts.leftRows.push({ ...(await nameOf(match.candidate, rows)), reason })
+  countState(counts, match, state)
+}
+
+/**
+ * Returns the name of the row whose content an NFT has or will have. In a shuffled drop, that row was drawn for the
+ * slot.
+ */
+async function nameOf({ row: { key, row, position } }: Candidate, rows: CommittedRows): Promise<Named> {
+  const { rows: made, drawn } = rows.commitment
+  if (made.commitment.rule === null) return { key: shownKey(key), line: row.line }
+  const slot = position + 1
+  const name =
+    drawn === null ? null : await rows.store.read((sql) => nameAt(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
+  return { key: name === null ? null : shownKey(name.key), line: name?.line ?? null, slot }
+}
+
+/**
+ * Notes the rows without an NFT that were minted with another ID. Returns whether there are any.
+ *
+ * @throws GdnError `edited_rows` if the drop is shuffled
+ */
+async function hasOtherIds(
+  options: BatchOptions,
+  { source, commitment }: CommittedRows,
+  missing: readonly RowWithoutNft[],
+): Promise<boolean> {
+  const { provenance, rule } = commitment.rows.commitment
+  if (rule !== null) {
+    await refuseOtherIds(source, options, missing, { provenance, slotOf: (metadata) => slotIn(metadata, commitment) })
+    return false
+  }
+  // Another run may have minted rows of a drop that isn't shuffled, so other IDs are no reason to refuse the reveal.
+  const otherSlots = await mintedSlots(source, options, missing, { provenance, slotOf: commitment.rowOf })
+  for (const { slot } of otherSlots) commitment.otherIds.add(slot)
+  return otherSlots.length > 0
+}
+
+async function* updatesOf(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<Update> {
+  // Count again, because an update may have ended or a row may have been minted in the meantime.
+  for await (const { match, state } of recounted(plan, rows)) {
+    if (state.kind !== 'pending') continue
+    const { key, line } = await nameOf(match.candidate, rows)
+    yield { ...(await updateOf(match, rows.commitment)), key: key ?? '', line: line ?? 0 }
+  }
+}
+
+async function* seenOf({ found, commitment }: CommittedRows): AsyncGenerator<NftNow[]> {
+  let page: NftNow[] = []
+  for await (const match of found()) {
+    const { candidate, nft } = match
+    if (nft === undefined || rowState(match, commitment).kind !== 'revealed') continue
+    const { row } = candidate.row
+    // Record the owner only if it is the row's receiver, so that a later plan keeps an owner that others chose.
+    const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
+    page.push(nowOf(nft, Buffer.from(rowTexts(row).kept), missing))
+    if (page.length === PAGE) {
+      yield page
+      page = []
+    }
+  }
+  yield page
 }
 
 const noCounts = (): RevealCounts => ({
@@ -240,6 +286,11 @@ type RowState =
   /** The NFT was minted as another row. */
   | { kind: 'moved'; row: string }
   | { kind: 'notMinted' | 'left'; reason: string }
+
+interface RowInState {
+  match: RowMatch
+  state: RowState
+}
 
 interface Committed {
   rows: ReadCommitment

@@ -1,20 +1,12 @@
 import { join } from 'node:path'
 import { blockchainHint } from '../../api/blockchain-hint.ts'
-import {
-  type Blockchain,
-  chainIdOf,
-  type EvmBlockchain,
-  isEvm,
-  isKnownBlockchain,
-  KNOWN_NAMES,
-} from '../../api/blockchains.ts'
+import { type Blockchain, type EvmBlockchain, isEvm, isKnownBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
-import { blockJournal } from '../store/block-journal.ts'
-import { findChain, recordEmbeddedChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
-import type { EmbeddedChain, EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
+import type { EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
+import { createEmbeddedChains } from './evm/embedded/embedded-chains.ts'
 import type { LazySigners } from './evm/embedded/embedded-signers.ts'
 import { endOrphans } from './evm/embedded/pidfile.ts'
 import { EMBEDDED_FEES, type FindSigner, type GetSigningTerms, signerAt } from './evm/evm-signer.ts'
@@ -95,93 +87,38 @@ export class RunElsewhere extends GdnError {
 const unwrapped = (network: EvmNetwork) => network
 
 /** Opens the chains. Terminates the nodes that a killed backend of this data directory left running. */
-export async function openChains({
-  db,
-  postgresStore = null,
-  only,
-  dataDir,
-  signers,
-  remote,
-  clusters = NO_CLUSTERS,
-  now,
-  onEvent,
-  wrapNetwork = unwrapped,
-}: ChainsOptions): Promise<Chains> {
+export async function openChains(options: ChainsOptions): Promise<Chains> {
+  const { postgresStore = null, only, dataDir, signers, remote, clusters = NO_CLUSTERS } = options
+  const { wrapNetwork = unwrapped } = options
   const stateDir = join(dataDir, 'chains')
-  const started = new Map<EvmBlockchain, Promise<EmbeddedChain>>()
   const closing = new AbortController()
-  const listeners: ((blockchain: EvmBlockchain) => void)[] = []
-  const names: readonly Blockchain[] = [
-    ...KNOWN_NAMES,
-    ...remote.blockchains.filter((name) => !isKnownBlockchain(name)),
-  ]
-  for (const name of only ?? []) {
-    if (names.includes(name)) continue
-    throw new GdnError('invalid_config', `${name} is not a blockchain of this backend`, { hint: blockchainHint(name) })
-  }
+  const names = namesIn(remote, only)
   let owned = postgresStore === null
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
     if (owned) return
     throw new RunElsewhere(blockchain)
   }
-  const solana = createSolanaChains({ db, store: postgresStore, dataDir, now, onEvent, refuseUnlessOurs, clusters })
-
-  const remember = async (on: Db, blockchain: EvmBlockchain) => {
-    const chain = await findChain(on, blockchain)
-    if (chain !== null) return chain
-    const [{ factoryAddress }, { admin }] = await Promise.all([import('./evm/factory.ts'), signers()])
-    return await recordEmbeddedChain(on, blockchain, factoryAddress(admin.address), now())
-  }
-
-  const start = async (blockchain: EvmBlockchain) => {
-    const chainId = chainIdOf(blockchain)
-    if (chainId === null) throw new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`)
-    const { genesis_timestamp } = await remember(db, blockchain)
-    const { startEmbeddedChain } = await import('./evm/embedded/embedded-chain.ts')
-    return await startEmbeddedChain({
-      blockchain,
-      chainId,
-      journal: blockJournal<Hex>(db, blockchain, genesis_timestamp),
-      stateDir,
-      now,
-      onEvent: (event) => onEvent(blockchain, event),
-      onBlocks() {
-        for (const listener of listeners) listener(blockchain)
-      },
-      signal: closing.signal,
-    })
-  }
+  const solana = createSolanaChains({ ...options, store: postgresStore, refuseUnlessOurs, clusters })
+  const embedded = createEmbeddedChains({ ...options, stateDir, signal: closing.signal })
 
   const network = async (blockchain: EvmBlockchain) => {
     if (closing.signal.aborted) throw new Error('the backend is shutting down')
     if (remote.has(blockchain)) return wrapNetwork(remote.network(blockchain))
     refuseUnlessOurs(blockchain)
-    let network = started.get(blockchain)
-    if (network === undefined) {
-      network = start(blockchain)
-      started.set(blockchain, network)
-      // A failed start is retried on the next use.
-      network.catch(() => started.delete(blockchain))
-    }
-    return wrapNetwork(await network)
+    return wrapNetwork(await embedded.running(blockchain))
   }
 
   return {
-    embedded: remote.blockchains.length === 0 && clusters.blockchains.length === 0,
+    ...factsOf(remote, clusters),
     solana,
     remote,
     names,
     has: (name): name is Blockchain => names.some((blockchain) => blockchain === name),
 
-    hasValue: (blockchain) =>
-      isEvm(blockchain)
-        ? remote.has(blockchain) && remote.hasValue(blockchain)
-        : clusters.has(blockchain) && clusters.hasValue(blockchain),
-
     async factory(on, blockchain) {
       if (remote.has(blockchain)) return await remote.factory(on, blockchain)
-      return (await remember(on, blockchain)).factory_address as Hex
+      return (await embedded.remember(on, blockchain)).factory_address as Hex
     },
 
     network,
@@ -203,11 +140,30 @@ export async function openChains({
     async own(isOwner) {
       if (isOwner) await endOrphans(stateDir)
       owned = isOwner
-      if (isOwner) return
-      const running = [...started.values()]
-      started.clear()
-      await Promise.allSettled([...running.map(async (network) => (await network).close()), solana.pause()])
+      if (!isOwner) await Promise.allSettled([...embedded.pause(), solana.pause()])
     },
+
+    onBlocks: embedded.onBlocks,
+
+    async close() {
+      closing.abort()
+      await Promise.allSettled([...embedded.close(), solana.close(), remote.close()])
+    },
+  }
+}
+
+/** Returns the facts that depend only on the configuration. */
+function factsOf(
+  remote: RemoteChains,
+  clusters: RemoteClusters,
+): Pick<Chains, 'embedded' | 'hasValue' | 'transactionUrl'> {
+  return {
+    embedded: remote.blockchains.length === 0 && clusters.blockchains.length === 0,
+
+    hasValue: (blockchain) =>
+      isEvm(blockchain)
+        ? remote.has(blockchain) && remote.hasValue(blockchain)
+        : clusters.has(blockchain) && clusters.hasValue(blockchain),
 
     transactionUrl(blockchain, hash) {
       const blockExplorer = isEvm(blockchain)
@@ -215,15 +171,18 @@ export async function openChains({
         : clusters.blockExplorerUrl(blockchain)
       return blockExplorer === null ? null : transactionUrl(blockExplorer, hash)
     },
-
-    onBlocks(listener) {
-      listeners.push(listener)
-    },
-
-    async close() {
-      closing.abort()
-      const closed = [...started.values()].map(async (network) => (await network).close())
-      await Promise.allSettled([...closed, solana.close(), remote.close()])
-    },
   }
+}
+
+/** @throws GdnError if `only` has a name that isn't a blockchain of the backend */
+function namesIn(remote: RemoteChains, only: ChainsOptions['only']): readonly Blockchain[] {
+  const names: readonly Blockchain[] = [
+    ...KNOWN_NAMES,
+    ...remote.blockchains.filter((name) => !isKnownBlockchain(name)),
+  ]
+  for (const name of only ?? []) {
+    if (names.includes(name)) continue
+    throw new GdnError('invalid_config', `${name} is not a blockchain of this backend`, { hint: blockchainHint(name) })
+  }
+  return names
 }

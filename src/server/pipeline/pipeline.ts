@@ -16,7 +16,7 @@ import type { TransactionOutcome } from './driver.ts'
 import type { FilePolicy } from './file-source.ts'
 import { createFileStep } from './file-step.ts'
 import { loadDriver } from './load-driver.ts'
-import { startLoop } from './loop.ts'
+import { startLoop, type Turn } from './loop.ts'
 import { createOptimizeStep } from './optimize-step.ts'
 import type { Poster } from './webhooks/post.ts'
 import type { Timings } from './webhooks/schedule.ts'
@@ -65,83 +65,129 @@ export interface Pipeline {
  * result to them, so that work resumes where a killed process stopped. Each blockchain has its own pipeline.
  */
 export async function startPipeline(options: PipelineOptions): Promise<Pipeline> {
-  const { store, chains, storage, fetcher, files, now, log } = options
+  const { store, chains, now, log } = options
   // The lock of the data directory proves that no other worker runs, so all leases belong to workers that have exited.
   // In a cluster, leases of exited workers expire.
   if (store.postgres === null) await releaseLeases(store)
-  let stopped = false
+  const stopping = new AbortController()
+  const pipelines = createChainPipelines(options, stopping.signal)
+  const mintable = (collectionId: string) => pipelines.whereOpen((pipeline) => pipeline.mintable(collectionId))
+
+  const fileStep = createFileStep({
+    ...options,
+    maxAttempts: options.maxFileAttempts,
+    onMintable: mintable,
+    onFree: () => filesLoop.wake(),
+  })
+  const filesLoop = startLoop('files', fileStep.turn, log)
+  const webhooks = startWebhooks(options)
+  const clockLoop = startLoop('clock', createClockStep(store, now), log)
+  const optimizeLoop = startLoop('optimize', createOptimizeStep(store), log)
+  chains.onBlocks((blockchain) => pipelines.openThen(blockchain, (pipeline) => pipeline.follow()?.wake()))
+  const resumeLoop = startLoop('resume', createResumeStep(store, pipelines), log)
+
+  return {
+    collectionAccepted(blockchain) {
+      pipelines.openThen(blockchain, (pipeline) => pipeline.collectionAccepted())
+    },
+
+    nftsAccepted(collectionId, { files, mint }) {
+      if (files) filesLoop.wake()
+      if (mint) mintable(collectionId)
+    },
+
+    transferAccepted: () => pipelines.whereOpen((pipeline) => pipeline.transferAccepted()),
+
+    async ownersFollowed(blockchain) {
+      if (pipelines.serves(blockchain)) await (await pipelines.open(blockchain)).follow()?.caughtUp()
+    },
+
+    async stop() {
+      stopping.abort()
+      const webhooksStopped = webhooks.stop()
+      // Stop the file step first. Otherwise, loops would wait for downloads, and claims would not be released
+      // immediately.
+      const filesStopped = fileStep.stop()
+      const loops = [clockLoop, optimizeLoop, filesLoop, resumeLoop]
+      await Promise.all([filesStopped, pipelines.stop(), ...loops.map((loop) => loop.stop())])
+      // A turn that was just ending may have claimed more NFTs.
+      await fileStep.stop()
+      await webhooksStopped
+    },
+  }
+}
+
+type ChainPipelines = ReturnType<typeof createChainPipelines>
+
+/** Creates the pipelines of the blockchains, each of which starts on first use. */
+function createChainPipelines(options: PipelineOptions, stopping: AbortSignal) {
+  const { store, chains, storage, fetcher, files, now, log, onSettled } = options
   // If the pipeline stops during a turn, the turn must not start more work.
-  const serves = (blockchain: Blockchain) => !stopped && chains.serves(blockchain)
+  const serves = (blockchain: Blockchain) => !stopping.aborted && chains.serves(blockchain)
 
   const opened = new Map<Blockchain, Promise<ChainPipeline>>()
+  const start = async (blockchain: Blockchain): Promise<ChainPipeline> => {
+    const createDriver = await loadDriver({ store, chains, storage, fetcher, files, now, log }, blockchain)
+    const started = startChainPipeline({ store, createDriver, now, log, serves: () => serves(blockchain), onSettled })
+    // Track the owners on public networks continuously. The owners of an embedded chain are read when it has new
+    // blocks.
+    if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
+    return started
+  }
   const open = (blockchain: Blockchain): Promise<ChainPipeline> => {
     const existing = opened.get(blockchain)
     if (existing !== undefined) return existing
-    const pipeline = loadDriver({ store, chains, storage, fetcher, files, now, log }, blockchain).then(
-      (createDriver) => {
-        const { onSettled } = options
-        const started = startChainPipeline({
-          store,
-          createDriver,
-          now,
-          log,
-          serves: () => serves(blockchain),
-          onSettled,
-        })
-        // Track the owners on public networks continuously. The owners of an embedded chain are read when it has new
-        // blocks.
-        if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
-        return started
-      },
-    )
+    const pipeline = start(blockchain)
     opened.set(blockchain, pipeline)
     // Retry here, because nothing else would start the pipeline for work that is already accepted.
     pipeline.catch((error) => {
       log.error({ blockchain, error: messageOf(error) }, 'the pipeline could not be started and will be retried')
       opened.delete(blockchain)
-      setTimeout(() => stopped || void open(blockchain).catch(() => {}), RETRY_MS).unref()
+      setTimeout(() => stopping.aborted || void open(blockchain).catch(() => {}), RETRY_MS).unref()
     })
     return pipeline
   }
-  const whereOpen = (work: (pipeline: ChainPipeline) => void) => {
-    for (const pipeline of opened.values()) pipeline.then(work, () => {})
-  }
-  const openThen = (blockchain: Blockchain, work: (pipeline: ChainPipeline) => void) => {
-    if (serves(blockchain)) open(blockchain).then(work, () => {})
-  }
-  const mintable = (collectionId: string) => whereOpen((pipeline) => pipeline.mintable(collectionId))
 
-  const fileStep = createFileStep({
+  return {
+    serves,
+    open,
+    whereOpen(work: (pipeline: ChainPipeline) => void) {
+      for (const pipeline of opened.values()) pipeline.then(work, () => {})
+    },
+    openThen(blockchain: Blockchain, work: (pipeline: ChainPipeline) => void) {
+      if (serves(blockchain)) open(blockchain).then(work, () => {})
+    },
+    stop: () => Promise.allSettled([...opened.values()].map(async (pipeline) => (await pipeline).stop())),
+  }
+}
+
+function startWebhooks({ store, poster, now, log, webhookTimings, onWebhookAttempt }: PipelineOptions) {
+  const step = createWebhookStep({
     store,
-    storage,
-    checkedFiles: options.checkedFiles,
-    fetcher,
-    files,
+    poster,
     now,
     log,
-    maxAttempts: options.maxFileAttempts,
-    concurrency: options.concurrency,
-    onMintable: mintable,
-    onFree: () => filesLoop.wake(),
+    timings: webhookTimings,
+    onAttempt: (outcome) => onWebhookAttempt?.(outcome),
   })
-  const filesLoop = startLoop('files', fileStep.turn, log)
+  const loop = startLoop('webhooks', step.turn, log)
+  return {
+    /**
+     * Aborts webhook deliveries in progress, which could take another 10 s. They are sent again after the next start.
+     */
+    async stop() {
+      await loop.stop()
+      const stopped = step.stop()
+      await poster.close()
+      await stopped
+    },
+  }
+}
 
-  const webhookStep = createWebhookStep({
-    store,
-    poster: options.poster,
-    now,
-    log,
-    timings: options.webhookTimings,
-    onAttempt: (outcome) => options.onWebhookAttempt?.(outcome),
-  })
-  const webhookLoop = startLoop('webhooks', webhookStep.turn, log)
-  const clockLoop = startLoop('clock', createClockStep(store, now), log)
-  const optimizeLoop = startLoop('optimize', createOptimizeStep(store), log)
-
-  chains.onBlocks((blockchain) => openThen(blockchain, (pipeline) => pipeline.follow()?.wake()))
-
+/** Creates the step that opens the pipelines of blockchains with work. */
+function createResumeStep(store: Store, { serves, open, openThen }: ChainPipelines): Turn {
   let turns = 0
-  const resume = async () => {
+  return async () => {
     // In a cluster, every turn looks for work: another process may exit before its transactions are final, or this
     // process may take over the embedded chains. A single process looks only twice. The second turn finds requests that
     // were accepted during the start.
@@ -151,45 +197,5 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     for (const blockchain of await chainsToFollow(store.db)) openThen(blockchain, (pipeline) => pipeline.follow())
     turns += 1
     return null
-  }
-  const resumeLoop = startLoop('resume', resume, log)
-
-  /** Aborts webhook deliveries in progress, which could take another 10 s. They are sent again after the next start. */
-  const stopWebhooks = async () => {
-    await webhookLoop.stop()
-    const stopped = webhookStep.stop()
-    await options.poster.close()
-    await stopped
-  }
-
-  return {
-    collectionAccepted(blockchain) {
-      openThen(blockchain, (pipeline) => pipeline.collectionAccepted())
-    },
-
-    nftsAccepted(collectionId, { files, mint }) {
-      if (files) filesLoop.wake()
-      if (mint) mintable(collectionId)
-    },
-
-    transferAccepted: () => whereOpen((pipeline) => pipeline.transferAccepted()),
-
-    async ownersFollowed(blockchain) {
-      if (serves(blockchain)) await (await open(blockchain)).follow()?.caughtUp()
-    },
-
-    async stop() {
-      stopped = true
-      const webhooksStopped = stopWebhooks()
-      // Stop the file step first. Otherwise, loops would wait for downloads, and claims would not be released
-      // immediately.
-      const filesStopped = fileStep.stop()
-      const loops = [clockLoop, optimizeLoop, filesLoop, resumeLoop]
-      const pipelines = Promise.allSettled([...opened.values()].map(async (pipeline) => (await pipeline).stop()))
-      await Promise.all([filesStopped, pipelines, ...loops.map((loop) => loop.stop())])
-      // A turn that was just ending may have claimed more NFTs.
-      await fileStep.stop()
-      await webhooksStopped
-    },
   }
 }

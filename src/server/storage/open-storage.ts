@@ -10,7 +10,6 @@ import type { PublishTarget } from '../store/schema.ts'
 import { countFilesIn, createStoredFiles, movePlace, placesOfFiles } from '../store/stored-files.ts'
 import { type FileStorage, StorageUnavailableError } from './adapter.ts'
 import { createFileStorage } from './files.ts'
-import type { FilesPlace } from './files-place.ts'
 import type { RemoteSurroundings } from './remote/open-remote.ts'
 import type { PinningService } from './remote/pinning-service.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
@@ -65,69 +64,111 @@ export interface OpenedStorage {
  * @throws GdnError if the configuration is wrong, or if files of the database are stored elsewhere
  */
 export async function openStorage(options: OpenStorageOptions): Promise<OpenedStorage> {
-  const { settings, dataDir, store, now, log, userAgent } = options
+  const { settings, dataDir, store, now, log } = options
   const blocks = blockTable(store.db, store.transaction)
   const { kind } = settings.storage
   const { openPinning, openRemoteFiles } =
     kind === 'files' && settings.pinning === null ? NOTHING : await import('./remote/open-remote.ts')
   const remote = await openRemoteFiles(settings.storage, options)
   let pinning: PinningService | null = null
-  let ownPlace: FilesPlace | null = null
-  /** The problem that the last check found. */
-  let refusal: string | null = null
   const close = async () => {
     await Promise.all([remote?.close(), pinning?.close()])
   }
   try {
     await refuseLostFiles(store, remote?.place ?? null, settings.storage)
-    if (kind === 'files' && store.postgres !== null) ownPlace = await placeInDataDir(store, dataDir)
-    pinning = openPinning(settings.pinning, { ...options, userAgent })
-    await checkSoon(remote).catch((error) => {
-      if (!(error instanceof StorageUnavailableError)) throw error
-      refusal = messageOf(error)
-      log.error({ error: messageOf(error) }, 'the file storage is unreachable, and work that needs it is delayed')
+    const ownPlace = kind === 'files' && store.postgres !== null ? await placeInDataDir(store, dataDir) : null
+    pinning = openPinning(settings.pinning, options)
+    const refusal = await firstProblem(remote, log)
+    const nodeBlocks = remote?.nodeBlocks
+    const pins = pinning && { service: pinning, origins: originsOf(settings.pinning, nodeBlocks) }
+    const afterNode = pins === null ? undefined : ('pins' as const)
+    const publishTo = nodeBlocks === undefined ? afterNode : ('node' as const)
+
+    const files = await createFileStorage({
+      dataDir,
+      blocks,
+      alone: store.postgres === null,
+      beforeLarge: ownPlace?.claim,
+      remote: remote === null ? undefined : { files: remote, stored: storedIn(remote, store) },
+      onAdded: async (cid, where) => {
+        // Don't publish a larger file to the node again, because the node already has it.
+        const target = where === 'files' ? afterNode : publishTo
+        if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
+      },
     })
+    const remoteProblem = remote === null ? () => null : checkedAgain(remote, refusal, now)
+    const upkeep = createUpkeep(remote, options)
+
+    return {
+      files,
+      publishing:
+        publishTo === undefined ? null : { first: publishTo, blocks, node: nodeBlocks ?? null, pinning: pins },
+      problems() {
+        const problem = ownPlace?.problem() ?? remoteProblem()
+        return problem === null ? [] : [problem]
+      },
+      startUpkeep: upkeep.start,
+      async close() {
+        const ended = upkeep.end()
+        await close()
+        await ended
+      },
+    }
   } catch (error) {
     await close()
     throw error
   }
-  const nodeBlocks = remote?.nodeBlocks
-  const origins = settings.pinning?.origins ?? []
-  const pins = pinning && {
-    service: pinning,
-    origins: async () => (origins.length > 0 || nodeBlocks === undefined ? origins : await nodeBlocks.addresses()),
+}
+
+const storedIn = ({ place }: RemoteFiles, { db, transaction }: Store) => createStoredFiles(db, transaction, place)
+
+/** Returns a function that returns the multiaddresses from which a pinning service can fetch content. */
+function originsOf(pinning: ServerSettings['pinning'], node: NodeBlocks | undefined) {
+  const origins = pinning?.origins ?? []
+  return async () => (origins.length > 0 || node === undefined ? origins : await node.addresses())
+}
+
+/** Returns why the storage is unreachable; null if it isn't. */
+async function firstProblem(remote: RemoteFiles | null, log: Log): Promise<string | null> {
+  try {
+    await checkSoon(remote)
+    return null
+  } catch (error) {
+    if (!(error instanceof StorageUnavailableError)) throw error
+    log.error({ error: messageOf(error) }, 'the file storage is unreachable, and work that needs it is delayed')
+    return messageOf(error)
   }
-  const afterNode = pins === null ? undefined : ('pins' as const)
-  const publishTo = nodeBlocks === undefined ? afterNode : ('node' as const)
+}
 
-  const files = await createFileStorage({
-    dataDir,
-    blocks,
-    alone: store.postgres === null,
-    beforeLarge: ownPlace?.claim,
-    remote:
-      remote === null
-        ? undefined
-        : { files: remote, stored: createStoredFiles(store.db, store.transaction, remote.place) },
-    onAdded: async (cid, where) => {
-      // Don't publish a larger file to the node again, because the node already has it.
-      const target = where === 'files' ? afterNode : publishTo
-      if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
-    },
-  }).catch(async (error: unknown) => {
-    await close()
-    throw error
-  })
-
+/**
+ * Returns a function that returns why the storage can't be used; null if it can. The function repeats the check.
+ *
+ * @param refusal the problem that the last check found
+ */
+function checkedAgain(remote: RemoteFiles, refusal: string | null, now: () => number): () => string | null {
+  let found = refusal
   let askedAt = now()
   const askWhetherThere = async () => {
     askedAt = now()
-    refusal = await (remote?.check() ?? Promise.resolve()).then(
+    found = await remote.check().then(
       () => null,
       (error: unknown) => messageOf(error),
     )
   }
+  return () => {
+    const problem = remote.problem() ?? found
+    const age = now() - askedAt
+    if (age < 0 || age > (problem === null ? ASK_NOW_AND_THEN_MS : ASK_AGAIN_MS)) void askWhetherThere()
+    return problem
+  }
+}
 
+/** Creates the work that sends files from the data directory, and aborts unfinished uploads. */
+function createUpkeep(remote: RemoteFiles | null, options: OpenStorageOptions) {
+  const { now, log } = options
+  const closing = new AbortController()
+  let tidying: NodeJS.Timeout | undefined
+  let sending = Promise.resolve()
   const tidy = () => {
     remote?.tidy?.end(new Date(now() - DAY_MS)).then(
       (ended) => {
@@ -136,58 +177,46 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
       (error) => log.warn({ error: messageOf(error) }, 'unfinished uploads could not be listed'),
     )
   }
-  let tidying: NodeJS.Timeout | undefined
-  const closing = new AbortController()
-  /**
-   * Sends local files to the remote storage. Other processes of this database can read files only if they are in a
-   * place that all processes can access.
-   */
-  const sendLocal = async () => {
-    if (remote === null || store.postgres === null) return
-    const { sendLocalFiles } = await import('./remote/send-local.ts')
-    const stored = createStoredFiles(store.db, store.transaction, remote.place)
-    while (!closing.signal.aborted) {
-      try {
-        const sent = await sendLocalFiles({ dataDir, remote, stored, signal: closing.signal })
-        if (sent > 0) log.info({ sent }, `uploaded files of the data directory to ${remote.name}`)
-        return
-      } catch (error) {
-        if (closing.signal.aborted) return
-        log.warn(
-          { error: messageOf(error) },
-          `could not upload files of the data directory to ${remote.name}; gdn will retry`,
-        )
-        await sleep(SEND_AGAIN_MS, closing.signal).catch(() => {})
-      }
-    }
-  }
-  let sending = Promise.resolve()
-
   return {
-    files,
-    publishing: publishTo === undefined ? null : { first: publishTo, blocks, node: nodeBlocks ?? null, pinning: pins },
-    problems() {
-      const misplaced = ownPlace?.problem() ?? null
-      if (misplaced !== null) return [misplaced]
-      if (remote === null) return []
-      const problem = remote.problem() ?? refusal
-      const age = now() - askedAt
-      if (age < 0 || age > (problem === null ? ASK_NOW_AND_THEN_MS : ASK_AGAIN_MS)) void askWhetherThere()
-      return problem === null ? [] : [problem]
-    },
-
-    startUpkeep() {
-      sending = sendLocal()
+    start() {
+      sending = sendLocal(remote, options, closing.signal)
       tidy()
       tidying = setInterval(tidy, DAY_MS).unref()
     },
 
-    async close() {
+    async end() {
       clearInterval(tidying)
       closing.abort(new Error('the storage is closed'))
-      await close()
       await sending
     },
+  }
+}
+
+/**
+ * Sends local files to the remote storage. Other processes of this database can read files only if they are in a place
+ * that all processes can access.
+ */
+async function sendLocal(
+  remote: RemoteFiles | null,
+  { dataDir, store, log }: OpenStorageOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  if (remote === null || store.postgres === null) return
+  const { sendLocalFiles } = await import('./remote/send-local.ts')
+  const stored = storedIn(remote, store)
+  while (!signal.aborted) {
+    try {
+      const sent = await sendLocalFiles({ dataDir, remote, stored, signal })
+      if (sent > 0) log.info({ sent }, `uploaded files of the data directory to ${remote.name}`)
+      return
+    } catch (error) {
+      if (signal.aborted) return
+      log.warn(
+        { error: messageOf(error) },
+        `could not upload files of the data directory to ${remote.name}; gdn will retry`,
+      )
+      await sleep(SEND_AGAIN_MS, signal).catch(() => {})
+    }
   }
 }
 

@@ -53,97 +53,108 @@ export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, File
  */
 export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   const { store, blockchain, chains } = options
-  /** Whether a run waits for lower fees in this turn. */
-  let isWaiting = false
-
-  /** Marks updates as failed if they can never be applied. Returns the other updates. */
-  const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
-    const signable: UpdateWithNft[] = []
-    for (const row of rows) {
-      const error = updateReason(row)
-      if (error === null) signable.push(row)
-      else await store.transaction((db) => failUpdates(db, [row.seq], error))
-    }
-    return signable
-  }
-
-  const failAll = async ({ id: collectionId }: CollectionRow): Promise<void> => {
-    const seqs = (await listSignable(store.db, { blockchain, collectionId }, MAX_TOKENS_PER_CALL)).map(({ seq }) => seq)
-    await store.transaction((db) => failUpdates(db, seqs, 'the collection could not be created'))
-  }
-
-  /**
-   * Signs updates of the collections of a blockchain.
-   *
-   * @returns whether there may be more to sign immediately
-   */
-  const signFor = async (terms: SigningTerms, network: EvmNetwork, collection: CollectionRow): Promise<boolean> => {
-    const { publicNetwork } = network
-    const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
-    const onChain = await readUpdateTerms(network, collection, block)
-    // A lagging node doesn't have the collection yet.
-    if (onChain === null) return false
-    const { updateCount } = onChain.lifecycle
-    if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
-    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would have the same
-    // sequence number.
-    if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
-    return await signNext({ terms, network, collection, onChain, block, except: [] })
-  }
-
-  /** Signs the first updates that don't wait for lower fees. */
-  const signNext = async (next: {
-    terms: SigningTerms
-    network: EvmNetwork
-    collection: CollectionRow
-    onChain: UpdateTerms
-    block: BlockReference
-    /** Runs to skip, because they wait for lower fees. */
-    except: readonly string[]
-  }): Promise<boolean> => {
-    const { terms, network, collection, onChain, block, except } = next
-    const { updateCount } = onChain.lifecycle
-    const filter = { blockchain, collectionId: collection.id, except }
-    const rows = await dropFailed(await listSignable(store.db, filter, MAX_TOKENS_PER_CALL))
-    const { rows: updates, run } = await ofOneRun(store.db, collection.id, nextUpdates(rows))
-    const [first] = updates
-    if (first === undefined) return false
-    const { kind } = first
-    if (kind === 'provenance') {
-      const madeUpdate = await findMade(network, collection, first.metadata as Hex, block)
-      if (madeUpdate === 'wait') return false
-      if (madeUpdate !== null) await store.transaction((db) => deployCommitment(db, first.seq, madeUpdate))
-      if (madeUpdate !== null) return true
-    }
-    const refusal = updateRefusal(onChain, kind)
-    if (refusal !== null) {
-      if (!(await isUpdateRefusedAtFinality(network, collection, kind))) return false
-      const seqs = updates.map(({ seq }) => seq)
-      await store.transaction((db) => failUpdates(db, seqs, refusal))
-      return true
-    }
-    const sequence = kind === 'update' ? updateCount + 1 : null
-    if ((await commit(options, terms, collection, { rows: updates, run }, sequence)) || run === null) return false
-    isWaiting = true
-    return await signNext({ ...next, except: [...except, run.run] })
-  }
-
   return async () => {
     const ids = await collectionsToUpdate(store.db, blockchain)
     if (ids.length === 0 || (await isBehind(store.db, blockchain))) return null
     const [terms, network] = await Promise.all([chains.signing(blockchain), chains.network(blockchain)])
-    isWaiting = false
+    const turn: UpdateTurn = { ...options, terms, network, isWaiting: false }
     const more = await signForEach(shuffled(ids), async (id) => {
       const collection = await findCollectionById(store.db, id)
-      if (collection?.status === 'failed') await failAll(collection)
+      if (collection?.status === 'failed') await failAll(options, collection)
       // After a reorg, wait until the collection is deployed again.
-      return collection?.status === 'deployed' && (await signFor(terms, network, collection))
+      return collection?.status === 'deployed' && (await signFor(turn, collection))
     })
     if (more) return 0
     // Freezes wait for the mints of their NFTs.
     if ((await collectionsToUpdate(store.db, blockchain)).length === 0) return null
-    return isWaiting ? FEES_WAIT_MS : UNFINAL_MS
+    return turn.isWaiting ? FEES_WAIT_MS : UNFINAL_MS
   }
+}
+
+interface UpdateTurn extends EvmUpdateStepOptions {
+  terms: SigningTerms
+  network: EvmNetwork
+  /** Whether a run waits for lower fees in this turn. */
+  isWaiting: boolean
+}
+
+async function failAll(
+  { store, blockchain }: EvmUpdateStepOptions,
+  { id: collectionId }: CollectionRow,
+): Promise<void> {
+  const seqs = (await listSignable(store.db, { blockchain, collectionId }, MAX_TOKENS_PER_CALL)).map(({ seq }) => seq)
+  await store.transaction((db) => failUpdates(db, seqs, 'the collection could not be created'))
+}
+
+/**
+ * Signs updates of a collection.
+ *
+ * @returns whether there may be more to sign immediately
+ */
+async function signFor(turn: UpdateTurn, collection: CollectionRow): Promise<boolean> {
+  const { store, network } = turn
+  const { publicNetwork } = network
+  const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
+  const onChain = await readUpdateTerms(network, collection, block)
+  // A lagging node doesn't have the collection yet.
+  if (onChain === null) return false
+  const { updateCount } = onChain.lifecycle
+  if (updateCount > collection.update_count) return await explainUpdate(turn, collection)
+  // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would have the same
+  // sequence number.
+  if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
+  return await signNext(turn, { collection, onChain, block, except: [] })
+}
+
+interface NextUpdates {
+  collection: CollectionRow
+  onChain: UpdateTerms
+  block: BlockReference
+  /** Runs to skip, because they wait for lower fees. */
+  except: readonly string[]
+}
+
+/** Signs the first updates that don't wait for lower fees. */
+async function signNext(turn: UpdateTurn, next: NextUpdates): Promise<boolean> {
+  const { store, blockchain, network } = turn
+  const { collection, onChain, block, except } = next
+  const filter = { blockchain, collectionId: collection.id, except }
+  const rows = await dropFailed(store, await listSignable(store.db, filter, MAX_TOKENS_PER_CALL))
+  const { rows: updates, run } = await ofOneRun(store.db, collection.id, nextUpdates(rows))
+  const [first] = updates
+  if (first === undefined) return false
+  const { kind } = first
+  if (kind === 'provenance') {
+    const madeUpdate = await findMade(network, collection, first.metadata as Hex, block)
+    if (madeUpdate === 'wait') return false
+    if (madeUpdate !== null) await store.transaction((db) => deployCommitment(db, first.seq, madeUpdate))
+    if (madeUpdate !== null) return true
+  }
+  const refusal = updateRefusal(onChain, kind)
+  if (refusal !== null) {
+    if (!(await isUpdateRefusedAtFinality(network, collection, kind))) return false
+    const seqs = updates.map(({ seq }) => seq)
+    await store.transaction((db) => failUpdates(db, seqs, refusal))
+    return true
+  }
+  const sequence = kind === 'update' ? onChain.lifecycle.updateCount + 1 : null
+  if ((await commit(turn, collection, { rows: updates, run }, sequence)) || run === null) return false
+  turn.isWaiting = true
+  return await signNext(turn, { ...next, except: [...except, run.run] })
+}
+
+/** Marks updates as failed if they can never be applied. Returns the other updates. */
+async function dropFailed(
+  store: EvmUpdateStepOptions['store'],
+  rows: readonly UpdateWithNft[],
+): Promise<UpdateWithNft[]> {
+  const signable: UpdateWithNft[] = []
+  for (const row of rows) {
+    const error = updateReason(row)
+    if (error === null) signable.push(row)
+    else await store.transaction((db) => failUpdates(db, [row.seq], error))
+  }
+  return signable
 }
 
 /**
@@ -152,12 +163,12 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
  * @returns whether the limit of the run allows the current fees
  */
 async function commit(
-  { store, blockchain, chains, now, onSigned }: EvmUpdateStepOptions,
-  { chainId, fees: suggested, signers, affordable }: SigningTerms,
+  { store, blockchain, chains, now, onSigned, terms }: UpdateTurn,
   { id: collectionId, contract_address, update_count }: CollectionRow,
   { rows: updates, run }: OfRun<UpdateWithNft>,
   sequence: number | null,
 ): Promise<boolean> {
+  const { chainId, fees: suggested, signers, affordable } = terms
   const tokenIds = updates.flatMap(({ token_id }) => (token_id === null ? [] : BigInt(token_id)))
   const directory = sequence === null ? null : await updateDirectory(updates)
   const call = callOf(updates, tokenIds, sequence, directory)

@@ -7,7 +7,7 @@ import { redactText } from '../../../core/redact.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { parseCid } from '../../../ipfs/cid.ts'
 import { StorageUnavailableError } from '../adapter.ts'
-import type { RemoteFiles } from './remote-files.ts'
+import type { NodeBlocks, RemoteFiles } from './remote-files.ts'
 import { collect, openStorageClient, type StorageResponse, type StorageTextResponse } from './storage-client.ts'
 
 export interface KuboNodeOptions {
@@ -27,7 +27,48 @@ const ADD = 'add?cid-version=1&raw-leaves=true&chunker=size-262144&hash=sha2-256
 /**
  * Opens an IPFS node with Kubo's RPC API. All content of the node can be read, including content that others stored.
  */
-export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions): RemoteFiles {
+export function openKuboNode(options: KuboNodeOptions): RemoteFiles {
+  const node = openRpc(options)
+  const { name, ask } = node
+  return {
+    place: 'ipfs',
+    name,
+
+    async check() {
+      const [version] = await ask('version')
+      if (typeof version?.Version !== 'string') throw refusal(name, { status: 200, body: Buffer.alloc(0) })
+    },
+
+    async put(cid, content) {
+      const form = fileForm({ size: content.size, open: () => content.read(0, content.size) })
+      const returned = (await ask(ADD, form)).at(-1)?.Hash
+      const theirs = typeof returned === 'string' ? parseCid(returned) : null
+      if (theirs?.equals(cid)) return
+      throw new GdnError(
+        'bad_answer',
+        `${name} returned a different CID for a file: ${String(returned)} instead of ${cid}`,
+        {
+          hint: 'Use a Kubo node: other implementations may create other CIDs.',
+        },
+      )
+    },
+
+    async *read(cid, start, end) {
+      const { status, body } = await node.open(`cat?arg=${cid}&offset=${start}&length=${end - start}`)
+      if (status !== 200) throw refusal(name, { status, body: await collect(body, MAX_BLOCK_BYTES) })
+      yield* body
+    },
+
+    nodeBlocks: blocksOf(node),
+    problem: node.problem,
+    close: node.close,
+  }
+}
+
+type Rpc = ReturnType<typeof openRpc>
+
+/** Opens the RPC API of a node. */
+function openRpc({ api, authorization, userAgent }: KuboNodeOptions) {
   const name = `the IPFS node ${new URL(api).host}`
   const client = openStorageClient(name, userAgent)
 
@@ -42,98 +83,68 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
     body: form,
   })
 
-  const ask = (path: string, form?: Form) => client.ask(async () => call(path, form))
+  return {
+    name,
+    problem: client.problem,
+    close: client.close,
+    open: async (path: string): Promise<StorageResponse> => await client.open(call(path)),
 
-  const refusal = ({ status, body }: Pick<StorageTextResponse, 'status' | 'body'>): GdnError => {
-    const details = { status }
-    if (status === 401 || status === 403) {
-      return new GdnError('forbidden', `${name} rejected the request: it requires authorization (${status})`, {
-        hint: 'Check storage.auth_file, and API.Authorizations of the node.',
-        details,
-      })
-    }
-    const message = messageIn(body)
-    if (message !== null) return new StorageUnavailableError(`${name} failed: ${message}`, { details })
-    return new GdnError('bad_answer', `${name} did not respond like the RPC API of an IPFS node (${status})`, {
-      hint: 'Set storage.api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
+    /** Returns the objects in a response. */
+    async ask(path: string, form?: Form): Promise<Json[]> {
+      const response = await client.ask(async () => call(path, form))
+      if (response.status !== 200) throw refusal(name, response)
+      return linesOf(response.body)
+    },
+  }
+}
+
+function refusal(name: string, { status, body }: Pick<StorageTextResponse, 'status' | 'body'>): GdnError {
+  const details = { status }
+  if (status === 401 || status === 403) {
+    return new GdnError('forbidden', `${name} rejected the request: it requires authorization (${status})`, {
+      hint: 'Check storage.auth_file, and API.Authorizations of the node.',
       details,
     })
   }
+  const message = messageIn(body)
+  if (message !== null) return new StorageUnavailableError(`${name} failed: ${message}`, { details })
+  return new GdnError('bad_answer', `${name} did not respond like the RPC API of an IPFS node (${status})`, {
+    hint: 'Set storage.api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
+    details,
+  })
+}
 
-  const read = async (path: string): Promise<StorageResponse> => {
-    const response = await client.open(call(path))
-    if (response.status === 200) return response
-    throw refusal({ status: response.status, body: await collect(response.body, MAX_BLOCK_BYTES) })
-  }
-
-  const expectOk = (response: StorageTextResponse): StorageTextResponse => {
-    if (response.status !== 200) throw refusal(response)
-    return response
-  }
-
+function blocksOf({ name, ask, open }: Rpc): NodeBlocks {
   return {
-    place: 'ipfs',
-    name,
-
-    async check() {
-      const [version] = linesOf(expectOk(await ask('version')).body)
-      if (typeof version?.Version !== 'string') throw refusal({ status: 200, body: Buffer.alloc(0) })
+    async block(cid) {
+      // Read only local content, because the node would otherwise search the whole network for minutes.
+      const response = await open(`block/get?arg=${cid}&offline=true`)
+      const body = await collect(response.body, MAX_BLOCK_BYTES)
+      if (response.status === 200) return body
+      if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
+      throw refusal(name, { status: response.status, body })
     },
 
-    async put(cid, content) {
-      const form = fileForm({ size: content.size, open: () => content.read(0, content.size) })
-      const returned = linesOf(expectOk(await ask(ADD, form)).body).at(-1)?.Hash
-      const theirs = typeof returned === 'string' ? parseCid(returned) : null
-      if (theirs?.equals(cid)) return
-      throw new GdnError(
-        'bad_answer',
-        `${name} returned a different CID for a file: ${String(returned)} instead of ${cid}`,
-        {
-          hint: 'Use a Kubo node: other implementations may create other CIDs.',
-        },
-      )
+    async keep(cid) {
+      await ask(`pin/add?arg=${cid}&recursive=true&progress=false`)
     },
 
-    async *read(cid, start, end) {
-      yield* (await read(`cat?arg=${cid}&offset=${start}&length=${end - start}`)).body
+    async publish(roots, blocks) {
+      const car = await carOf(roots, blocks)
+      const form = fileForm({ size: car.length, open: () => onePiece(car) })
+      const lines = await ask('dag/import?pin-roots=true&allow-big-block=true&stats=false', form)
+      const problems = new Map(lines.flatMap((each) => rootIn(each)))
+      for (const root of roots) {
+        const problem = problems.get(root.toString())
+        if (problem === '') continue
+        throw new StorageUnavailableError(`${name} did not pin ${root}: ${problem ?? 'it returned no reason'}`)
+      }
     },
 
-    nodeBlocks: {
-      async block(cid) {
-        // Read only local content, because the node would otherwise search the whole network for minutes.
-        const response = await client.open(call(`block/get?arg=${cid}&offline=true`))
-        const body = await collect(response.body, MAX_BLOCK_BYTES)
-        if (response.status === 200) return body
-        if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
-        throw refusal({ status: response.status, body })
-      },
-
-      async keep(cid) {
-        expectOk(await ask(`pin/add?arg=${cid}&recursive=true&progress=false`))
-      },
-
-      async publish(roots, blocks) {
-        const car = await carOf(roots, blocks)
-        const form = fileForm({ size: car.length, open: () => onePiece(car) })
-        const lines = linesOf(
-          expectOk(await ask('dag/import?pin-roots=true&allow-big-block=true&stats=false', form)).body,
-        )
-        const problems = new Map(lines.flatMap((each) => rootIn(each)))
-        for (const root of roots) {
-          const problem = problems.get(root.toString())
-          if (problem === '') continue
-          throw new StorageUnavailableError(`${name} did not pin ${root}: ${problem ?? 'it returned no reason'}`)
-        }
-      },
-
-      async addresses() {
-        const [id] = linesOf(expectOk(await ask('id')).body)
-        return Array.isArray(id?.Addresses) ? id.Addresses.filter((each) => typeof each === 'string') : []
-      },
+    async addresses() {
+      const [id] = await ask('id')
+      return Array.isArray(id?.Addresses) ? id.Addresses.filter((each) => typeof each === 'string') : []
     },
-
-    problem: client.problem,
-    close: client.close,
   }
 }
 
