@@ -334,19 +334,23 @@ export async function waitForTransaction(
   }
 }
 
+interface AwaitedEffect {
+  /** The subject in messages, such as `the transfer`. */
+  subject: string
+  details: Record<string, unknown>
+  timeoutMs: number
+  onPoll: OnPoll
+}
+
 /**
  * Waits for the effect of an accepted request. Returns a GdnError instead of throwing it, because callers must still
  * report the ID of the request.
  *
- * @param subject the subject in messages, such as `the transfer`
  * @param poll returns whether the wait is over, and calls `see` with each record
  */
 async function waitForEffect(
   deps: WaitDeps,
-  subject: string,
-  details: Record<string, unknown>,
-  timeoutMs: number,
-  onPoll: OnPoll,
+  { subject, details, timeoutMs, onPoll }: AwaitedEffect,
   poll: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
 ): Promise<{ ended: boolean; problem: GdnError | null }> {
   let effect: Effect = {}
@@ -432,7 +436,8 @@ export async function waitForTransfer(
     if (isFinal(effect.status ?? '') && (wasSentBefore || hasFailed(effect.status ?? ''))) return true
     return await pollOwner(reading)
   }
-  const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onPoll, poll)
+  const awaited = { subject: 'the transfer', details, timeoutMs, onPoll }
+  const { ended, problem } = await waitForEffect(deps, awaited, poll)
   return { seen: problem === null ? { ...effect, status: 'deployed' } : effect, ended, problem }
 }
 
@@ -451,22 +456,16 @@ export async function waitForCollection(
 ): Promise<WaitedForCollection> {
   let record = null as CollectionRecord | null
   const details = { transaction_gdn_id: id }
-  const { problem } = await waitForEffect(
-    deps,
-    'the collection',
-    details,
-    timeoutMs,
-    onPoll,
-    async ({ client, signal }, see) => {
-      const request = { transaction_gdn_ids: [id] }
-      const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {
-        throw lacksEndpoint(error) ? addressElsewhere(id) : error
-      })
-      record = collections.find((collection) => collection.transaction_gdn_ids === id) ?? record
-      see(record ?? {})
-      return record !== null && isSettled(record)
-    },
-  )
+  const awaited = { subject: 'the collection', details, timeoutMs, onPoll }
+  const { problem } = await waitForEffect(deps, awaited, async ({ client, signal }, see) => {
+    const request = { transaction_gdn_ids: [id] }
+    const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {
+      throw lacksEndpoint(error) ? addressElsewhere(id) : error
+    })
+    record = collections.find((collection) => collection.transaction_gdn_ids === id) ?? record
+    see(record ?? {})
+    return record !== null && isSettled(record)
+  })
   return { record, problem }
 }
 

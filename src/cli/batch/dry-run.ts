@@ -114,7 +114,11 @@ async function planRun(
   const limit =
     maxCost === undefined || connection === null
       ? null
-      : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
+      : await costLimit(deps, connection, {
+          flags: { ...flags, maxCost },
+          settings,
+          blockchain: options.blockchain,
+        })
   const allWarnings: ManifestIssue[] = []
   const confirm = async (planned: PlannedEvent, _: RunLimit, mints: PlannedMints) => {
     const { refuseHidden } = await import('./reveal/minted-unrevealed.ts')

@@ -255,7 +255,8 @@ export class RunSender {
     const question = await questionOfRun(this.#deps, planned, { ...options, connection, commandLimit: limit, maxFee })
     if (question === null) return
     const { what, accepted } = question
-    await confirmSpending(this.#deps, false, blockchain, connection, what, { ...priced, accepted })
+    const asked = { yes: false, blockchain, action: what, priced: { ...priced, accepted } }
+    await confirmSpending(this.#deps, connection, asked)
   }
 
   async #beforeSending(planned: PlannedEvent, runLimit: RunLimit): Promise<void> {

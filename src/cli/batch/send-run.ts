@@ -100,7 +100,7 @@ async function limitsOf(
   const stated =
     maxCost === undefined || commandLimit !== undefined
       ? null
-      : await costLimit(deps, { ...flags, maxCost }, settings, blockchain, { client, server })
+      : await costLimit(deps, { client, server }, { flags: { ...flags, maxCost }, settings, blockchain })
   const maxFee = maxFeeGwei === undefined ? null : await feeLimit(deps, maxFeeGwei, blockchain, { client, server })
   return { stated, maxCost: commandLimit === undefined ? (stated?.wei ?? null) : commandLimit, maxFee }
 }

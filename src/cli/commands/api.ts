@@ -76,14 +76,8 @@ export async function api(deps: Deps, nameOrPath: string, flags: ApiFlags): Prom
     const { blockchain } = body.value
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
     const action = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
-    await confirmSpending(
-      deps,
-      flags.yes,
-      on,
-      connection,
-      action,
-      await pricedOf(deps, connection, endpoint, body.value),
-    )
+    const priced = await pricedOf(deps, connection, endpoint, body.value)
+    await confirmSpending(deps, connection, { yes: flags.yes, blockchain: on, action, priced })
   } else await confirmLimit(deps, flags, connection, endpoint, body.value)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let response: TransportResponse | null = null

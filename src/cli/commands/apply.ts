@@ -37,7 +37,7 @@ import {
   summaryOf,
 } from '../plan/change-nfts.ts'
 import { obstaclesOf, obstaclesText, wayOut } from '../plan/obstacles.ts'
-import { addPlanFlags, openPlan, type PlanFlags, type PlanSource, refuseHiddenChanges } from '../plan/open-plan.ts'
+import { addPlanFlags, openPlan, type PlanFlags, refuseHiddenChanges } from '../plan/open-plan.ts'
 import { changedSince, openPlanSource } from '../plan/open-source.ts'
 import { reservedForPlan, worstOfPlan } from '../plan/plan-use.ts'
 import {
@@ -52,7 +52,7 @@ import {
 } from '../plan/plan-view.ts'
 import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
 import { confirmNames, idsText, storeNames } from '../plan/store-names.ts'
-import { createOutput, type DataRecord, type View } from '../render/output.ts'
+import { createOutput, type DataRecord, type Output, type View } from '../render/output.ts'
 import { withDraw } from '../reveal/with-draw.ts'
 
 export interface ApplyFlags extends PlanFlags, RefreshingFlags {
@@ -114,18 +114,29 @@ export function command(deps: Deps, run = apply): GdnCommand {
     .action(async (manifest: string, flags: ApplyFlags) => await run(deps, manifest, flags))
 }
 
+/** What the steps of the command share. */
+interface Applying {
+  deps: Deps
+  connection: Connection
+  manifest: string
+  flags: ApplyFlags
+  opened: OpenedPlanSource
+  plan: ChangePlan
+  /** The cost limit of this command, in wei. */
+  commandLimit: bigint | null
+  /** Warnings about the manifest. */
+  warnings: readonly ManifestIssue[]
+}
+
 export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags): Promise<void> {
-  const { io } = deps
-  const output = createOutput(io, typedFlags, VIEW, { manifest })
+  const output = createOutput(deps.io, typedFlags, VIEW, { manifest })
   const source = await openPlanSource(deps, manifest, typedFlags)
+  const { settings } = source
+  const { blockchain, contractAddress } = source.options
   const flags = source.allowDuplicates === true ? { ...typedFlags, allowDuplicates: true } : typedFlags
   const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
-  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, {
-    settings: source.settings,
-    blockchain: source.options.blockchain,
-    run: manifest,
-  })
-  const connection = await deps.connect(source.settings, 'bulk')
+  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, { settings, blockchain, run: manifest })
+  const connection = await deps.connect(settings, 'bulk')
   try {
     const opened = await withDraw(deps, connection, source, flags)
     await openPlan(deps, connection, opened, { takeOver: opened.takeOver, only: flags.only }, async (plan) => {
@@ -133,74 +144,71 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       // Print the warnings before anything is minted.
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
       printBriefly(deps, warnings)
-      const { blockchain, contractAddress: contract_address, stateDir } = opened.options
-      const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
-      const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, commandLimit: limit, manifest })
+      const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
+      const applying = { deps, connection, manifest, flags, opened, plan, commandLimit, warnings }
+      const yes = await confirmPlan(applying)
       // Another command may have hidden the rows since the last check, for example while the prompt was open.
       await refuseHiddenChanges(opened.options, plan, flags)
-      const paid =
-        pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
-      if (limit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, limit)
-      await storeNames(deps, connection, opened.options, plan)
-      const done = doneNotes(plan, flags)
-      if (done.stored !== null) io.note(`${done.stored}.`)
-      const applyCommand = applyAgain(manifest, flags)
-      const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
-      const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
-      const minted = await mint(deps, connection, opened, plan, {
-        ...flags,
-        yes,
-        commandLimit: limit,
-        resumedBy: applyCommand,
-      }).catch((error: unknown) => {
-        throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again: applyCommand })
-      })
-      // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
-      // lost.
-      await recordSeen(opened.options, plan)
-      const print = async (summary: DataRecord) =>
-        await output.one({
-          run: plan.run.name,
-          blockchain,
-          contract_address,
-          rows: plan.counts.rows,
-          minted: minted.rows,
-          ...summary,
-          ...(await paid()),
-          warnings: [...warnings, ...minted.warnings],
-          notes: [...plan.notes, ...minted.notes, ...Object.values(done).filter((note) => note !== null)],
-        })
-      if (minted.failure !== null) {
-        const { pending, ...otherCounts } = minted.left
-        const unsent = summaryOf(changes, noChangeOutcomes())
-        await print({ ...unsent, ...otherCounts, pending: Number(unsent.pending) + pending })
-        throw minted.failure
-      }
-      const outcomes = noChangeOutcomes()
-      try {
-        await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
-      } catch (error) {
-        // The summary contains the cost, which gdn can't request from the server after Ctrl-C.
-        if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
-        throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again: applyCommand })
-      }
-      await recordPlan(deps, connection, opened, plan).catch((error: unknown) => {
-        // The changes themselves are complete, and the next `gdn apply` records them.
-        if (!(error instanceof GdnError)) throw error
-        io.debug(`can't record the changes: ${error.message}`)
-      })
-      await print(summaryOf(changes, outcomes))
-      if (done.skipped !== null) io.note(`${done.skipped}.`)
-      const problem = changesError(changes, outcomes)
-      if (problem !== null) throw problem
+      await applyPlan({ ...applying, flags: { ...flags, yes } }, output)
       if (refresher === undefined || flags.only === 'mint') return
       const nftGdnIds: string[] = []
       for await (const { nftGdnId } of plan.updates()) nftGdnIds.push(nftGdnId)
-      await refresher.refresh(connection, contract_address, nftGdnIds)
+      await refresher.refresh(connection, contractAddress, nftGdnIds)
     })
   } finally {
     await Promise.all([connection.client.close(), refresher?.close()])
   }
+}
+
+/** Mints the new rows, changes the NFTs and prints the result, even if a change fails. */
+async function applyPlan(applying: Applying, output: Output): Promise<void> {
+  const { deps, connection, manifest, flags, opened, plan, commandLimit, warnings } = applying
+  const { blockchain, contractAddress: contract_address, stateDir } = opened.options
+  const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
+  if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, commandLimit)
+  await storeNames(deps, connection, opened.options, plan)
+  const done = doneNotes(plan, flags)
+  if (done.stored !== null) deps.io.note(`${done.stored}.`)
+  const again = applyAgain(manifest, flags)
+  const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
+  const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
+  const minted = await mint(applying).catch((error: unknown) => {
+    throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
+  })
+  // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
+  // lost.
+  await recordSeen(opened.options, plan)
+  const print = async (summary: DataRecord) =>
+    await output.one({
+      run: plan.run.name,
+      blockchain,
+      contract_address,
+      rows: plan.counts.rows,
+      minted: minted.rows,
+      ...summary,
+      ...(await paid()),
+      warnings: [...warnings, ...minted.warnings],
+      notes: [...plan.notes, ...minted.notes, ...Object.values(done).filter((note) => note !== null)],
+    })
+  if (minted.failure !== null) {
+    const { pending, ...otherCounts } = minted.left
+    const unsent = summaryOf(changes, noChangeOutcomes())
+    await print({ ...unsent, ...otherCounts, pending: Number(unsent.pending) + pending })
+    throw minted.failure
+  }
+  const outcomes = noChangeOutcomes()
+  try {
+    await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
+  } catch (error) {
+    // The summary contains the cost, which gdn can't request from the server after Ctrl-C.
+    if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
+    throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
+  }
+  await recordPlan(applying)
+  await print(summaryOf(changes, outcomes))
+  if (done.skipped !== null) deps.io.note(`${done.skipped}.`)
+  const problem = changesError(changes, outcomes)
+  if (problem !== null) throw problem
 }
 
 /** Returns notes on the IDs that the command stores and on the changes that it skips. */
@@ -214,28 +222,25 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
 }
 
 /** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
-async function recordPlan(
-  deps: Deps,
-  connection: Connection,
-  { options, read }: OpenedPlanSource,
-  plan: ChangePlan,
-): Promise<void> {
+async function recordPlan({ deps, connection, opened, plan }: Applying): Promise<void> {
+  const { options, read } = opened
   const { signal } = deps.signals
-  await recordMade({ ...options, signal }, connection.client, plan)
-  if (plan.counts.mint > 0) return
-  const readAgain = () => read({ row: async () => {}, burn: async () => {} })
-  const readManifest = options.manifestPath === null ? () => rowsOf(plan) : readAgain
   const { client, pacer } = connection
-  await storeRows({ ...options, signal }, { client, pacer, readManifest, now: deps.now, sleep: deps.sleep })
+  try {
+    await recordMade({ ...options, signal }, client, plan)
+    if (plan.counts.mint > 0) return
+    const readAgain = () => read({ row: async () => {}, burn: async () => {} })
+    const readManifest = options.manifestPath === null ? () => rowsOf(plan) : readAgain
+    await storeRows({ ...options, signal }, { client, pacer, readManifest, now: deps.now, sleep: deps.sleep })
+  } catch (error) {
+    // The changes themselves are complete, and the next `gdn apply` records them.
+    if (!(error instanceof GdnError)) throw error
+    deps.io.debug(`can't record the changes: ${error.message}`)
+  }
 }
 
 async function* rowsOf(plan: ChangePlan) {
   for await (const { row } of plan.rows()) yield { row: row.row }
-}
-
-interface Given {
-  /** The cost limit of this command, in wei. */
-  commandLimit: bigint | null
 }
 
 /** Returns a sentence about where to find all changes of the plan. */
@@ -265,13 +270,9 @@ type OpenedPlanSource = Awaited<ReturnType<typeof openPlanSource>>
  *
  * @throws GdnError `refused` if a change is impossible, `max_cost`, `not_confirmed`
  */
-async function confirmPlan(
-  deps: Deps,
-  connection: Connection,
-  { options, warnings, isSaved = false }: PlanSource,
-  plan: ChangePlan,
-  { manifest, ...flags }: ApplyFlags & Given & { manifest: string },
-): Promise<boolean> {
+async function confirmPlan(applying: Applying): Promise<boolean> {
+  const { deps, connection, manifest, flags, plan, commandLimit } = applying
+  const { options, warnings, isSaved = false } = applying.opened
   const { io } = deps
   const { blockchain, newRows } = options
   const { counts } = plan
@@ -304,18 +305,18 @@ async function confirmPlan(
   if (burns > 0) await checkBurns(io, plan, { ...flags, isList })
   if (pending > 0) {
     const { id: run, maxCost: storedLimit } = plan.run
-    const limited = { blockchain, run, commandLimit: flags.commandLimit, storedLimit }
+    const limited = { blockchain, run, commandLimit, storedLimit }
     await refuseAboveLimit(deps, connection, { ...limited, reserved: () => reservedForPlan(plan, flags) })
   }
   if (pending === 0) {
     if (flags.yes) return true
     await confirmNames(io, plan)
-    const raised = { run: plan.run.id, maxCost: flags.commandLimit, effect: ACCEPTED_GO_ON }
+    const raised = { run: plan.run.id, maxCost: commandLimit, effect: ACCEPTED_GO_ON }
     await confirmRaise(deps, false, blockchain, connection, raised)
     return false
   }
   const priced = {
-    limit: flags.commandLimit,
+    limit: commandLimit,
     storedLimit: plan.run.maxCost,
     run: plan.run.id,
     worst: () => worstOfPlan(plan, flags),
@@ -379,15 +380,10 @@ interface Minted {
 const NONE_LEFT = { pending: 0, failed: 0, unknown: 0 }
 
 /** Sets the limit of the run, and mints the plan's rows in the same way as `batch mint`. */
-async function mint(
-  deps: Deps,
-  connection: Connection,
-  { options, settings }: OpenedPlanSource,
-  plan: ChangePlan,
-  { resumedBy, ...flags }: ApplyFlags & Given & { resumedBy: string },
-): Promise<Minted> {
+async function mint({ deps, connection, manifest, flags, opened, plan, commandLimit }: Applying): Promise<Minted> {
+  const { options, settings } = opened
   const { counts, run } = plan
-  const { commandLimit } = flags
+  const resumedBy = applyAgain(manifest, flags)
   const changes = flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn
   if (counts.mint === 0) {
     const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, commandLimit })

@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import type { Blockchain } from '../../api/blockchains.ts'
 import { DuplicateRows } from '../../batch/rows/duplicate-rows.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
@@ -21,7 +20,7 @@ import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps, QuoteSpending } from '../deps.ts'
 import { addOutputFlags, addServerFlags, notEmpty, type OutputMode } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
-import { obstaclesOf } from '../plan/obstacles.ts'
+import { type Obstacles, obstaclesOf } from '../plan/obstacles.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan, type PlanSource } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
 import { reservedForPlan, typicalOfPlan } from '../plan/plan-use.ts'
@@ -37,7 +36,7 @@ import {
   printPlanNotes,
 } from '../plan/plan-view.ts'
 import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
-import { createOutput, type DataRecord } from '../render/output.ts'
+import { createOutput, type DataRecord, type Output } from '../render/output.ts'
 import { withDraw } from '../reveal/with-draw.ts'
 
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
@@ -70,95 +69,122 @@ export function command(deps: Deps, run = plan): GdnCommand {
 }
 
 export async function plan(deps: Deps, manifest: string, { output: mode, ...flags }: PlanFlags): Promise<void> {
-  const { io } = deps
   const isMarkdown = mode === 'markdown'
   if (isMarkdown && flags.json) {
     throw new GdnError('usage', '--json and --output markdown contradict each other', { hint: 'Use one of them.' })
   }
   const outputFlags = isMarkdown || mode === undefined ? flags : { ...flags, output: mode }
-  const output = createOutput(io, outputFlags, PLAN_VIEW, { manifest })
+  const output = createOutput(deps.io, outputFlags, PLAN_VIEW, { manifest })
   const saveAs = flags.out === undefined ? null : resolve(deps.cwd, flags.out)
   if (saveAs !== null) await refuseOtherFile(saveAs)
-  const source = await openManifest(deps, manifest, flags)
+  const opened = await openManifest(deps, manifest, flags)
+  const source: Source = { ...opened, contents: new LocalContents(deps.signals.signal), prune: flags.prune === true }
   let duplicates = new DuplicateRows()
-  const manifestRows: PlanSource & OpenedManifest & { prune: boolean } = {
+  const manifestRows: Source = {
     ...source,
     async *read() {
       duplicates = new DuplicateRows()
-      for await (const item of source.read()) {
+      for await (const item of opened.read()) {
         if ('row' in item) duplicates.add(item.row)
         yield item
       }
     },
-    contents: new LocalContents(deps.signals.signal),
-    prune: flags.prune === true,
   }
   const connection = await deps.connect(source.settings, 'bulk')
   try {
-    const opened = await withDraw(deps, connection, manifestRows, flags)
-    if ((opened.drawn != null || opened.sealed != null) && saveAs !== null) throw notSaved(flags.prune === true)
-    await openPlan(deps, connection, opened, { takeOver: flags.takeOver === true }, async (changePlan) => {
+    const drawn = await withDraw(deps, connection, manifestRows, flags)
+    if ((drawn.drawn != null || drawn.sealed != null) && saveAs !== null) throw notSaved(flags.prune === true)
+    const planning = { deps, connection, manifest, flags, source, drawn }
+    await openPlan(deps, connection, drawn, { takeOver: flags.takeOver === true }, async (changePlan) => {
       const pending = pendingCount(changePlan.counts)
       if (pending > 0) {
-        await quotePlan(deps, connection, opened.options, changePlan)
-        printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
+        await quotePlan(planning, changePlan)
+        printBriefly(deps, [...drawn.warnings.all, ...duplicateWarnings(drawn.warnings.file, duplicates)])
       }
-      const isList = !isMarkdown && output.mode === 'table'
-      // Without a terminal, the list includes all changes.
-      const isBrief = isList && io.stdoutTty
-      const isForPeople = isBrief && flags.fields === undefined
-      const all = await obstaclesOf(changePlan)
-      // If the user selects columns, the table has one row for each change.
-      const obstacles = isList && !isForPeople ? { ...all, folded: new Map() } : all
-      if (isMarkdown) await io.data(await planMarkdown(manifest, changePlan, obstacles))
-      else if (isForPeople) {
-        const lines = await planLines(changePlan, obstacles, { columns: io.columns, paint: io.outPaint })
-        await io.read(lines.map((line) => `${line}\n`).join(''))
-      } else if (isList)
-        await output.many(
-          records(
-            withoutHidden(shownChanges(isBrief ? firstChanges(changePlan, obstacles) : changePlan.changes()), flags),
-          ),
-        )
-      else await output.many(records(changePlan.changes(), listsNotes(output.mode) ? changePlan.notes : []))
-      const countOf = (wantedReason: string) => all.all.find(({ reason }) => reason === wantedReason)?.count ?? 0
-      const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
-      if (isList && hidden > 0) {
-        const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
-        const state = opened.sealed?.state ?? null
-        if (state !== null) io.note(`${dropText(state, deps.now())}.`)
-        // If a sent row is missing from the manifest, its ID has changed.
-        const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + changePlan.counts.vanished > 0
-        const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + changePlan.counts.abandoned > 0
-        const { isEditedSince } = await import('../reveal/find-draw.ts')
-        const isEdited =
-          isKnown || (await isEditedSince(deps, connection, { ...manifestRows, read: source.read }, isIncomplete))
-        const how = isEdited
-          ? 'To reveal the drop, first restore the edited rows'
-          : `To reveal ${hidden === 1 ? 'it' : 'them'}`
-        io.note(
-          `${count(hidden, 'NFT')} not revealed yet. ${how}: ${revealCommand}${state === null ? '' : beaconAgain(state)}`,
-        )
-      }
-      const allText = isBrief ? 'Add `-o ndjson` to print all changes.' : null
-      const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
-      printPlanNotes(io, changePlan, obstacles, { allText, onlyMint: onlyMintOf(apply, changePlan, flags.newRows) })
+      await printPlan(planning, changePlan, isMarkdown ? null : output)
       // Don't save a plan if `apply` would refuse its edited rows.
       if (changePlan.counts.mint > 0) await changePlan.refuseEdited()
-      await refusePlanBeyondSupply(deps, connection, opened, changePlan)
-      if (saveAs !== null) {
-        const allowDuplicates = flags.allowDuplicates === true
-        await savePlan(saveAs, changePlan, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })
-        const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
-        const asks = !allowDuplicates && changePlan.counts.mint > 0 && (await changePlan.duplicates()).count > 0
-        io.note(savedText(changePlan, `${applyCommand}${asks ? ' --allow-duplicates' : ''}`))
-      }
+      await refusePlanBeyondSupply(deps, connection, drawn, changePlan)
+      if (saveAs !== null) await save(planning, changePlan, saveAs)
       if (flags.detailedExitCode && pendingCount(changePlan.counts) + pendingPairs(changePlan) > 0)
         deps.setExitCode(EXIT.changesPending)
     })
   } finally {
     await connection.client.close()
   }
+}
+
+type Source = PlanSource & OpenedManifest & { prune: boolean }
+
+/** What the steps of the command share. */
+interface Planning {
+  deps: Deps
+  connection: Connection
+  manifest: string
+  flags: Omit<PlanFlags, 'output'>
+  source: Source
+  /** The source with the contents that were drawn for the rows of a shuffled drop. */
+  drawn: Source
+}
+
+/**
+ * Prints the changes, the notes on them and the next steps.
+ *
+ * @param output null for Markdown
+ */
+async function printPlan(planning: Planning, changePlan: ChangePlan, output: Output | null): Promise<void> {
+  const { manifest, flags } = planning
+  const { io } = planning.deps
+  const isList = output?.mode === 'table'
+  // Without a terminal, the list includes all changes.
+  const isBrief = isList && io.stdoutTty
+  const isForPeople = isBrief && flags.fields === undefined
+  const all = await obstaclesOf(changePlan)
+  // If the user selects columns, the table has one row for each change.
+  const obstacles = isList && !isForPeople ? { ...all, folded: new Map() } : all
+  if (output === null) await io.data(await planMarkdown(manifest, changePlan, obstacles))
+  else if (isForPeople) {
+    const lines = await planLines(changePlan, obstacles, { columns: io.columns, paint: io.outPaint })
+    await io.read(lines.map((line) => `${line}\n`).join(''))
+  } else if (isList) {
+    const changes = isBrief ? firstChanges(changePlan, obstacles) : changePlan.changes()
+    await output.many(records(withoutHidden(shownChanges(changes), flags)))
+  } else await output.many(records(changePlan.changes(), listsNotes(output.mode) ? changePlan.notes : []))
+  if (isList) await noteHidden(planning, changePlan, all)
+  const allText = isBrief ? 'Add `-o ndjson` to print all changes.' : null
+  const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+  printPlanNotes(io, changePlan, obstacles, { allText, onlyMint: onlyMintOf(apply, changePlan, flags.newRows) })
+}
+
+/** Prints the number of unrevealed NFTs, and how to reveal them. */
+async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: Obstacles): Promise<void> {
+  const { deps, connection, manifest, flags, source, drawn } = planning
+  const { io } = deps
+  const countOf = (wantedReason: string) => all.find(({ reason }) => reason === wantedReason)?.count ?? 0
+  const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
+  if (hidden === 0) return
+  const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+  const state = drawn.sealed?.state ?? null
+  if (state !== null) io.note(`${dropText(state, deps.now())}.`)
+  // If a sent row is missing from the manifest, its ID has changed.
+  const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + counts.vanished > 0
+  const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + counts.abandoned > 0
+  const { isEditedSince } = await import('../reveal/find-draw.ts')
+  const isEdited = isKnown || (await isEditedSince(deps, connection, source, isIncomplete))
+  const how = isEdited
+    ? 'To reveal the drop, first restore the edited rows'
+    : `To reveal ${hidden === 1 ? 'it' : 'them'}`
+  io.note(
+    `${count(hidden, 'NFT')} not revealed yet. ${how}: ${revealCommand}${state === null ? '' : beaconAgain(state)}`,
+  )
+}
+
+async function save({ deps, flags, drawn }: Planning, changePlan: ChangePlan, path: string): Promise<void> {
+  const allowDuplicates = flags.allowDuplicates === true
+  await savePlan(path, changePlan, { ...drawn, takeOver: flags.takeOver === true, allowDuplicates })
+  const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
+  const asks = !allowDuplicates && changePlan.counts.mint > 0 && (await changePlan.duplicates()).count > 0
+  deps.io.note(savedText(changePlan, `${applyCommand}${asks ? ' --allow-duplicates' : ''}`))
 }
 
 const notSaved = (prunes: boolean) =>
@@ -169,13 +195,9 @@ const notSaved = (prunes: boolean) =>
   )
 
 /** Reports the cost of a plan. If the plan includes mints, `apply` limits the cost in the same way as `batch mint`. */
-async function quotePlan(
-  deps: Deps,
-  connection: Connection,
-  { blockchain }: { blockchain: Blockchain },
-  plan: ChangePlan,
-): Promise<void> {
+async function quotePlan({ deps, connection, drawn }: Planning, plan: ChangePlan): Promise<void> {
   if (deps.quote === null) return
+  const { blockchain } = drawn.options
   const { counts, run } = plan
   const storedMaxCost = run.maxCost === null ? null : { wei: run.maxCost, isSet: false }
   const minting = { id: run.id, isOperation: false, canLimit: true, accepted: 0, maxCost: storedMaxCost }

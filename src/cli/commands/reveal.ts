@@ -1,7 +1,6 @@
 import { resolve } from 'node:path'
 import { isEvm } from '../../api/blockchains.ts'
 import { openRun, storeRunMaxCost } from '../../batch/runs/runs.ts'
-import type { BatchOptions } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
@@ -41,7 +40,7 @@ import { safe } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
 import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../plan/change-nfts.ts'
 import { confirmNames, storeNames } from '../plan/store-names.ts'
-import { createOutput, type View } from '../render/output.ts'
+import { createOutput, type DataRecord, type View } from '../render/output.ts'
 import { checkAbandoned, type Draw, NOT_DRAWN } from '../reveal/draw.ts'
 import { committedGeneration, refuseOtherName } from '../reveal/other-name.ts'
 import type { Revealing } from '../reveal/seal-drop.ts'
@@ -90,122 +89,169 @@ export function command(deps: Deps, run = reveal): GdnCommand {
     .action(async (manifest: string, flags: RevealFlags) => await run(deps, manifest, flags))
 }
 
+/** What the steps of the command share. */
+interface Command {
+  deps: Deps
+  connection: Connection
+  opened: OpenedManifest
+  flags: RevealFlags
+}
+
+/** A committed drop whose rows are drawn, if they are shuffled and can be drawn. */
+interface Drop extends Command, Omit<Revealing, 'flags'> {
+  draw: Draw
+}
+
 export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): Promise<void> {
-  const { io, signals } = deps
+  const { io } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   refuseStandardInput(manifest)
-  const current = await openManifest(deps, manifest, flags, { checkRow: uncommittable }).catch((error: unknown) => {
-    const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
-    throw isMissing ? error.with({ hint: onlyManifest(resolve(deps.cwd, manifest)) }) : error
-  })
-  const { blockchain, contractAddress: contract_address } = current.options
-  if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
+  const current = await openRevealable(deps, manifest, flags)
+  const { settings } = current
+  const { blockchain, contractAddress } = current.options
   const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
-  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, {
-    settings: current.settings,
-    blockchain,
-    run: manifest,
-  })
+  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, { settings, blockchain, run: manifest })
   const hashed = await hashRows(deps, current)
   const generation = await committedGeneration(current.options, hashed.commitment)
   const opened = { ...current, options: { ...current.options, generation } }
-  const { options, read: readRows } = opened
-  const connection = await deps.connect(opened.settings, 'bulk')
-  const { client } = connection
+  const connection = await deps.connect(settings, 'bulk')
   const progress = await io.progress('Finding the NFTs of the rows')
   try {
-    const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
-    await checkCommitment(deps, connection, flags, opened, rows)
-    await refuseOtherName(options, rows.commitment.provenance)
-    const checkPlan = (plan: RevealPlan) => {
-      const { provenance } = rows.commitment
-      const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
-      deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
-    }
-    const draw = await drawIfShuffled(deps, connection, { opened, rows, flags, checkPlan }, progress)
-    const { drawn } = draw
-    const planned = { ...options, signal: signals.signal }
-    const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
-    await withRevealPlan(planned, { client, readManifest: readRows, rows, drawn, onProgress }, async (plan) => {
-      progress.stop()
-      const isUndrawn = rows.commitment.rule !== null && drawn === null
-      if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
-      if (noneMinted(plan) === null) printLeft(deps, plan, isUndrawn)
-      const missing = plan.notMinted - plan.undeployed
-      if (
-        flags.dryRun &&
-        isUndrawn &&
-        draw.seal === null &&
-        missing > 0 &&
-        flags.abandonRows === undefined &&
-        noneMinted(plan) === null
-      )
-        io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
-      // A given limit is set even if nothing is left to reveal.
-      const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
-      const sends = hasEffect && flags.dryRun !== true
-      // Rows may have been minted since the draw found none.
-      if (sends && rows.commitment.rule !== null && drawn === null) throw notDrawn()
-      if (sends || flags.dryRun) checkPlan(plan)
-      if (plan.pending > 0) await warnOfHidden(deps, opened, rows.commitment.provenance)
-      const commandLimit = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
-      const nftGdnIds: string[] = []
-      let outcomes = noOutcomes()
-      let paid = NOTHING_KNOWN
-      let ended: GdnError | null = null
-      if (sends) {
-        const changes = { run: plan.run, count: plan.pending, commandLimit }
-        const limit = await permitChanges(deps, connection, blockchain, changes)
-        await confirm(deps, connection, opened, plan, { ...flags, commandLimit })
-        if (commandLimit !== null && plan.run.isKnown)
-          await storeRunMaxCost(options.stateDir, plan.run.id, commandLimit)
-        const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
-        await storeNames(deps, connection, options, plan)
-        const paidSince = await meterRun(deps, connection, plan.run.id)
-        const sentUpdates = await sendUpdates(deps, connection, opened, { plan, flags, limit: carried, nftGdnIds })
-        outcomes = sentUpdates.outcomes
-        ended = sentUpdates.error
-        paid = await paidSince()
-      } else if (flags.dryRun !== true) {
-        if (flags.yes !== true) await confirmNames(io, plan)
-        await storeNames(deps, connection, options, plan)
-      }
-      if (flags.dryRun !== true && !signals.signal.aborted) {
-        await recordReveal(deps, connection, options, { plan, draw }).catch((error: unknown) => {
-          // The updates are complete. The next reveal records them.
-          if (!(error instanceof GdnError)) throw error
-          io.debug(`can't record the revealed rows: ${error.message}`)
-        })
-      }
-      const { done, failed, unknown, pending } = outcomes
-      await output.one({
-        run: plan.run.name,
-        blockchain,
-        contract_address,
-        provenance: rows.commitment.provenance,
-        rows: plan.rows,
-        revealed: plan.revealed + done,
-        to_reveal: plan.pending - done,
-        pending,
-        failed: failed.count,
-        unknown: unknown.count,
-        not_minted: plan.notMinted,
-        left: plan.left,
-        seal: draw.seal,
-        round: draw.round,
-        round_at: draw.roundAt === null ? null : isoOfSeconds(draw.roundAt),
-        unrevealed_rows: plan.leftRows,
-        unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
-        ...paid,
-      })
-      const problem = ended ?? revealError(outcomes) ?? noneMinted(plan)
+    const drop = await openDrop({ deps, connection, opened, flags }, hashed, progress)
+    await withPlanOf(drop, progress, async (plan) => {
+      printPlan(drop, plan)
+      const result = await revealRows(drop, plan)
+      await output.one(recordOf(drop, plan, result))
+      const problem = result.error ?? revealError(result.outcomes) ?? noneMinted(plan)
       if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
-      if (flags.dryRun !== true) await refresher?.refresh(connection, contract_address, nftGdnIds)
+      if (flags.dryRun !== true) await refresher?.refresh(connection, contractAddress, result.nftGdnIds)
     })
   } finally {
     progress.stop()
-    await Promise.all([client.close(), refresher?.close()])
+    await Promise.all([connection.client.close(), refresher?.close()])
+  }
+}
+
+async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags): Promise<OpenedManifest> {
+  const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittable }).catch((error: unknown) => {
+    const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
+    throw isMissing ? error.with({ hint: onlyManifest(resolve(deps.cwd, manifest)) }) : error
+  })
+  const { blockchain } = opened.options
+  if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
+  return opened
+}
+
+/** Checks the commitment to the rows, and draws the rows if they are shuffled. */
+async function openDrop(command: Command, hashed: ReadCommitment, progress: Progress): Promise<Drop> {
+  const { deps, connection, opened } = command
+  const { blockchain, contractAddress: contract_address } = opened.options
+  const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
+  await checkCommitment(command, rows)
+  const { provenance } = rows.commitment
+  await refuseOtherName(opened.options, provenance)
+  const checkPlan = (plan: RevealPlan) => {
+    const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
+    deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
+  }
+  const committed = { ...command, rows, checkPlan }
+  return { ...committed, draw: await drawIfShuffled(committed, progress) }
+}
+
+async function withPlanOf(drop: Drop, progress: Progress, use: (plan: RevealPlan) => Promise<void>): Promise<void> {
+  const { deps, connection, opened, rows, draw } = drop
+  const planned = { ...opened.options, signal: deps.signals.signal }
+  const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
+  const reading = { client: connection.client, readManifest: opened.read, rows, drawn: draw.drawn, onProgress }
+  await withRevealPlan(planned, reading, async (plan) => {
+    progress.stop()
+    await use(plan)
+  })
+}
+
+/** Returns whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known. */
+const isUndrawn = ({ rows, draw }: Drop): boolean => rows.commitment.rule !== null && draw.drawn === null
+
+/** Prints the rows that the plan doesn't reveal. */
+function printPlan(drop: Drop, plan: RevealPlan): void {
+  const { deps, rows, draw, flags } = drop
+  if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
+  if (noneMinted(plan) !== null) return
+  printLeft(deps, plan, isUndrawn(drop))
+  const missing = plan.notMinted - plan.undeployed
+  if (flags.dryRun && isUndrawn(drop) && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
+    deps.io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
+}
+
+interface Result {
+  outcomes: Outcomes
+  /** An error that occurred after the first update. */
+  error: GdnError | null
+  /** The NFTs that were updated. */
+  nftGdnIds: string[]
+  /** The record of the cost. */
+  paid: DataRecord
+}
+
+/** Updates the NFTs of the plan and records them. In a dry run, only checks the plan and reports its cost. */
+async function revealRows(drop: Drop, plan: RevealPlan): Promise<Result> {
+  const { deps, connection, opened, rows, flags } = drop
+  // A given limit is set even if nothing is left to reveal.
+  const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
+  const sends = hasEffect && flags.dryRun !== true
+  // Rows may have been minted since the draw found none.
+  if (sends && isUndrawn(drop)) throw notDrawn()
+  if (sends || flags.dryRun) drop.checkPlan(plan)
+  if (plan.pending > 0) await warnOfHidden(deps, opened, rows.commitment.provenance)
+  const commandLimit = hasEffect ? await limitOf(drop, plan) : null
+  let result: Result = { outcomes: noOutcomes(), error: null, nftGdnIds: [], paid: NOTHING_KNOWN }
+  if (flags.dryRun) return result
+  if (sends) result = await sendPlan(drop, plan, commandLimit)
+  else {
+    if (flags.yes !== true) await confirmNames(deps.io, plan)
+    await storeNames(deps, connection, opened.options, plan)
+  }
+  if (!deps.signals.signal.aborted) await recordReveal(drop, plan)
+  return result
+}
+
+/** Asks for confirmation, sets the limit of the run and sends the updates. */
+async function sendPlan(drop: Drop, plan: RevealPlan, commandLimit: bigint | null): Promise<Result> {
+  const { deps, connection, opened } = drop
+  const { options } = opened
+  const changes = { run: plan.run, count: plan.pending, commandLimit }
+  const limit = await permitChanges(deps, connection, options.blockchain, changes)
+  await confirm(drop, plan, commandLimit)
+  if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(options.stateDir, plan.run.id, commandLimit)
+  const carried = await limitChanges(deps, connection, options, { limit, commandLimit })
+  await storeNames(deps, connection, options, plan)
+  const paidSince = await meterRun(deps, connection, plan.run.id)
+  const sent = await sendUpdates(drop, plan, carried)
+  return { ...sent, paid: await paidSince() }
+}
+
+function recordOf({ opened, rows, draw }: Drop, plan: RevealPlan, { outcomes, paid }: Result): DataRecord {
+  const { done, failed, unknown, pending } = outcomes
+  return {
+    run: plan.run.name,
+    blockchain: opened.options.blockchain,
+    contract_address: opened.options.contractAddress,
+    provenance: rows.commitment.provenance,
+    rows: plan.rows,
+    revealed: plan.revealed + done,
+    to_reveal: plan.pending - done,
+    pending,
+    failed: failed.count,
+    unknown: unknown.count,
+    not_minted: plan.notMinted,
+    left: plan.left,
+    seal: draw.seal,
+    round: draw.round,
+    round_at: draw.roundAt === null ? null : isoOfSeconds(draw.roundAt),
+    unrevealed_rows: plan.leftRows,
+    unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
+    ...paid,
   }
 }
 
@@ -216,12 +262,8 @@ async function warnOfHidden({ io }: Deps, opened: OpenedManifest, provenance: st
 }
 
 /** Draws the rows if they are shuffled. */
-async function drawIfShuffled(
-  deps: Deps,
-  connection: Connection,
-  revealing: Revealing & { flags: RevealFlags },
-  progress: Progress,
-): Promise<Draw> {
+async function drawIfShuffled(committed: Omit<Drop, 'draw'>, progress: Progress): Promise<Draw> {
+  const { deps, connection, ...revealing } = committed
   const { rule } = revealing.rows.commitment
   if (rule === null) {
     if (revealing.flags.abandonRows === undefined) return NOT_DRAWN
@@ -238,19 +280,21 @@ const notDrawn = () =>
   })
 
 /** Records the revealed NFTs, and the draw of a shuffled drop. */
-async function recordReveal(
-  deps: Deps,
-  connection: Connection,
-  { stateDir }: BatchOptions,
-  { plan, draw: { drawn, ...seal } }: { plan: RevealPlan; draw: Draw },
-): Promise<void> {
-  if (drawn !== null && plan.run.isKnown) {
-    const { recordDrop } = await import('../batch/reveal/record-drop.ts')
-    const { round, roundAt, isNamed } = seal
-    const learned = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
-    await recordDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)
+async function recordReveal({ deps, connection, opened, draw }: Drop, plan: RevealPlan): Promise<void> {
+  const { stateDir } = opened.options
+  const { drawn, round, roundAt, isNamed } = draw
+  try {
+    if (drawn !== null && plan.run.isKnown) {
+      const { recordDrop } = await import('../batch/reveal/record-drop.ts')
+      const learned = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
+      await recordDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)
+    }
+    await recordNfts({ stateDir }, plan.run, plan.seen())
+  } catch (error) {
+    // The updates are complete. The next reveal records them.
+    if (!(error instanceof GdnError)) throw error
+    deps.io.debug(`can't record the revealed rows: ${error.message}`)
   }
-  await recordNfts({ stateDir }, plan.run, plan.seen())
 }
 
 const MAX_ISSUES = 1_000
@@ -273,16 +317,11 @@ async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCom
  *
  * @throws GdnError `edited_rows`; `refused` if no commitment matches the manifest; `unreachable`
  */
-async function checkCommitment(
-  deps: Deps,
-  { server }: Connection,
-  flags: RevealFlags,
-  { options }: OpenedManifest,
-  rows: ReadCommitment,
-): Promise<void> {
+async function checkCommitment({ deps, connection, opened, flags }: Command, rows: ReadCommitment): Promise<void> {
+  const { options } = opened
   const { blockchain, contractAddress: to, stateDir } = options
   const { provenance } = rows.commitment
-  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, connection.server)
   try {
     const [committed] =
       'reason' in verifier ? [] : await verifier.chain.call([{ to, data: provenanceOfCall(provenance) }])
@@ -359,13 +398,14 @@ function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | 
  * @throws GdnError `max_cost`
  */
 async function limitOf(
-  deps: Deps,
-  connection: Connection,
-  { options: { blockchain }, settings }: OpenedManifest,
+  { deps, connection, opened, flags }: Drop,
   { run, pending, accepted }: RevealPlan,
-  flags: RevealFlags,
 ): Promise<bigint | null> {
-  const commandLimit = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  const {
+    options: { blockchain },
+    settings,
+  } = opened
+  const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
   const reserved = async () => reservedForChanges(await worstOfChanges('update', pending - accepted))
   await refuseAboveLimit(deps, connection, {
     blockchain,
@@ -389,21 +429,16 @@ async function* withIds(updates: AsyncIterable<Update>, ids: string[]): AsyncGen
 }
 
 /** @throws GdnError `not_confirmed` */
-async function confirm(
-  deps: Deps,
-  connection: Connection,
-  { options: { blockchain } }: OpenedManifest,
-  plan: RevealPlan,
-  flags: RevealFlags & { commandLimit: bigint | null },
-): Promise<void> {
-  const { io } = deps
+async function confirm(drop: Drop, plan: RevealPlan, commandLimit: bigint | null): Promise<void> {
+  const { deps, connection, opened, flags } = drop
+  const { blockchain } = opened.options
   const { pending, accepted, run } = plan
   if (pending === 0) {
-    const raised = { run: run.id, maxCost: flags.commandLimit, effect: ACCEPTED_GO_ON }
+    const raised = { run: run.id, maxCost: commandLimit, effect: ACCEPTED_GO_ON }
     return await confirmRaise(deps, flags.yes, blockchain, connection, raised)
   }
   const priced = {
-    limit: flags.commandLimit,
+    limit: commandLimit,
     storedLimit: run.maxCost,
     run: run.id,
     worst: () => worstOfChanges('update', pending - accepted),
@@ -412,21 +447,18 @@ async function confirm(
   const cost = await costAtMost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
   const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Everyone will see their metadata.`
-  await io.confirm(safe(question), '--yes')
+  await deps.io.confirm(safe(question), '--yes')
 }
 
-/**
- * Sends the updates, and adds the IDs of their NFTs to a list. Returns an error that occurs after the first update, so
- * that the results are still printed.
- */
+/** Sends the updates. Returns an error that occurs after the first update, so that the results are still printed. */
 async function sendUpdates(
-  deps: Deps,
-  connection: Connection,
-  { options }: OpenedManifest,
-  { plan, flags, limit, nftGdnIds }: { plan: RevealPlan; flags: RevealFlags; limit: RunLimit; nftGdnIds: string[] },
-): Promise<{ outcomes: Outcomes; error: GdnError | null }> {
+  { deps, connection, opened: { options }, flags }: Drop,
+  plan: RevealPlan,
+  limit: RunLimit,
+): Promise<Omit<Result, 'paid'>> {
   const { io, now, sleep, signals } = deps
   const all = plan.pending
+  const nftGdnIds: string[] = []
   let latest = noOutcomes()
   const progress = await io.progress(`Revealing: 0 of ${all}`)
   try {
@@ -453,11 +485,11 @@ async function sendUpdates(
       },
       withIds(plan.updates(), nftGdnIds),
     )
-    return { outcomes, error: null }
+    return { outcomes, error: null, nftGdnIds }
   } catch (error) {
     const { done, pending, failed, unknown } = latest
     if (!(error instanceof GdnError) || done + pending + failed.count + unknown.count === 0) throw error
-    return { outcomes: latest, error }
+    return { outcomes: latest, error, nftGdnIds }
   } finally {
     progress.stop()
   }

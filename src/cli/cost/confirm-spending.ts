@@ -28,19 +28,22 @@ export async function costsMoney(
   return !isFree
 }
 
+interface SpendingQuestion {
+  yes: boolean | undefined
+  blockchain: Blockchain | null
+  action: string
+  /** The priced requests; null if their use is unknown. */
+  priced: PricedRequests | null
+}
+
 /**
  * Asks the user to confirm the maximum cost before anything is spent on a public network. Without a terminal, only
  * --yes confirms it.
- *
- * @param priced the priced requests; null if their gas is unknown
  */
 export async function confirmSpending(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
-  yes: boolean | undefined,
-  blockchain: Blockchain | null,
   connection: Pick<Connection, 'client' | 'server'>,
-  action: string,
-  priced: PricedRequests | null,
+  { yes, blockchain, action, priced }: SpendingQuestion,
 ): Promise<void> {
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`

@@ -38,6 +38,15 @@ export interface CostLimit {
   refuseBelowOne(hasBegun: boolean, all: () => Promise<CostReservation>): Promise<void>
 }
 
+type LimitConnection = Pick<Connection, 'client' | 'server'>
+
+/** The flags that limit costs, and where the limit applies. */
+interface Limited<Flags> {
+  flags: Flags
+  settings: Settings
+  blockchain: Blockchain
+}
+
 /**
  * Reads the cost limit of a run from the flags. Sends only requests that have no effect.
  *
@@ -45,12 +54,10 @@ export interface CostLimit {
  */
 export async function costLimit(
   deps: Deps,
-  flags: LimitFlags & { maxCost: MaxCost },
-  settings: Settings,
-  blockchain: Blockchain,
-  connection: Pick<Connection, 'client' | 'server'>,
+  connection: LimitConnection,
+  limited: Limited<LimitFlags & { maxCost: MaxCost }>,
 ): Promise<CostLimit> {
-  const { wei, foundFees, isLimited } = await readLimit(deps, flags, settings, blockchain, connection)
+  const { wei, foundFees, isLimited } = await readLimit(deps, connection, limited)
   if (!isLimited) {
     deps.io.warn(`${connection.server.origin} doesn't enforce --max-cost. To estimate costs, run gdn cost.`)
   }
@@ -58,7 +65,7 @@ export async function costLimit(
     wei: isLimited ? wei : null,
     refuseBelowOne: async (hasBegun, all) => {
       if (foundFees === null) return
-      const fees = limitedBy(flags.maxFeeGwei, foundFees.fees)
+      const fees = limitedBy(limited.flags.maxFeeGwei, foundFees.fees)
       const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
       const { ONE_NFT } = await import('../../server/chain/evm/cost/drop-gas.ts')
       const costOfOne = worstCost(ONE_NFT, fees)
@@ -84,10 +91,8 @@ export async function costLimit(
  */
 export async function enforcedLimit(
   deps: Deps,
-  { maxCost, price }: Pick<LimitFlags, 'maxCost' | 'price'>,
-  settings: Settings,
-  blockchain: Blockchain,
-  connection: Pick<Connection, 'client' | 'server'>,
+  connection: LimitConnection,
+  { flags: { maxCost, price }, settings, blockchain }: Limited<Pick<LimitFlags, 'maxCost' | 'price'>>,
 ): Promise<bigint | null> {
   if (maxCost === undefined) return null
   await connection.client.learnIdempotency({ signal: deps.signals.signal })
@@ -99,15 +104,13 @@ export async function enforcedLimit(
   }
   if ('wei' in maxCost && isEvm(blockchain)) return maxCost.wei
   const flags = price === undefined ? { maxCost } : { maxCost, price }
-  return (await readLimit(deps, flags, settings, blockchain, connection)).wei
+  return (await readLimit(deps, connection, { flags, settings, blockchain })).wei
 }
 
 async function readLimit(
   deps: Deps,
-  flags: LimitFlags & { maxCost: MaxCost },
-  settings: Settings,
-  blockchain: Blockchain,
-  connection: Pick<Connection, 'client' | 'server'>,
+  connection: LimitConnection,
+  { flags, settings, blockchain }: Limited<LimitFlags & { maxCost: MaxCost }>,
 ): Promise<{ wei: bigint; foundFees: FoundFees | null; isLimited: boolean }> {
   const { client } = connection
   const { maxCost } = flags

@@ -276,7 +276,7 @@ async function costText(
 async function commandLimitOf(deps: Deps, { blockchain, connection }: Spending, text: unknown): Promise<bigint | null> {
   if (text === undefined || blockchain === null) return null
   const flags = { maxCost: maxCost(String(text), '--max-cost') }
-  return await enforcedLimit(deps, flags, connection.settings, blockchain, connection)
+  return await enforcedLimit(deps, connection, { flags, settings: connection.settings, blockchain })
 }
 
 const notAllowed = (message: string) =>

@@ -9,7 +9,7 @@ import { operate } from '../../operations/operate.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import type { AcceptedOperation, Ending, OperationEvent, SentOperation, WantedRequest } from '../../operations/types.ts'
 import { isoSeconds } from '../../operations/unknown-outcome.ts'
-import { openState } from '../../state/open-state.ts'
+import { openState, type State } from '../../state/open-state.ts'
 import { storeRequestMaxCost } from '../../state/operations.ts'
 import type { GdnCommand } from '../command.ts'
 import { addPriceFlag } from '../cost/fees.ts'
@@ -58,12 +58,13 @@ type WantedByCommand = Omit<
 export async function operateOnce(
   deps: Deps,
   connection: Connection,
-  { again = false, operation, yes, ...cost }: OperationFlags,
-  { findBlockchain, limit, ...wantedRequest }: WantedByCommand,
+  flags: OperationFlags,
+  wanted: WantedByCommand,
   act: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
   const { client, server, settings } = connection
+  const { again = false, operation } = flags
   if (again && operation !== undefined) {
     throw new GdnError('usage', '--again and --operation contradict each other', {
       hint: 'Use --again to send another request, or --operation to repeat one.',
@@ -72,27 +73,10 @@ export async function operateOnce(
   const backend = await deps.identify(server).catch((error: unknown) => {
     throw withNothingSent(error)
   })
-  const origin = runOrigin(server, backend)
-  const reporter = new EventReporter(deps)
-  let ownLimit: bigint | null = null
-  let permitted: RunLimit | null = null
   // With --operation, the server may already have the operation even if this machine has no record of it.
-  let isRepeated = operation !== undefined
-  const permit = async (id: string, storedLimit: bigint | null): Promise<RunLimit | null> => {
-    if (limit !== undefined) return limit
-    const { blockchain, endpoint } = wantedRequest
-    const isLimited = cost.maxCost !== undefined
-    const commandLimit = isLimited
-      ? await operationLimit(deps, connection, cost, { ...wantedRequest, findBlockchain, id })
-      : null
-    ownLimit = commandLimit ?? storedLimit
-    const maxCost = ownLimit === null ? null : { wei: ownLimit, isSet: commandLimit !== null }
-    const run = operationRun(id, endpoint, maxCost)
-    const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wantedRequest) })
-    permitted =
-      ofSession === null && ownLimit === null ? null : runLimit(id, { permitted: ofSession, commandLimit, storedLimit })
-    return permitted
-  }
+  const reporter = new EventReporter(deps, operation !== undefined)
+  const permission = new Permission({ deps, connection, flags, wanted })
+  const { findBlockchain: _find, limit, ...wantedRequest } = wanted
   const state = await openState(settings.stateDir, { signal: signals.signal })
   await operate(
     {
@@ -103,32 +87,24 @@ export async function operateOnce(
       sleep,
       signal: signals.signal,
       onStart: (id) => io.note(`Operation ${id}`),
-      onEvent(event) {
-        if (REPEATED.has(event.type)) isRepeated = true
-        return reporter.report(event)
-      },
+      onEvent: (event) => reporter.report(event),
     },
     {
       ...wantedRequest,
-      content: withWrittenNames(io, wantedRequest.content),
+      content: withWrittenNames(io, wanted.content),
       // `permit` has already set `ownLimit`.
-      request: async () => withReceiverName(io, await wantedRequest.request(ownLimit)),
-      permit,
+      request: async () => withReceiverName(io, await wanted.request(permission.ownLimit)),
+      permit: (id, storedLimit) => permission.permit(id, storedLimit),
       again,
       operationId: operation ?? null,
-      origin,
+      origin: runOrigin(server, backend),
       backend,
       mayForget: server.loopback && backend.id === null,
     },
     async (accepted) => {
       reporter.done()
       noteMovedNames(io, accepted.request.body)
-      if (limit === undefined && isRepeated) {
-        const { id, request } = accepted
-        const commandLimit = cost.maxCost === undefined ? null : async () => permitted ?? (await permit(id, null))
-        const keep = (wei: bigint | null) => state.write((sql) => storeRequestMaxCost(sql, request, wei))
-        await limitAccepted(deps, connection, accepted, { commandLimit, keep, yes })
-      }
+      if (limit === undefined && reporter.isRepeated) await permission.limitAccepted(accepted, state)
       const ending = await act(accepted)
       if (!ending.ended)
         io.note('Run the same command again to resume the operation, or add --again to send another request.')
@@ -138,6 +114,50 @@ export async function operateOnce(
     reporter.done()
     state.close()
   })
+}
+
+interface Operating {
+  deps: Deps
+  connection: Connection
+  flags: OperationFlags
+  wanted: WantedByCommand
+}
+
+/** Requests permission for an operation, and sets its cost limit. */
+class Permission {
+  /** The limit of the operation, in wei; null if it has none. Set by `permit`. */
+  ownLimit: bigint | null = null
+  #permitted: RunLimit | null = null
+  readonly #operating: Operating
+
+  constructor(operating: Operating) {
+    this.#operating = operating
+  }
+
+  async permit(id: string, storedLimit: bigint | null): Promise<RunLimit | null> {
+    const { deps, connection, flags, wanted } = this.#operating
+    if (wanted.limit !== undefined) return wanted.limit
+    const { blockchain, findBlockchain, endpoint } = wanted
+    const commandLimit =
+      flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wanted, id })
+    this.ownLimit = commandLimit ?? storedLimit
+    const maxCost = this.ownLimit === null ? null : { wei: this.ownLimit, isSet: commandLimit !== null }
+    const run = operationRun(id, endpoint, maxCost)
+    const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
+    this.#permitted =
+      permitted === null && this.ownLimit === null ? null : runLimit(id, { permitted, commandLimit, storedLimit })
+    return this.#permitted
+  }
+
+  /** Sets the limit of an operation that was accepted earlier. */
+  async limitAccepted(accepted: AcceptedOperation, state: State): Promise<void> {
+    const { deps, connection, flags } = this.#operating
+    const { id, request } = accepted
+    const commandLimit =
+      flags.maxCost === undefined ? null : async () => this.#permitted ?? (await this.permit(id, null))
+    const keep = (wei: bigint | null) => state.write((sql) => storeRequestMaxCost(sql, request, wei))
+    await limitAccepted(deps, connection, accepted, { commandLimit, keep, yes: flags.yes })
+  }
 }
 
 /**
@@ -198,7 +218,7 @@ async function operationLimit(
       hint: 'Add --blockchain <name>.',
     })
   }
-  const commandLimit = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
   await refuseAboveLimit(deps, connection, {
     blockchain,
     run: id,
@@ -225,14 +245,18 @@ function kindOf({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'conte
 }
 
 class EventReporter {
+  /** Whether the server may already have accepted the request. */
+  isRepeated: boolean
   readonly #io: Deps['io']
   #progress: Progress | null = null
 
-  constructor({ io }: Deps) {
+  constructor({ io }: Deps, isRepeated: boolean) {
     this.#io = io
+    this.isRepeated = isRepeated
   }
 
   async report(event: OperationEvent): Promise<void> {
+    if (REPEATED.has(event.type)) this.isRepeated = true
     if (event.type === 'looking') {
       return await this.#look(`Searching the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
     }

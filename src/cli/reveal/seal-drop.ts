@@ -154,7 +154,7 @@ async function permitSeal(
   { run, pending }: RevealPlan,
 ): Promise<RunLimit> {
   const { blockchain } = options
-  const commandLimit = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
   const worst = async () => sumOfUses([await worstOfChanges('provenance', 1), await worstOfChanges('update', pending)])
   const stored = { run: run.id, storedLimit: run.maxCost }
   const reserved = async () => reservedForChanges(await worst())

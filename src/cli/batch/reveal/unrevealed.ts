@@ -81,6 +81,8 @@ export async function openUnrevealed(
   }
   const keptRun = await keptCommitment(options)
   const hasSent = keptRun !== undefined && keptRun.counts.pending < keptRun.counts.total
+  const repeats = flags.again === true || keptRun?.isAgain === true
+  const mint: Mint = { deps, options, read, flags, keptRun, hasSent, repeats }
   const phase = keptRun === undefined ? undefined : dropStateOf(keptRun)?.phase
   if (file === undefined && keptRun !== undefined && (phase === 'sealed' || phase === 'drawn')) {
     const drop = { isRevealed: phase === 'drawn', isWhole: keptRun.counts.deployed === keptRun.counts.total }
@@ -90,45 +92,70 @@ export async function openUnrevealed(
     }
     return { options, read, check }
   }
-  if (keptRun !== undefined && (keptRun.commitment !== null) !== (file !== undefined)) {
-    throw keptRun.commitment === null
-      ? otherRun(
-          `the run ${keptRun.run} was started without --unrevealed`,
-          `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${keptRun.run}\`.`}`,
-        )
-      : otherRun(
-          `the run ${keptRun.run} was started with --unrevealed`,
-          `${
-            keptRun.counts.failed > 0 && keptRun.counts.pending === 0
-              ? `To retry its failed rows, run \`gdn batch retry ${keptRun.run}${serverFlagsAgain(flags)}\`.`
-              : 'To resume it, add --unrevealed <file>.'
-          } To reveal its NFTs, run \`gdn reveal\`.`,
-        )
+  if (keptRun !== undefined && (keptRun.commitment !== null) !== (file !== undefined))
+    throw startedOtherwise(mint, keptRun)
+  return file === undefined ? openAsItIs(mint) : await openHidden(mint, file)
+}
+
+/** A manifest to mint, and the run that the mint resumes. */
+interface Mint {
+  deps: Deps
+  options: BatchOptions
+  read: () => AsyncIterable<ManifestItem>
+  flags: BatchMintFlags
+  /** Undefined if the run has not begun. */
+  keptRun: KeptRun | undefined
+  /** Whether the run has sent rows. */
+  hasSent: boolean
+  /** Whether the run mints rows again. */
+  repeats: boolean
+}
+
+/** Returns the error for a run that is resumed without the flag that it was started with, or the reverse. */
+function startedOtherwise({ flags, hasSent }: Mint, { run, commitment, counts }: KeptRun): GdnError {
+  if (commitment === null) {
+    return otherRun(
+      `the run ${run} was started without --unrevealed`,
+      `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${run}\`.`}`,
+    )
   }
-  const repeats = flags.again === true || keptRun?.isAgain === true
-  const refuseAgain = async (connection: Connection) => {
-    const refusal = await whyNotAgain(deps, connection, { options, read })
-    if (refusal !== null) throw refusal
+  const resume =
+    counts.failed > 0 && counts.pending === 0
+      ? `To retry its failed rows, run \`gdn batch retry ${run}${serverFlagsAgain(flags)}\`.`
+      : 'To resume it, add --unrevealed <file>.'
+  return otherRun(`the run ${run} was started with --unrevealed`, `${resume} To reveal its NFTs, run \`gdn reveal\`.`)
+}
+
+async function refuseAgain({ deps, options, read }: Mint, connection: Connection): Promise<void> {
+  const refusal = await whyNotAgain(deps, connection, { options, read })
+  if (refusal !== null) throw refusal
+}
+
+/** Returns how to mint a manifest without `--unrevealed`. */
+function openAsItIs(mint: Mint): Unrevealed {
+  const { deps, options, read, flags } = mint
+  // The run has sent rows, or was started with --again. Its rows are minted with their real metadata on purpose.
+  if (mint.hasSent) return { options, read }
+  if (mint.repeats) return { options, read, check: (connection) => refuseAgain(mint, connection) }
+  let isUnchecked = false
+  return {
+    options,
+    read: () => (isUnchecked ? invalidItems(read()) : read()),
+    check: async (connection) => {
+      const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
+        // The plan reports invalid rows first, because the user can fix them without the server.
+        isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
+        if (!isUnchecked) throw error
+        return null
+      })
+      if (refusal !== null) throw refusal
+    },
   }
-  if (file === undefined) {
-    // The run has sent rows, or was started with --again. Its rows are minted with their real metadata on purpose.
-    if (hasSent) return { options, read }
-    if (repeats) return { options, read, check: refuseAgain }
-    let isUnchecked = false
-    return {
-      options,
-      read: () => (isUnchecked ? invalidItems(read()) : read()),
-      check: async (connection) => {
-        const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
-          // The plan reports invalid rows first, because the user can fix them without the server.
-          isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
-          if (!isUnchecked) throw error
-          return null
-        })
-        if (refusal !== null) throw refusal
-      },
-    }
-  }
+}
+
+/** Returns how to mint a manifest with the placeholder in the file. */
+async function openHidden(mint: Mint, file: string): Promise<Unrevealed> {
+  const { deps, options, read, flags, keptRun, repeats } = mint
   const { blockchain, stateDir } = options
   refuseStandardInput(options.manifestPath ?? '-')
   const placeholder = await openPlaceholder(deps, file, blockchain)
@@ -137,21 +164,11 @@ export async function openUnrevealed(
   const rows = await readCommitment(read(), rule).finally(() => progress.stop())
   // The rows are read again to report their problems.
   if (rows === null) return { options, read: () => invalidItems(read()) }
+  await refuseOtherRows(mint, rows)
   const { provenance, seed } = rows.commitment
-  if (rule !== null && flags.again === true) throw mintedOnce('--again')
-  if (rule !== null && options.lookup === false && flags.dryRun !== true) {
-    const hint = 'Nothing was minted. Omit the flag, so that gdn looks for the slots that are minted already.'
-    throw flagError('--no-lookup', "can't be used for a shuffled drop", hint)
-  }
-  if (keptRun?.commitment && keptRun.commitment.shuffle?.marginSeconds !== rule?.marginSeconds) {
-    throw otherRule(keptRun.run, keptRun.commitment.shuffle)
-  }
-  if (keptRun?.commitment && keptRun.commitment.provenance !== provenance) {
-    throw editedRows(keptRun, options.manifestPath, await editsOf(stateDir, keptRun.commitment, rows), flags)
-  }
   let isCommitted = false
   const reference = commitmentReference(provenance, repeats ? null : (keptRun?.scope ?? scopeOf(options)))
-  const mayShareNew = repeats || hasSent
+  const mayShareNew = repeats || mint.hasSent
   const committing = (planned: PlannedEvent): Committing => {
     const takesOver = options.adopt === true || options.lookup === false
     const mayShare = mayShareNew || (takesOver && isCommitted)
@@ -176,25 +193,53 @@ export async function openUnrevealed(
     others: 1,
     check: async (connection) => {
       await refusePlaceholder(options, placeholder, provenance)
-      if (repeats && !hasSent && rule === null) await refuseAgain(connection)
-      // All rows of this machine's run are sent. If some weren't, another machine could have minted them.
-      const isSent = keptRun?.counts.pending === 0
-      // Failed rows of a sealed drop can't be minted either.
-      if (repeats || (isSent && (rule === null || keptRun.counts.failed === 0))) return
-      const isKnown = keptRun !== undefined
-      const minting = { options, read, rows, isKnown, flags }
-      const verdict = await whyNotUnrevealed(deps, connection, minting)
-      if (verdict.refusal !== null) throw verdict.refusal
-      isCommitted = verdict.isCommitted
-      const warning = isKnown ? null : await repeatedHidden(minting, provenance)
-      if (warning !== null) deps.io.warn(warning)
+      isCommitted = await refuseMinted(mint, rows, connection)
     },
     checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, committing(planned))),
     beforeSending: async (planned, connection, limit) => {
       await keepLeaves(stateDir, rows)
-      await commit(deps, connection, flags, committing(planned), limit)
+      await commit(deps, connection, { ...committing(planned), limit })
     },
   }
+}
+
+/**
+ * Refuses rows or a shuffle rule that differ from those of the run, and flags that can't be used for a shuffled drop.
+ */
+async function refuseOtherRows({ options, flags, keptRun }: Mint, rows: ReadCommitment): Promise<void> {
+  const { provenance, rule } = rows.commitment
+  if (rule !== null && flags.again === true) throw mintedOnce('--again')
+  if (rule !== null && options.lookup === false && flags.dryRun !== true) {
+    const hint = 'Nothing was minted. Omit the flag, so that gdn looks for the slots that are minted already.'
+    throw flagError('--no-lookup', "can't be used for a shuffled drop", hint)
+  }
+  if (!keptRun?.commitment) return
+  const { shuffle } = keptRun.commitment
+  if (shuffle?.marginSeconds !== rule?.marginSeconds) throw otherRule(keptRun.run, shuffle)
+  if (keptRun.commitment.provenance !== provenance) {
+    throw editedRows(keptRun, options.manifestPath, await editsOf(options.stateDir, keptRun.commitment, rows), flags)
+  }
+}
+
+/**
+ * Refuses rows that another machine or run minted. Returns whether the collection is known to be committed to the
+ * manifest.
+ */
+async function refuseMinted(mint: Mint, rows: ReadCommitment, connection: Connection): Promise<boolean> {
+  const { deps, options, read, flags, keptRun, repeats } = mint
+  const { rule, provenance } = rows.commitment
+  if (repeats && !mint.hasSent && rule === null) await refuseAgain(mint, connection)
+  // All rows of this machine's run are sent. If some weren't, another machine could have minted them.
+  const isSent = keptRun?.counts.pending === 0
+  // Failed rows of a sealed drop can't be minted either.
+  if (repeats || (isSent && (rule === null || keptRun.counts.failed === 0))) return false
+  const isKnown = keptRun !== undefined
+  const minting = { options, read, rows, isKnown, flags }
+  const verdict = await whyNotUnrevealed(deps, connection, minting)
+  if (verdict.refusal !== null) throw verdict.refusal
+  const warning = isKnown ? null : await repeatedHidden(minting, provenance)
+  if (warning !== null) deps.io.warn(warning)
+  return verdict.isCommitted
 }
 
 /**
@@ -379,9 +424,7 @@ const committedByOther = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
 async function commit(
   deps: Deps,
   connection: Connection,
-  flags: BatchMintFlags,
-  committing: Committing,
-  limit: RunLimit,
+  { limit, ...committing }: Committing & { limit: RunLimit },
 ): Promise<void> {
   if (await isDeployed(deps, connection, committing)) return
   const { options, rows, reference } = committing
@@ -399,7 +442,7 @@ async function commit(
     request: async () => request,
     reference,
   }
-  const { timeout } = flags
+  const { timeout } = committing.flags
   await changeOnce(deps, connection, { timeout }, change, async () => {})
   // A run with a different name may have committed to the rows at the same time.
   await isDeployed(deps, connection, { ...committing, mayShare: committing.mayShareNew })

@@ -3,6 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
 import { explain } from '../../../art/edition-report.ts'
+import type { Generated } from '../../../art/generate/generate.ts'
 import { EDITION_FILE, MANIFEST_FILE, type Unfinished } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
@@ -105,16 +106,8 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
 export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFlags): Promise<void> {
   const { io, cwd } = deps
   const output = createOutput(io, flags, VIEW)
-  const { count, seed = DEFAULT_SEED, strict } = flags
-  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
-  if (flags.out === undefined) throw requiredFlag('--out', 'Add --out <folder>.')
-  const out = resolve(cwd, flags.out)
-  const { from = 1, only = count } = flags
-  if (from > count) throw flagError('--from', `exceeds the count of ${count}`, `Use a number from 1 to ${count}.`)
-  const available = count - from + 1
-  if (flags.only !== undefined && only > available) {
-    throw flagError('--only', `is more than the number of NFTs from ${from} to ${count}`, `Use at most ${available}.`)
-  }
+  const wanted = wantedEdition(flags, cwd)
+  const { out, count, seed } = wanted
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
   const warnings: ArtIssue[] = []
@@ -123,9 +116,89 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     printArtWarnings(io, issues)
   }
   warn(await warningsOf(deps, art, count))
+  const { edition, result } = await makeImages(deps, art, { flags, wanted, warn })
+  const { images, kept, copied, edited, added } = result
+  const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
+  for (const folder of result.unfinished.filter(isDeleted)) await rm(folder.path, { recursive: true, force: true })
+  const shown = (full: string) => relative(cwd, full) || '.'
+  const manifest = shown(resolve(out, MANIFEST_FILE))
+  const rows =
+    result.former === null
+      ? null
+      : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE), result.changedImages)
+  const former = result.former === null ? null : shown(result.former)
+  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
+  const afterwards = outputWarnings({ out: shown(out), former, rows, edited, added })
+  const unfinished = result.unfinished.map((folder) => ({
+    folder: shown(folder.path),
+    bytes: folder.bytes,
+    deleted: isDeleted(folder),
+  }))
+  await output.one({
+    folder: shown(out),
+    manifest,
+    images: images.length,
+    made: images.length - kept - copied,
+    copied,
+    kept,
+    seed,
+    deviations,
+    former_folder: former,
+    changed_rows: rows?.changed ?? null,
+    edited_files: edited,
+    unfinished_folders: unfinished,
+    warnings: [...warnings, ...afterwards],
+  })
+  for (const text of deviations.slice(0, LISTED)) io.note(safe(text))
+  const more = deviations.length - LISTED
+  if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
+  if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
+  printArtWarnings(io, afterwards)
+  noteUnfinished(io, unfinished, flags)
+  io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
+  io.note('To change rows or images after the mint, mint them with --dynamic or --unrevealed.')
+}
+
+interface WantedEdition {
+  /** The full path of the folder to write. */
+  out: string
+  count: number
+  seed: string
+  /** Number of the first NFT to generate. */
+  from: number
+  /** Number of NFTs to generate. */
+  only: number
+}
+
+function wantedEdition(flags: ArtGenerateFlags, cwd: string): WantedEdition {
+  const { count, seed = DEFAULT_SEED } = flags
+  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
+  if (flags.out === undefined) throw requiredFlag('--out', 'Add --out <folder>.')
+  const { from = 1, only = count } = flags
+  if (from > count) throw flagError('--from', `exceeds the count of ${count}`, `Use a number from 1 to ${count}.`)
+  const available = count - from + 1
+  if (flags.only !== undefined && only > available) {
+    throw flagError('--only', `is more than the number of NFTs from ${from} to ${count}`, `Use at most ${available}.`)
+  }
+  return { out: resolve(cwd, flags.out), count, seed, from, only }
+}
+
+interface MakeOptions {
+  flags: ArtGenerateFlags
+  wanted: WantedEdition
+  warn(issues: readonly ArtIssue[]): void
+}
+
+/** Chooses the traits of the edition, and makes its images and its manifest. */
+async function makeImages(
+  { io, signals }: Deps,
+  art: Art,
+  { flags, wanted, warn }: MakeOptions,
+): Promise<{ edition: Edition; result: Generated }> {
+  const { out, count, seed, from, only } = wanted
   const { generate } = await import('../../../art/generate/generate.ts')
-  const { edition, result } = await withProgress(io, 'Choosing the traits', async ({ update }) => {
-    const edition = makeEdition(art, { count, seed, strict })
+  return await withProgress(io, 'Choosing the traits', async ({ update }) => {
+    const edition = makeEdition(art, { count, seed, strict: flags.strict })
     const items = edition.items.slice(from - 1, from - 1 + only)
     update('Checking the images')
     const startedAt = performance.now()
@@ -134,7 +207,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
       items,
       fit: flags.fit ?? null,
       threads: flags.threads ?? Math.min(DEFAULT_THREADS, availableParallelism()),
-      signal: deps.signals.signal,
+      signal: signals.signal,
       csvLine,
       page: (readImage) => pageOf(edition, items, readImage),
       onChecked: (hashes) => warn(sharedImages(art, hashes)),
@@ -145,60 +218,29 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     })
     return { edition, result }
   })
-  const shown = (full: string | null) => (full === null ? null : relative(cwd, full) || '.')
-  const manifest = shown(resolve(out, MANIFEST_FILE)) as string
-  const { unfinished } = result
-  const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
-  for (const folder of unfinished.filter(isDeleted)) await rm(folder.path, { recursive: true, force: true })
-  const rows =
-    result.former === null
-      ? null
-      : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE), result.changedImages)
-  const former = shown(result.former)
-  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
-  const afterwards = outputWarnings({
-    out: shown(out) as string,
-    former,
-    rows,
-    edited: result.edited,
-    added: result.added,
-  })
-  await output.one({
-    folder: shown(out),
-    manifest,
-    images: result.images.length,
-    made: result.images.length - result.kept - result.copied,
-    copied: result.copied,
-    kept: result.kept,
-    seed,
-    deviations,
-    former_folder: former,
-    changed_rows: rows?.changed ?? null,
-    edited_files: result.edited,
-    unfinished_folders: unfinished.map((folder) => ({
-      folder: shown(folder.path),
-      bytes: folder.bytes,
-      deleted: isDeleted(folder),
-    })),
-    warnings: [...warnings, ...afterwards],
-  })
-  for (const text of deviations.slice(0, LISTED)) io.note(safe(text))
-  const more = deviations.length - LISTED
-  if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
-  if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
-  printArtWarnings(io, afterwards)
-  for (const folder of unfinished) {
-    const text = `${shown(folder.path)} (${formatBytes(folder.bytes)})`
-    io.note(safe(isDeleted(folder) ? `Deleted ${text}.` : `Unfinished folder with different settings: ${text}`))
+}
+
+interface UnfinishedFolder {
+  folder: string
+  bytes: number
+  deleted: boolean
+}
+
+function noteUnfinished(
+  io: Deps['io'],
+  unfinished: readonly UnfinishedFolder[],
+  { clean = false }: ArtGenerateFlags,
+): void {
+  for (const { folder, bytes, deleted } of unfinished) {
+    const text = `${folder} (${formatBytes(bytes)})`
+    io.note(safe(deleted ? `Deleted ${text}.` : `Unfinished folder with different settings: ${text}`))
   }
-  if (flags.clean === true && unfinished.some(({ isRecent }) => isRecent)) {
+  if (clean && unfinished.some(({ deleted }) => !deleted)) {
     io.note('Folders that changed within the last minute are kept, because another command may be writing to them.')
   }
-  if (unfinished.length > 0 && flags.clean !== true) {
+  if (unfinished.length > 0 && !clean) {
     io.note(`To delete ${unfinished.length === 1 ? 'it' : 'them'}, run the same command with --clean.`)
   }
-  io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
-  io.note('To change rows or images after the mint, mint them with --dynamic or --unrevealed.')
 }
 
 interface Replaced {

@@ -4,9 +4,10 @@ import { sameAddress } from '../../../api/same-address.ts'
 import { DuplicateRows } from '../../../batch/rows/duplicate-rows.ts'
 import { openOutcomes } from '../../../batch/runs/run-rows.ts'
 import { listRuns, type Run } from '../../../batch/runs/runs.ts'
+import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
-import { type ManifestReading, readManifest } from '../../../manifest/read.ts'
+import { type ManifestItem, type ManifestReading, readManifest } from '../../../manifest/read.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../../manifest/row.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/options/flags.ts'
 import {
@@ -23,7 +24,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import type { CardRarity } from '../../sheet/manifest-card.ts'
+import type { CardRarity, ManifestCards } from '../../sheet/manifest-card.ts'
 import { SheetFile } from '../../sheet/sheet-file.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 import { knownCollection, throwProblems } from './validate.ts'
@@ -125,19 +126,11 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const name = manifest === '-' ? 'stdin' : basename(manifest)
   const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)
-  const manifestFlags = manifestOptions(deps, flags, settings)
   const mapped = new MappedColumns(io, settings)
-  const blockchain =
-    manifestFlags.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
-  const options = withEnsNames(deps, settings, flags, manifestFlags)
-  const reading = readManifest(manifestSource(deps, manifest), {
-    ...options,
-    blockchain: blockchain ?? null,
-    onMapped: mapped.add,
-  })
+  const reading = await openReading(deps, manifest, { flags, settings, mapped })
   // The rank of the first row depends on all rows, so the manifest is read twice. Standard input can't be read twice.
   const rarities = manifest === '-' ? null : await rarityOfRows(deps, reading)
-  const [{ invalidRowCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
+  const [html, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/manifest-card.ts'),
     import('../../sheet/preview-top.ts'),
     import('../../sheet/page.ts'),
@@ -148,83 +141,128 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const outcomes = run === null ? null : await openOutcomes(run)
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Reading the manifest')
-  const receivers = new HashTable()
-  const duplicates = new DuplicateRows()
-  const issues: ManifestIssue[] = []
-  let rows = 0
-  let onTheWeb = 0
-  let issueCount = 0
-  let invalidRows = 0
-  let sentRows = 0
-  let minted = 0
-  /** Errors of the current row, which arrive one at a time. */
-  let current: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
-  const settle = async () => {
-    if (current === null) return
-    if (current.invalidRow !== undefined) invalidRows++
-    await sheet.writeCard(invalidRowCard(current.issues, current.invalidRow, how))
-    current = null
-  }
+  const cards = new Cards({ sheet, html, how, outcomes, rarities })
   try {
     for await (const block of reading.blocks()) {
-      for (const item of block) {
-        if ('row' in item) {
-          await settle()
-          rows++
-          // The user permitted the duplicates of an existing run when the run was started.
-          if (run === null) duplicates.add(item.row)
-          if (hasImageOnTheWeb(item.row)) onTheWeb++
-          receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
-          const outcome = outcomes === null ? null : await outcomes.of(item.row)
-          if (outcome !== null && outcome.status !== 'pending') sentRows++
-          if (outcome?.status === 'deployed') minted++
-          await sheet.writeCard(rowCard(item.row, how, outcome, rarities?.(rows - 1)))
-          continue
-        }
-        issueCount++
-        if (issues.length < MAX_ISSUES) issues.push(item.issue)
-        const isSame: boolean =
-          current !== null &&
-          current.invalidRow === item.invalidRow &&
-          current.issues[0]?.place.line === item.issue.place.line
-        if (!isSame) await settle()
-        current ??= { issues: [], invalidRow: item.invalidRow }
-        current.issues.push(item.issue)
-      }
-      progress.update(`Reading the manifest: ${count(rows, 'row')}`)
+      for (const item of block) await cards.add(item)
+      progress.update(`Reading the manifest: ${count(cards.rows, 'row')}`)
       deps.signals.signal.throwIfAborted()
     }
-    await settle()
+    await cards.settle()
     // If the file itself can't be read, there is nothing to preview.
-    if (rows === 0 && issues.every(({ place }) => place.line === undefined)) throwProblems({ issues, issueCount }, null)
-    const { target } = reading
-    const counts = { receivers: receivers.size, duplicates: duplicates.count }
-    const figures = { rows, invalidRows, issues, issueCount, ...counts, onTheWeb }
-    const begun = run === null ? null : { name: run.name, sent: sentRows, minted }
-    await sheet.finish(
-      previewTop({ name, target, ...figures, remoteImages: how.remoteImages, now: deps.now(), run: begun }),
-      PAGE_END,
-      replace,
-    )
+    if (cards.rows === 0 && cards.issues.every(({ place }) => place.line === undefined)) throwProblems(cards, null)
+    const begun = run === null ? null : { name: run.name, sent: cards.sentRows, minted: cards.minted }
+    const top = { name, target: reading.target, remoteImages: how.remoteImages, now: deps.now(), run: begun }
+    await sheet.finish(previewTop({ ...cards.figures, ...top }), PAGE_END, replace)
   } finally {
     progress.stop()
     await Promise.all([sheet.close(), outcomes?.close()])
   }
-  const { blockchain: chain, contractAddress } = reading.target
+  const { rows, minted } = cards
+  const { blockchain, contractAddress } = reading.target
   await output.one({
     file: path,
     rows,
-    errors: issueCount,
-    receivers: receivers.size,
-    blockchain: chain,
+    errors: cards.issueCount,
+    receivers: cards.figures.receivers,
+    blockchain,
     contract_address: contractAddress,
     mapped_columns: mapped.all,
     run: run?.name ?? null,
     minted,
   })
   io.note(`Wrote ${safe(path)}`)
-  if (!io.settings.machine) printDuplicates(deps, duplicates, manifest)
+  if (!io.settings.machine) printDuplicates(deps, cards.duplicates, manifest)
   if (run !== null && minted > 0) io.note(`The run ${safe(run.name)} has minted ${minted} of ${count(rows, 'row')}.`)
   if (flags.open) await openSheet(deps, path)
-  throwProblems({ issues, issueCount }, null)
+  throwProblems(cards, null)
+}
+
+async function openReading(
+  deps: Deps,
+  manifest: string,
+  { flags, settings, mapped }: { flags: PreviewFlags; settings: Settings; mapped: MappedColumns },
+): Promise<ManifestReading> {
+  const manifestFlags = manifestOptions(deps, flags, settings)
+  const blockchain =
+    manifestFlags.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
+  const options = withEnsNames(deps, settings, flags, manifestFlags)
+  return readManifest(manifestSource(deps, manifest), {
+    ...options,
+    blockchain: blockchain ?? null,
+    onMapped: mapped.add,
+  })
+}
+
+interface CardsDeps {
+  sheet: SheetFile
+  html: Pick<typeof import('../../sheet/manifest-card.ts'), 'rowCard' | 'invalidRowCard'>
+  how: ManifestCards
+  /** The outcomes of the run's rows; null if there is no run. */
+  outcomes: Awaited<ReturnType<typeof openOutcomes>> | null
+  rarities: ((row: number) => CardRarity | null) | null
+}
+
+/** Writes a card for each row of a manifest, and counts the rows. */
+class Cards {
+  readonly duplicates = new DuplicateRows()
+  readonly issues: ManifestIssue[] = []
+  rows = 0
+  issueCount = 0
+  sentRows = 0
+  minted = 0
+  readonly #deps: CardsDeps
+  readonly #receivers = new HashTable()
+  #onTheWeb = 0
+  #invalidRows = 0
+  /** Errors of the current row, which arrive one at a time. */
+  #current: { issues: ManifestIssue[]; invalidRow: InvalidRow | undefined } | null = null
+
+  constructor(deps: CardsDeps) {
+    this.#deps = deps
+  }
+
+  get figures() {
+    const { rows, issues, issueCount } = this
+    const counts = { receivers: this.#receivers.size, duplicates: this.duplicates.count }
+    return { rows, invalidRows: this.#invalidRows, issues, issueCount, ...counts, onTheWeb: this.#onTheWeb }
+  }
+
+  async add(item: ManifestItem): Promise<void> {
+    await ('row' in item ? this.#addRow(item.row) : this.#addIssue(item))
+  }
+
+  async #addRow(row: ManifestRow): Promise<void> {
+    const { sheet, html, how, outcomes, rarities } = this.#deps
+    await this.settle()
+    this.rows++
+    // The user permitted the duplicates of an existing run when the run was started.
+    if (outcomes === null) this.duplicates.add(row)
+    if (hasImageOnTheWeb(row)) this.#onTheWeb++
+    this.#receivers.getOrAdd(row.receiver.toLowerCase(), 0)
+    const outcome = outcomes === null ? null : await outcomes.of(row)
+    if (outcome !== null && outcome.status !== 'pending') this.sentRows++
+    if (outcome?.status === 'deployed') this.minted++
+    await sheet.writeCard(html.rowCard(row, how, outcome, rarities?.(this.rows - 1)))
+  }
+
+  async #addIssue({ issue, invalidRow }: Extract<ManifestItem, { issue: unknown }>): Promise<void> {
+    this.issueCount++
+    if (this.issues.length < MAX_ISSUES) this.issues.push(issue)
+    const current = this.#current
+    const isSame =
+      current !== null && current.invalidRow === invalidRow && current.issues[0]?.place.line === issue.place.line
+    if (!isSame) await this.settle()
+    this.#current ??= { issues: [], invalidRow }
+    this.#current.issues.push(issue)
+  }
+
+  /** Writes the card of the current row, if it has errors. */
+  async settle(): Promise<void> {
+    if (this.#current === null) return
+    const { issues, invalidRow } = this.#current
+    if (invalidRow !== undefined) this.#invalidRows++
+    await this.#deps.sheet.writeCard(this.#deps.html.invalidRowCard(issues, invalidRow, this.#deps.how))
+    this.#current = null
+  }
 }

@@ -1,8 +1,8 @@
 import { basename } from 'node:path'
 import * as z from 'zod'
 import { runTimes } from '../../../batch/runs/run-times.ts'
-import { runStatus } from '../../../batch/runs/runs.ts'
-import type { RowStatus } from '../../../batch/types.ts'
+import { type Run, runStatus } from '../../../batch/runs/runs.ts'
+import type { RowStatus, RunStatus } from '../../../batch/types.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { isLoopbackOrigin, type Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
@@ -20,6 +20,7 @@ import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
 import { SPENT_FIELDS, spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, httpAddress, type OutputFlags } from '../../flags/common.ts'
+import type { ImageReader } from '../../image/nft-image.ts'
 import { safe } from '../../io/io.ts'
 import { rowsByState } from '../../render/count.ts'
 import { createOutput, type View } from '../../render/output.ts'
@@ -85,85 +86,21 @@ export function command(deps: Deps, run = report): GdnCommand {
 export async function report(deps: Deps, typed: string | undefined, flags: ReportFlags): Promise<void> {
   const { io } = deps
   const name = await whichRun(deps, typed, flags)
-  let run = await findRun(deps, name, flags)
-  const output = createOutput(io, flags, VIEW, { manifest: run.manifestPath })
-  const status = await runStatus(run)
-  const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
+  const found = await findRun(deps, name, flags)
+  const output = createOutput(io, flags, VIEW, { manifest: found.manifestPath })
+  const status = await runStatus(found)
+  const target = await whereTo(deps, `${found.name}-report.html`, flags)
   // The local backend may not be running.
-  const settingsOrError = await settingsIfFound(deps, run, flags)
+  const settingsOrError = await settingsIfFound(deps, found, flags)
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
-  const [
-    { PAGE_END },
-    { reportTop },
-    { resultCard, reportStateOf },
-    { ReportImages },
-    { PresentNfts },
-    { createImageReader },
-  ] = await Promise.all([
-    import('../../sheet/page.ts'),
-    import('../../sheet/report-top.ts'),
-    import('../../sheet/result-card.ts'),
-    import('../../sheet/report-images.ts'),
-    import('../../sheet/present-nfts.ts'),
-    import('../../image/nft-image.ts'),
-  ])
   const facts = await readServerFacts(deps, status, server, settings)
-  const spent = await spentOf(deps, settingsOrError, run, status.counts)
-  const publicGateway =
-    flags.gateway ?? (server === null || server.loopback || !facts.isOurs ? null : explorerBase(server))
-  const gateway = flags.gateway ?? (server !== null && facts.isOurs ? explorerBase(server) : null)
-  const reader =
-    gateway === null ? null : await createImageReader(deps, gateway, flags.gateway === undefined ? server : null)
-  const images = new ReportImages({ reader, publicGateway })
-  const links = { blockExplorer: facts.blockExplorer, publicGateway }
-  const client = await clientOf(deps, server, settings)
-  if (client !== null && settings !== null && isShuffled(run)) {
-    const { learnDropOf } = await import('../../batch/reveal/learn-drop.ts')
-    run = await learnDropOf(deps, settings, run.id)
-  }
-  const drop = dropStateOf(run)
-  const present = new PresentNfts(client, deps.signals.signal)
-  const tally = new Tally()
-  const sheet = await SheetFile.open(path)
-  const progress = await io.progress('Writing the report')
-  try {
-    for await (const row of present.of(run, keptDraw(run.reading)?.rows)) {
-      deps.signals.signal.throwIfAborted()
-      tally.add(row, reportStateOf(row, drop))
-      const image = await images.of(row)
-      await sheet.writeCard(resultCard(row, image.html, links, drop), image.definition)
-      progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
-    }
-    const { counts, failures } = tally
-    const manifest = run.manifestPath === null ? null : basename(run.manifestPath)
-    const { burned, abandoned } = tally
-    const shownCounts = { ...counts, deployed: counts.deployed - burned, burned, abandoned }
-    const top = { status, counts: shownCounts, failures, name: run.runName ?? manifest ?? run.name, ...links }
-    const { owners, changed } = tally
-    const times = await runTimes(run)
-    await sheet.finish(
-      reportTop({
-        ...top,
-        ...facts,
-        spent: spent.problem === null ? spent.costs : null,
-        times,
-        owners,
-        changed,
-        present,
-        notEmbedded: images.notEmbedded,
-        now: deps.now(),
-        drop,
-      }),
-      PAGE_END,
-      replace,
-    )
-  } finally {
-    progress.stop()
-    await Promise.all([sheet.close(), reader?.close(), client?.close()])
-  }
+  const spent = await spentOf(deps, settingsOrError, found, status.counts)
+  const sources = await openSources(deps, { server, settings, facts, typedGateway: flags.gateway })
+  const run = await withDrop(deps, found, sources.client === null ? null : settings)
+  const { tally, embedded } = await writeReport(deps, { run, status, facts, spent, sources, target })
   await output.one({
-    file: path,
+    file: target.path,
     run: run.name,
     run_id: run.id,
     rows: tally.rows,
@@ -172,14 +109,112 @@ export async function report(deps: Deps, typed: string | undefined, flags: Repor
     burned: tally.burned,
     abandoned: tally.abandoned,
     changed: tally.changed,
-    images: images.embedded,
+    images: embedded,
     ...spent.costs,
   })
-  io.note(`Wrote ${safe(path)}`)
+  io.note(`Wrote ${safe(target.path)}`)
   if (settingsOrError instanceof GdnError)
     io.warn(safe(`The report contains only records of this machine: ${settingsOrError.message}.`))
   warnOfEdits(io, await editsSince(deps, run))
-  if (flags.open) await openSheet(deps, path)
+  if (flags.open) await openSheet(deps, target.path)
+}
+
+/** The sources of images, and of the current state of NFTs. */
+interface Sources {
+  reader: ImageReader | null
+  /** Gateway that others can reach; null if there is none. */
+  publicGateway: string | null
+  /** Null if the server is unreachable. */
+  client: ApiClient | null
+}
+
+interface ReportServer {
+  server: Server | null
+  settings: Settings | null
+  facts: ServerFacts
+  typedGateway: string | undefined
+}
+
+async function openSources(deps: Deps, { server, settings, facts, typedGateway }: ReportServer): Promise<Sources> {
+  const { createImageReader } = await import('../../image/nft-image.ts')
+  const ownGateway = server !== null && facts.isOurs ? explorerBase(server) : null
+  const gateway = typedGateway ?? ownGateway
+  const reader =
+    gateway === null ? null : await createImageReader(deps, gateway, typedGateway === undefined ? server : null)
+  const publicGateway = typedGateway ?? (server?.loopback ? null : ownGateway)
+  return { reader, publicGateway, client: await clientOf(deps, server, settings) }
+}
+
+/**
+ * Learns the state of a shuffled drop from the server.
+ *
+ * @param settings null if the server is unreachable
+ */
+async function withDrop(deps: Deps, run: Run, settings: Settings | null): Promise<Run> {
+  if (settings === null || !isShuffled(run)) return run
+  const { learnDropOf } = await import('../../batch/reveal/learn-drop.ts')
+  return await learnDropOf(deps, settings, run.id)
+}
+
+interface Report {
+  run: Run
+  status: RunStatus
+  facts: ServerFacts
+  spent: Awaited<ReturnType<typeof spentOf>>
+  sources: Sources
+  target: { path: string; replace: boolean }
+}
+
+/** Writes the report and closes its sources. Returns the counts of its rows and of its embedded images. */
+async function writeReport(
+  deps: Deps,
+  { run, status, facts, spent, sources, target }: Report,
+): Promise<{ tally: Tally; embedded: number }> {
+  const { reader, publicGateway, client } = sources
+  const { PAGE_END } = await import('../../sheet/page.ts')
+  const { reportTop } = await import('../../sheet/report-top.ts')
+  const { resultCard, reportStateOf } = await import('../../sheet/result-card.ts')
+  const { ReportImages } = await import('../../sheet/report-images.ts')
+  const { PresentNfts } = await import('../../sheet/present-nfts.ts')
+  const images = new ReportImages({ reader, publicGateway })
+  const links = { blockExplorer: facts.blockExplorer, publicGateway }
+  const drop = dropStateOf(run)
+  const present = new PresentNfts(client, deps.signals.signal)
+  const tally = new Tally()
+  const sheet = await SheetFile.open(target.path)
+  const progress = await deps.io.progress('Writing the report')
+  try {
+    for await (const row of present.of(run, keptDraw(run.reading)?.rows)) {
+      deps.signals.signal.throwIfAborted()
+      tally.add(row, reportStateOf(row, drop))
+      const image = await images.of(row)
+      await sheet.writeCard(resultCard(row, image.html, links, drop), image.definition)
+      progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
+    }
+    const { counts, failures, burned, abandoned, owners, changed } = tally
+    const manifest = run.manifestPath === null ? null : basename(run.manifestPath)
+    const top = {
+      ...links,
+      ...facts,
+      status,
+      failures,
+      owners,
+      changed,
+      present,
+      drop,
+      counts: { ...counts, deployed: counts.deployed - burned, burned, abandoned },
+      name: run.runName ?? manifest ?? run.name,
+      spent: spent.problem === null ? spent.costs : null,
+      times: await runTimes(run),
+      notEmbedded: images.notEmbedded,
+      now: deps.now(),
+    }
+    await sheet.finish(reportTop(top), PAGE_END, target.replace)
+  } finally {
+    progress.stop()
+    await Promise.all([sheet.close(), reader?.close(), client?.close()])
+  }
+  return { tally, embedded: images.embedded }
 }
 
 const MAX_REASONS = 1000
@@ -253,7 +288,7 @@ const collectionResponse = z.object({
  */
 async function readServerFacts(
   deps: Deps,
-  run: Awaited<ReturnType<typeof runStatus>>,
+  run: RunStatus,
   server: Server | null,
   settings: Settings | null,
 ): Promise<ServerFacts> {

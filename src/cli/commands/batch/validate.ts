@@ -10,7 +10,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
 import { issuesError } from '../../../manifest/manifest-error.ts'
-import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
+import { type ManifestOptions, type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { MARKETPLACES, type Marketplace } from '../../../marketplace/rules.ts'
@@ -42,7 +42,7 @@ import { addOutputFlags, addServerFlags, oneOf } from '../../flags/common.ts'
 import { previewOf } from '../../image/preview.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { openMarketplaceCheck } from './marketplace-check.ts'
+import { type MarketplaceCheck, openMarketplaceCheck } from './marketplace-check.ts'
 
 const VIEW: View = {
   fields: [
@@ -109,67 +109,21 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   checkShuffleFlags(flags)
   refuseContract(flags.contract, null)
   const settings = await deps.settings(flags)
-  const manifestFlags = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
-  const source = manifestSource(deps, manifest)
-  const mapped = new MappedColumns(deps.io, settings)
-  const urls = flags.checkFiles === true ? new FileUrls() : null
+  const validation = { deps, manifest, flags, settings }
+  const options = { ...(await readingOptions(validation)), checkRow: drop?.checkUncommittable(flags) }
+  const checks = await openChecks(validation)
+  const { mapped, urls, rowWarnings, duplicates, market } = checks
   const preview = flags.preview && output.mode === 'table' ? previewOf(deps) : null
-  const blockchain =
-    manifestFlags.blockchain ??
-    settings.blockchain?.value ??
-    (await knownCollection(deps, settings))?.blockchain ??
-    null
-  const options = withEnsNames(deps, settings, flags, manifestFlags)
-  const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest, {
-    forMarketplace: flags.for !== undefined,
-  })
-  const duplicates = new DuplicateRows()
-  const path = unrevealed === undefined ? await manifestPath(deps, manifest) : null
-  const onServer = path === null || !(await isServerNamed(settings)) ? null : new RowsOnServer(path)
-  const market = await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file)
-  const { onRow, onInvalidRow, onFileWarning, onUnescaped } = rowWarnings.begin()
-  const validated = await validateManifest(
-    source,
-    {
-      ...options,
-      blockchain,
-      checkRow: drop?.checkUncommittable(flags),
-      onMapped: mapped.add,
-      onFileWarning,
-      onUnescaped,
-      onFileUrl: urls?.begin(),
-      onRow(row, columns) {
-        onRow(row, columns)
-        duplicates.add(row)
-        onServer?.add(row)
-        market?.add(row, columns)
-      },
-      onInvalidRow() {
-        onInvalidRow()
-        market?.skip()
-      },
-    },
-    preview?.add,
-  )
+  const validated = await validateManifest(manifestSource(deps, manifest), withChecks(options, checks), preview?.add)
   await preview?.draw()
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
   const { rows, receivers, files, target } = validated
   const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
-  const earlierRun =
-    manifest === '-' || validated.issueCount > 0
-      ? null
-      : await knownRun(deps, manifest, contractAddress ?? undefined, settings)
-  const collection = validated.issueCount > 0 ? null : { contractAddress, blockchain: target.blockchain }
-  const server = await onServerAndSupply(deps, settings, collection, {
-    file: rowWarnings.file,
-    rows,
-    sent: sentRows(earlierRun),
-    onServer,
-  })
+  const sent = await findSent(validation, checks, { ...validated, contractAddress })
   const warnings = [
     ...rowWarnings.all,
     ...duplicateWarnings(rowWarnings.file, duplicates),
-    ...server.warnings,
+    ...sent.warnings,
     ...(check?.warnings ?? []),
   ]
   printWarnings(deps.io, { warnings })
@@ -193,30 +147,118 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     contract_address: contractAddress,
     mapped_columns: mapped.all,
     ...(check === null ? {} : { checked_files: check.checked }),
-    ...(server.rows === null ? {} : { rows_on_server: server.rows }),
+    ...(sent.rows === null ? {} : { rows_on_server: sent.rows }),
     warnings,
     ...findings?.fields,
   })
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
-  const args = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
-  const elsewhere = server.rows !== null && server.rows > sentRows(earlierRun) ? server.rows : 0
-  const next =
-    elsewhere > 0
-      ? `The server already has ${elsewhere === rows ? 'all of them' : `${elsewhere} of them`}, minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
-      : earlierRun === null || !isMinted(earlierRun)
-        ? `To preview the mint: gdn batch mint ${args}${unrevealedAgain(flags)} --dry-run`
-        : `The run ${safe(earlierRun.name)} has minted this manifest. To show the differences: gdn plan ${args}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
-  deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
+  deps.io.note([`${summary} ${nextStep(validation, rows, sent)}`, ...missing].join('\n'))
+}
+
+/** What the steps of the command share. */
+interface Validation {
+  deps: Deps
+  manifest: string
+  flags: ValidateFlags
+  settings: Settings
+}
+
+async function readingOptions({ deps, flags, settings }: Validation): Promise<ManifestOptions> {
+  const manifestFlags = manifestOptions(deps, { ...flags, dynamic: flags.unrevealed !== undefined }, settings)
+  const blockchain =
+    manifestFlags.blockchain ??
+    settings.blockchain?.value ??
+    (await knownCollection(deps, settings))?.blockchain ??
+    null
+  return { ...withEnsNames(deps, settings, flags, manifestFlags), blockchain }
+}
+
+/** What the command learns from each row. */
+interface Checks {
+  mapped: MappedColumns
+  urls: FileUrls | null
+  rowWarnings: RowWarnings
+  duplicates: DuplicateRows
+  /** Looks up the rows on the server; null if this isn't possible. */
+  onServer: RowsOnServer | null
+  market: MarketplaceCheck | null
+}
+
+async function openChecks({ deps, manifest, flags, settings }: Validation): Promise<Checks> {
+  const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest, {
+    forMarketplace: flags.for !== undefined,
+  })
+  const path = flags.unrevealed === undefined ? await manifestPath(deps, manifest) : null
+  return {
+    mapped: new MappedColumns(deps.io, settings),
+    urls: flags.checkFiles === true ? new FileUrls() : null,
+    rowWarnings,
+    duplicates: new DuplicateRows(),
+    onServer: path === null || !(await isServerNamed(settings)) ? null : new RowsOnServer(path),
+    market: await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file),
+  }
+}
+
+/** Adds the checks to the options for reading the manifest. */
+function withChecks(
+  options: ManifestOptions,
+  { mapped, urls, rowWarnings, duplicates, onServer, market }: Checks,
+): ManifestOptions {
+  const { onRow, onInvalidRow, ...onWarning } = rowWarnings.begin()
+  return {
+    ...options,
+    ...onWarning,
+    onMapped: mapped.add,
+    onFileUrl: urls?.begin(),
+    onRow(row, columns) {
+      onRow(row, columns)
+      duplicates.add(row)
+      onServer?.add(row)
+      market?.add(row, columns)
+    },
+    onInvalidRow() {
+      onInvalidRow()
+      market?.skip()
+    },
+  }
+}
+
+/** The manifest's earlier run, and its rows that the server already has. */
+interface Sent extends FoundOnServer {
+  /** The run on the selected server and in the collection; null if there is none. */
+  run: RunStatus | null
+}
+
+async function findSent(
+  validation: Validation,
+  { rowWarnings: { file }, onServer }: Checks,
+  { rows, issueCount, contractAddress, target }: ManifestSummary & { contractAddress: string | null },
+): Promise<Sent> {
+  const { deps, manifest, settings } = validation
+  const run = manifest === '-' || issueCount > 0 ? null : await knownRun(validation, contractAddress ?? undefined)
+  const collection = issueCount > 0 ? null : { contractAddress, blockchain: target.blockchain }
+  const counted = { file, rows, sent: sentRows(run), onServer }
+  return { run, ...(await onServerAndSupply(deps, settings, collection, counted)) }
+}
+
+/** Returns the next step for a valid manifest, as a sentence. */
+function nextStep({ manifest, flags }: Validation, rows: number, sent: Sent): string {
+  const args = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
+  const { run } = sent
+  const elsewhere = sent.rows !== null && sent.rows > sentRows(run) ? sent.rows : 0
+  if (elsewhere > 0)
+    return `The server already has ${elsewhere === rows ? 'all of them' : `${elsewhere} of them`}, minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
+  return run === null || !isMinted(run)
+    ? `To preview the mint: gdn batch mint ${args}${unrevealedAgain(flags)} --dry-run`
+    : `The run ${safe(run.name)} has minted this manifest. To show the differences: gdn plan ${args}`
 }
 
 /** Returns the manifest's run on the selected server and in the collection; null if there is none. */
 async function knownRun(
-  deps: Deps,
-  manifest: string,
+  { deps, manifest, settings }: Validation,
   collection: string | undefined,
-  settings: Settings,
 ): Promise<RunStatus | null> {
   const { stateDir } = settings
   try {

@@ -7,6 +7,7 @@ import { formatUnits, inCoins } from '../../../core/units.ts'
 import type { Signer } from '../../../server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/plan.ts'
+import type { OpenedChain } from '../../../server/setup/with-chain.ts'
 import { GdnCommand } from '../../command.ts'
 import { addBackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -14,7 +15,7 @@ import { addOutputFlags, addTimeoutFlag, notEmpty } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-missing.ts'
-import { createOutput } from '../../render/output.ts'
+import { createOutput, type Output } from '../../render/output.ts'
 import { whileOpening } from '../wallet/while-opening.ts'
 import { addBlockchainArgument, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
@@ -61,21 +62,14 @@ export async function setup(deps: Deps, name: string, flags: SetupFlags): Promis
   }
   const output = createOutput(io, flags, SETUP_VIEW)
   const knownFactory = flags.factory === undefined ? undefined : factoryAt(flags.factory)
-  const [
-    { checkKeystoreFile },
-    { missingFunds },
-    { coinOf },
-    { planSetup },
-    { deploymentCost, runSetup },
-    { chainSettings, withChain },
-  ] = await Promise.all([
-    import('../../../server/chain/evm/open-signer.ts'),
-    import('../../../server/chain/missing-funds.ts'),
-    import('../../../server/settings/networks.ts'),
-    import('../../../server/setup/plan.ts'),
-    import('../../../server/setup/run.ts'),
-    import('../../../server/setup/with-chain.ts'),
-  ])
+  const [{ checkKeystoreFile }, { missingFunds }, { coinOf }, { planSetup }, { chainSettings, withChain }] =
+    await Promise.all([
+      import('../../../server/chain/evm/open-signer.ts'),
+      import('../../../server/chain/missing-funds.ts'),
+      import('../../../server/settings/networks.ts'),
+      import('../../../server/setup/plan.ts'),
+      import('../../../server/setup/with-chain.ts'),
+    ])
   const place = await chainPlace(deps, flags)
   const { adminKeystore: file } = flags
   // Report invalid settings before the password prompt.
@@ -90,73 +84,105 @@ export async function setup(deps: Deps, name: string, flags: SetupFlags): Promis
     const coin = coinOf(network.chainId)
     const payer = { role: 'admin', address: admin.address, blockchain, coin } as const
     const lack = plan.gas > 0n ? missingFunds(payer, plan.balance, plan.cost + plan.owed) : null
-    const record = (status: string, factory: string | null, deployment: { gas: bigint; paid: bigint } | null) => ({
-      blockchain,
-      chain_id: network.chainId,
-      currency: coin,
-      status,
-      factory,
-      admin: admin.address,
-      operators,
-      to_appoint: plan.toAuthorize,
-      gas: Number(plan.gas),
-      cost: formatUnits(plan.cost),
-      deployment_gas: deployment === null ? null : Number(deployment.gas),
-      deployment_cost: deployment === null ? null : formatUnits(deployment.paid),
-      balance: formatUnits(plan.balance),
-      needed_per_operator: formatUnits(plan.neededPerOperator),
-    })
-    const paid = async (factory: Hex | null) =>
-      factory === null ? null : await deploymentCost(store, blockchain, factory)
+    const planned = { deps, flags, output, store, network, admin, operators, plan, coin }
     if (flags.dryRun) {
-      await output.one(record(plan.isDone ? 'done' : 'planned', plan.factory, await paid(plan.factory)))
+      await printSetup(planned, plan.isDone ? 'done' : 'planned', plan.factory)
       if (lack !== null) io.note(`Send coins before the setup: ${lack}.`)
       return
     }
-    if (plan.gas > 0n) {
-      if (lack !== null) {
-        throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
-      }
-      const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
-      const action = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${most}`
-      if (!flags.yes) await io.confirm(`${action}?`, '--yes')
-    }
-    const progress = await io.progress(`Setting up ${blockchain}`)
-    /**
-     * Steps whose block count was already printed. Without a terminal, each step's block count is printed only once.
-     */
-    const counted = new Set<string>()
-    if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
-    try {
-      const factory = await runSetup({
-        store,
-        network,
-        admin,
-        operators,
-        plan,
-        now: deps.now,
-        log: SILENT,
-        signal: deps.signals.signal,
-        // Without a terminal, every message is printed. There are only a few, and one of them reports an unreachable
-        // network.
-        say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
-        sayLeft(text, blocks) {
-          const line = `${text}: ${count(blocks, 'block')} left`
-          if (io.stderrTty) progress.update(line)
-          else if (!counted.has(text)) io.note(line)
-          counted.add(text)
-        },
-      }).catch((error: unknown) => {
-        if (error !== deps.signals.signal.reason) throw error
-        throw resumable(stillPending(error, 'the setup is not confirmed on the network yet'))
-      })
-      progress.stop()
-      await output.one(record('done', factory, await paid(factory)))
-      io.note(`${blockchain} is set up. To use the network, start the backend with this configuration.`)
-    } finally {
-      progress.stop()
-    }
+    if (plan.gas > 0n) await confirmCost(planned, lack)
+    await carryOut(planned)
   })
+}
+
+/** The planned setup of a network. */
+interface PlannedSetup extends Pick<OpenedChain, 'store' | 'network'> {
+  deps: Deps
+  flags: SetupFlags
+  output: Output
+  admin: Signer
+  operators: readonly Hex[]
+  plan: SetupPlan
+  coin: string | null
+}
+
+async function printSetup(
+  { output, store, network, admin, operators, plan, coin }: PlannedSetup,
+  status: 'done' | 'planned',
+  factory: Hex | null,
+): Promise<void> {
+  const { deploymentCost } = await import('../../../server/setup/run.ts')
+  const { blockchain, chainId } = network
+  const deployment = factory === null ? null : await deploymentCost(store, blockchain, factory)
+  await output.one({
+    blockchain,
+    chain_id: chainId,
+    currency: coin,
+    status,
+    factory,
+    admin: admin.address,
+    operators,
+    to_appoint: plan.toAuthorize,
+    gas: Number(plan.gas),
+    cost: formatUnits(plan.cost),
+    deployment_gas: deployment === null ? null : Number(deployment.gas),
+    deployment_cost: deployment === null ? null : formatUnits(deployment.paid),
+    balance: formatUnits(plan.balance),
+    needed_per_operator: formatUnits(plan.neededPerOperator),
+  })
+}
+
+/** @param lack the coins that the admin lacks, as a sentence; null if its balance is sufficient */
+async function confirmCost({ deps, flags, network, plan, coin }: PlannedSetup, lack: string | null): Promise<void> {
+  if (lack !== null) {
+    throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
+  }
+  const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
+  const action = `${workOf(plan)} on ${network.blockchain} (chain ID ${network.chainId}), for at most ${most}`
+  if (!flags.yes) await deps.io.confirm(`${action}?`, '--yes')
+}
+
+/** Sends the planned transactions, waits until they are final and prints the result. */
+async function carryOut(planned: PlannedSetup): Promise<void> {
+  const { deps, flags, store, network, admin, operators, plan } = planned
+  const { io, now, signals } = deps
+  const { blockchain } = network
+  const { runSetup } = await import('../../../server/setup/run.ts')
+  const progress = await io.progress(`Setting up ${blockchain}`)
+  /**
+   * Steps whose block count was already printed. Without a terminal, each step's block count is printed only once.
+   */
+  const counted = new Set<string>()
+  if (flags.timeout === undefined) signals.endAfter(DEFAULT_TIMEOUT_MS)
+  try {
+    const factory = await runSetup({
+      store,
+      network,
+      admin,
+      operators,
+      plan,
+      now,
+      log: SILENT,
+      signal: signals.signal,
+      // Without a terminal, every message is printed. There are only a few, and one of them reports an unreachable
+      // network.
+      say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
+      sayLeft(text, blocks) {
+        const line = `${text}: ${count(blocks, 'block')} left`
+        if (io.stderrTty) progress.update(line)
+        else if (!counted.has(text)) io.note(line)
+        counted.add(text)
+      },
+    }).catch((error: unknown) => {
+      if (error !== signals.signal.reason) throw error
+      throw resumable(stillPending(error, 'the setup is not confirmed on the network yet'))
+    })
+    progress.stop()
+    await printSetup(planned, 'done', factory)
+    io.note(`${blockchain} is set up. To use the network, start the backend with this configuration.`)
+  } finally {
+    progress.stop()
+  }
 }
 
 function refuseWithoutAdmin(): never {

@@ -4,6 +4,7 @@ import { createcollection } from '../../../api/endpoints/createcollection.ts'
 import { fileUrlProblem } from '../../../api/file-url.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
 import type { Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
 import { GdnCommand } from '../../command.ts'
@@ -121,14 +122,42 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const settings = await deps.settings(flags)
   // Report a missing server before the prompts.
   if (mayAsk(io) && !flags.dryRun) await settings.server()
+  const request = await wantedCollection(deps, settings, flags)
+  if (flags.dryRun) return await dryRun(deps, settings, { request, flags })
+
+  const connection = await deps.connect(settings)
+  await operateOnce(
+    deps,
+    connection,
+    flags,
+    {
+      endpoint: 'createcollection',
+      blockchain: request.blockchain,
+      contract: null,
+      content: request,
+      note: 'collection create',
+      async request(limit) {
+        deps.checkPlan?.({ request })
+        await refuseUnlessKnown(deps, connection, request)
+        const action = `Create the collection "${request.name}"`
+        const priced = { limit, worst: () => worstOfRequest('createcollection', request) }
+        await confirmSpending(deps, connection, { yes: flags.yes, blockchain: request.blockchain, action, priced })
+        return request
+      },
+    },
+    (operation) => finish(deps, connection, { request, flags, output }, operation),
+  ).catch((error: unknown) => {
+    throw withWalletHint(error, connection.server)
+  })
+}
+
+/** Returns the request from the flags, the request file and the prompts. */
+async function wantedCollection(deps: Deps, settings: Settings, flags: CreateFlags): Promise<NewCollection> {
+  const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const fromFile =
-    flags.file === undefined
+    flags.file === undefined || file === null
       ? {}
-      : await nameFields(
-          parseRequest(await readInput(io, flags.file), nameOfInput(flags.file)),
-          nameOfInput(flags.file),
-          deps.addresses,
-        )
+      : await nameFields(parseRequest(await readInput(deps.io, flags.file), file), file, deps.addresses)
   refuseWrongFlags(flags, fromFile)
   const optionalFields = {
     ...(await askForMissing(deps, flags, {
@@ -147,9 +176,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     royalty_receiver: flags.royaltyReceiver,
     max_supply: flags.maxSupply,
   }
-  const defined = Object.fromEntries(Object.entries(optionalFields).filter(([, value]) => value !== undefined))
-  const file = flags.file === undefined ? null : nameOfInput(flags.file)
-  const fields: Record<string, unknown> = { ...fromFile, ...defined }
+  const fields: Record<string, unknown> = { ...fromFile, ...defined(optionalFields) }
   const { wallet_address, royalty_receiver, blockchain: network } = fields
   const named = { wallet_address, royalty_receiver }
   const addresses = await resolveEnsFields(deps, { settings, flags, blockchain: network }, named, (field) => {
@@ -160,43 +187,26 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     if (file !== null && fromFile[field] !== undefined) return { file, field }
     return settings.wallet?.value === wallet_address ? placeOfWallet(settings.wallet) : { flag: '--wallet' }
   })
-  const resolved = Object.entries(addresses).filter(([, value]) => value !== undefined)
-  const request = checkRequest(createcollection.request, { ...fields, ...Object.fromEntries(resolved) }, file)
-  if (flags.dryRun) {
-    deps.checkPlan?.({ request })
-    const { blockchain } = request
-    if (needsSupport(request).length > 0) {
-      const connection = await connectDryRun(deps, settings)
-      if (connection !== null) await refuseUnlessKnown(deps, connection, request)
-    }
-    await quoteOperation(deps, settings, flags, { endpoint: 'createcollection', blockchain, content: request })
-    return await printDryRun(io, settings, 'createcollection', request)
-  }
+  return checkRequest(createcollection.request, { ...fields, ...defined(addresses) }, file)
+}
 
-  const connection = await deps.connect(settings)
-  await operateOnce(
-    deps,
-    connection,
-    flags,
-    {
-      endpoint: 'createcollection',
-      blockchain: request.blockchain,
-      contract: null,
-      content: request,
-      note: 'collection create',
-      async request(limit) {
-        deps.checkPlan?.({ request })
-        await refuseUnlessKnown(deps, connection, request)
-        const action = `Create the collection "${request.name}"`
-        const priced = { limit, worst: () => worstOfRequest('createcollection', request) }
-        await confirmSpending(deps, flags.yes, request.blockchain, connection, action, priced)
-        return request
-      },
-    },
-    (operation) => finish(deps, connection, { request, flags, output }, operation),
-  ).catch((error: unknown) => {
-    throw withWalletHint(error, connection.server)
-  })
+/** Returns the fields that are not undefined. */
+const defined = (fields: object): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+async function dryRun(
+  deps: Deps,
+  settings: Settings,
+  { request, flags }: Pick<Requested, 'request' | 'flags'>,
+): Promise<void> {
+  deps.checkPlan?.({ request })
+  const { blockchain } = request
+  if (needsSupport(request).length > 0) {
+    const connection = await connectDryRun(deps, settings)
+    if (connection !== null) await refuseUnlessKnown(deps, connection, request)
+  }
+  await quoteOperation(deps, settings, flags, { endpoint: 'createcollection', blockchain, content: request })
+  await printDryRun(deps.io, settings, 'createcollection', request)
 }
 
 /** Rejects flags that are invalid regardless of the answers to the prompts. */
@@ -250,7 +260,7 @@ async function refuseUnlessKnown(
 }
 
 interface Requested {
-  request: z.output<typeof createcollection.request>
+  request: NewCollection
   flags: CreateFlags
   output: Output
 }

@@ -79,7 +79,7 @@ export async function createNfts(deps: Deps, creation: NftCreation): Promise<voi
         await refuseHidden()
         const action = `${verb} ${count(nftCount, 'NFT')} for ${request.receiver_wallet_address}`
         const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
-        await confirmSpending(deps, flags.yes, blockchain, connection, action, priced)
+        await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action, priced })
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
     },

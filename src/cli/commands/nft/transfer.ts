@@ -140,7 +140,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
         deps.checkPlan?.({ [resolved.nftGdnId]: request })
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
         const priced = { limit, worst: () => worstOfRequest('transfernft', request) }
-        await confirmSpending(deps, flags.yes, blockchain, connection, questionOf(request), priced)
+        await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action: questionOf(request), priced })
         return request
       },
     },

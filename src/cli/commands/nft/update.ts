@@ -125,7 +125,8 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
       deps.checkPlan?.(intent)
       await refuseHidden()
       const priced = { limit, worst: () => worstOfRequest('updatednft', request) }
-      await confirmSpending(deps, flags.yes, blockchain, connection, `Update ${nft.title} (${id})`, priced)
+      const action = `Update ${nft.title} (${id})`
+      await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action, priced })
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
     },
   }

@@ -25,7 +25,7 @@ import { findByAddress } from '../../../connect/known-collections.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
 import { spentText } from '../../../cost/spent.ts'
-import type { Connection, Deps, Intent } from '../../../deps.ts'
+import type { Connection, Deps, Intent, WalletSpending } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import { type DataRecord, isAskedFor, type Output } from '../../../render/output.ts'
 import { refuseChanged } from '../../../request/intent.ts'
@@ -56,113 +56,44 @@ export interface SettingsTarget {
   output: Output
 }
 
+/** What the steps of the command share. */
+interface Editing extends SettingsTarget {
+  deps: Deps
+  network: RemoteNetwork
+  /** Returns the description and image that the collection was created with. */
+  creation: () => ReturnType<typeof readCreation>
+}
+
 /** Makes the requested changes. The wallet signs one transaction for each change. */
-export async function applySettings(
-  deps: Deps,
-  { connect, settings, node, contract, blockchain, flags, output }: SettingsTarget,
-): Promise<void> {
+export async function applySettings(deps: Deps, target: SettingsTarget): Promise<void> {
+  const { connect, node, contract, blockchain, flags, output } = target
   const { io } = deps
   const at = node ?? { url: `${(await connect()).server.baseUrl}/rpc/${blockchain}`, flag: '--blockchain' }
   const polling = node === null ? { pollMs: EMBEDDED_POLL_MS } : {}
   let created: ReturnType<typeof readCreation> | undefined
   const creation = () => (created ??= connect().then((connection) => readCreation(deps, connection, contract)))
   await withNetwork(at, { blockchain, signal: deps.signals.signal, ...polling }, async (network) => {
-    const compare = async () => {
-      const current = await readOwnerSettings(network, contract)
-      const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
-      const accepted = flags.maxSupply === undefined ? 0 : await acceptedNfts(deps, connect, { contract, blockchain })
-      if (flags.acceptOwner && current.pendingOwner === null && (await isOwner(deps, network, flags, current.owner))) {
-        return { current, accepted, changes: [] }
-      }
-      return { current, accepted, changes: settingChanges(flags, current, metadata, accepted ?? 0) }
-    }
-    const { current, accepted, changes } = await compare()
+    const editing = { ...target, deps, network, creation }
+    const { current, accepted, changes } = await compare(editing)
     if (accepted === null) io.note(ACCEPTED_UNKNOWN)
     if (changes.length === 0) {
       await output.many([])
       return io.note('Nothing to change.')
     }
-    const from = flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner
-    const role = flags.acceptOwner ? 'new owner' : 'owner'
-    if (flags.safe !== undefined) {
-      const { writeSafeBatch } = await import('./write-safe-batch.ts')
-      const description = changes.map(textOfChange).join('').trimEnd()
-      const dryRun = flags.dryRun === true
-      const target = {
-        file: flags.safe,
-        contract,
-        from: { role, address: from },
-        changes,
-        description,
-        dryRun,
-      } as const
-      const { address } = await writeSafeBatch(deps, network, target)
-      const status = dryRun ? 'planned' : 'written'
-      if (dryRun && io.stdoutTty && !isAskedFor(flags)) return await io.read(`${description}\n`)
-      return await output.many(changes.map((change) => ({ ...recordOf(change, status), safe_address: address })))
+    const wanted: Wanted = {
+      role: flags.acceptOwner ? 'new owner' : 'owner',
+      address: flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner,
     }
-    const keystore = await findWallet(deps, flags, { role, address: from }).catch(async (error: unknown) => {
-      throw await withSafeHint(network, error, { role, address: from })
+    if (flags.safe !== undefined) return await writeForSafe(editing, flags.safe, { wanted, changes })
+    const keystore = await findWallet(deps, flags, wanted).catch(async (error: unknown) => {
+      throw await withSafeHint(network, error, wanted)
     })
-    const offer = await priceChanges(network, { from, contract, changes })
-    const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
-    const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
-    if (flags.dryRun || keystore === null) {
-      deps.checkPlan?.(intentOf(changes))
-      await deps.quote?.({ ...spending, most: offer.most }, null)
-      // On a terminal, the columns of a table would truncate the values.
-      if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
-      else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
-      return io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
-    }
-    if (node !== null) {
-      const payer = { role, address: from, blockchain, coin: coinOf(network.chainId) } as const
-      const lacks = missingFunds(payer, await network.publicNetwork.balance(from), offer.most)
-      if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
-    }
-    const signer = await openWallet(deps, keystore, flags, { role, address: from })
-    const name = findByAddress(glanceAtState(settings.stateDir, collectionsOfServers), contract)?.name ?? null
-    await confirm(deps, flags, { isPublic, name, contract, blockchain, changes, offer })
-    if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_WAIT_MS)
-    const progress = await io.progress('Sending the changes')
-    const records: DataRecord[] = []
-    let isSending = false
-    try {
-      const sleep = () => deps.sleep(network.publicNetwork.pollMs, deps.signals.signal)
-      const nonce = await untilIdle(network, from, sleep)
-      // An earlier, interrupted command may have already made some of the changes.
-      const { changes: remaining } = await compare()
-      deps.checkPlan?.(intentOf(remaining))
-      refuseChanged(intentOf(changes), intentOf(remaining), { isBegun: true, hint: CHANGED_HINT })
-      await deps.permit({ ...spending, most: remaining.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
-      // Upload all files before sending any transaction.
-      const calls: Hex[] = []
-      for (const change of remaining) calls.push(encodeOwnerCall(await change.call()))
-      for (const [index, change] of remaining.entries()) {
-        isSending = true
-        progress.update(`Changing ${change.setting} (${index + 1} of ${remaining.length})`)
-        const data = calls[index] ?? '0x'
-        const call = { to: contract, data, gas: costOf(offer, change).gas, fees: offer.fees }
-        const { transactionHash, gasUsed, feePaid } = await sendCall(network, signer, nonce + index, call, sleep)
-        records.push({
-          ...recordOf(change, 'confirmed'),
-          ...offeredOf(offer, change),
-          transaction_hash: transactionHash,
-          gas_used: Number(gasUsed),
-          fee_paid_wei: feePaid === null ? null : String(feePaid),
-          currency: coinOf(network.chainId),
-          simulated: node === null,
-        })
-      }
-    } catch (error) {
-      throw isSending ? stillPending(error, 'the network has not confirmed every change yet') : error
-    } finally {
-      progress.stop()
-      // Print these records even after an error, because the changes were made.
-      await output.many(records)
-      const paid = records.filter(({ fee_paid_wei }) => typeof fee_paid_wei === 'string')
-      if (paid.length > 0) io.note(safe(`Paid: ${spentText(totalOf(paid))}`))
-    }
+    const plan = await planChanges(editing, wanted, changes)
+    if (flags.dryRun || keystore === null) return await showPlan(editing, plan)
+    if (node !== null) await refuseWithoutFunds(editing, plan)
+    const signer = await openWallet(editing, keystore, wanted)
+    await confirm(editing, plan)
+    await sendChanges(editing, plan, signer)
     if (flags.newOwner !== undefined) {
       io.note(
         `To accept the ownership, the new owner runs: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
@@ -170,6 +101,126 @@ export async function applySettings(
     }
   })
 }
+
+/** Compares the flags with the settings in the contract. */
+async function compare(editing: Editing) {
+  const { deps, connect, creation, network, contract, blockchain, flags } = editing
+  const current = await readOwnerSettings(network, contract)
+  const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
+  const accepted = flags.maxSupply === undefined ? 0 : await acceptedNfts(deps, connect, { contract, blockchain })
+  const isAccepted = flags.acceptOwner && current.pendingOwner === null && (await isOwner(editing, current.owner))
+  return { current, accepted, changes: isAccepted ? [] : settingChanges(flags, current, metadata, accepted ?? 0) }
+}
+
+/** Writes the changes to a file for the Safe that must sign them. */
+async function writeForSafe(
+  { deps, network, contract, flags, output }: Editing,
+  file: string,
+  { wanted: from, changes }: Pick<Plan, 'wanted' | 'changes'>,
+): Promise<void> {
+  const { writeSafeBatch } = await import('./write-safe-batch.ts')
+  const description = changes.map(textOfChange).join('').trimEnd()
+  const dryRun = flags.dryRun === true
+  const { address } = await writeSafeBatch(deps, network, { file, contract, from, changes, description, dryRun })
+  const status = dryRun ? 'planned' : 'written'
+  if (dryRun && deps.io.stdoutTty && !isAskedFor(flags)) return await deps.io.read(`${description}\n`)
+  await output.many(changes.map((change) => ({ ...recordOf(change, status), safe_address: address })))
+}
+
+interface Plan {
+  wanted: Wanted
+  changes: readonly SettingChange[]
+  offer: Offer
+  /** The spending of the wallet, without its maximum. */
+  spending: Omit<WalletSpending, 'most'>
+}
+
+async function planChanges(editing: Editing, wanted: Wanted, changes: readonly SettingChange[]): Promise<Plan> {
+  const { deps, connect, settings, node, network, contract, blockchain } = editing
+  const offer = await priceChanges(network, { from: wanted.address, contract, changes })
+  const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
+  const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
+  return { wanted, changes, offer, spending }
+}
+
+/** Shows what a command without --dry-run would change, and the maximum cost. */
+async function showPlan({ deps, node, flags, output }: Editing, { changes, offer, spending }: Plan): Promise<void> {
+  const { io } = deps
+  deps.checkPlan?.(intentOf(changes))
+  await deps.quote?.({ ...spending, most: offer.most }, null)
+  // On a terminal, the columns of a table would truncate the values.
+  if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
+  else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
+  io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
+}
+
+async function refuseWithoutFunds({ network }: Editing, { wanted, offer, spending }: Plan): Promise<void> {
+  const { blockchain, coin } = spending
+  const balance = await network.publicNetwork.balance(wanted.address)
+  const lacks = missingFunds({ ...wanted, blockchain, coin }, balance, offer.most)
+  if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
+}
+
+/** Sends one transaction for each change, and waits for it. */
+async function sendChanges(editing: Editing, plan: Plan, signer: Signer): Promise<void> {
+  const { deps, network, contract, flags, output } = editing
+  const { offer } = plan
+  if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_WAIT_MS)
+  const progress = await deps.io.progress('Sending the changes')
+  const records: DataRecord[] = []
+  let isSending = false
+  try {
+    const sleep = () => deps.sleep(network.publicNetwork.pollMs, deps.signals.signal)
+    const nonce = await untilIdle(network, plan.wanted.address, sleep)
+    const remaining = await permitRemaining(editing, plan)
+    // Upload all files before sending any transaction.
+    const calls: Hex[] = []
+    for (const change of remaining) calls.push(encodeOwnerCall(await change.call()))
+    for (const [index, change] of remaining.entries()) {
+      isSending = true
+      progress.update(`Changing ${change.setting} (${index + 1} of ${remaining.length})`)
+      const data = calls[index] ?? '0x'
+      const call = { to: contract, data, gas: costOf(offer, change).gas, fees: offer.fees }
+      const sent = await sendCall(network, signer, nonce + index, call, sleep)
+      records.push(sentRecord(editing, offer, { change, ...sent }))
+    }
+  } catch (error) {
+    throw isSending ? stillPending(error, 'the network has not confirmed every change yet') : error
+  } finally {
+    progress.stop()
+    // Print these records even after an error, because the changes were made.
+    await output.many(records)
+    const paid = records.filter(({ fee_paid_wei }) => typeof fee_paid_wei === 'string')
+    if (paid.length > 0) deps.io.note(safe(`Paid: ${spentText(totalOf(paid))}`))
+  }
+}
+
+/** Requests permission for the changes that are still to be made. */
+async function permitRemaining(editing: Editing, { changes, offer, spending }: Plan): Promise<SettingChange[]> {
+  const { deps } = editing
+  // An earlier, interrupted command may have already made some of the changes.
+  const { changes: remaining } = await compare(editing)
+  deps.checkPlan?.(intentOf(remaining))
+  refuseChanged(intentOf(changes), intentOf(remaining), { isBegun: true, hint: CHANGED_HINT })
+  await deps.permit({ ...spending, most: remaining.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
+  return remaining
+}
+
+type SentChange = Awaited<ReturnType<typeof sendCall>> & { change: SettingChange }
+
+const sentRecord = (
+  { network, node }: Editing,
+  offer: Offer,
+  { change, transactionHash, gasUsed, feePaid }: SentChange,
+): DataRecord => ({
+  ...recordOf(change, 'confirmed'),
+  ...offeredOf(offer, change),
+  transaction_hash: transactionHash,
+  gas_used: Number(gasUsed),
+  fee_paid_wei: feePaid === null ? null : String(feePaid),
+  currency: coinOf(network.chainId),
+  simulated: node === null,
+})
 
 /**
  * Returns a `usage` error if the server has no embedded chain although one was requested. Returns other errors
@@ -265,7 +316,7 @@ async function priceChanges(
  * Returns whether the account that accepts the ownership already is the owner, for example because the command is
  * repeated.
  */
-async function isOwner(deps: Deps, network: RemoteNetwork, { wallet, safe: file }: SetFlags, owner: Hex) {
+async function isOwner({ deps, network, flags: { wallet, safe: file } }: Editing, owner: Hex): Promise<boolean> {
   if (file !== undefined) {
     const { readSafe } = await import('../../../../server/chain/evm/owner/safe.ts')
     return await readSafe(network, owner, 'owner').then(
@@ -325,7 +376,8 @@ function refuseOther(address: Hex, wanted: Wanted): void {
   )
 }
 
-async function openWallet(deps: Deps, file: string, { passwordFile }: SetFlags, wanted: Wanted): Promise<Signer> {
+async function openWallet({ deps, flags }: Editing, file: string, wanted: Wanted): Promise<Signer> {
+  const { passwordFile } = flags
   const password = await knownPassword(deps.io, passwordFile)
   const signer = await whileOpening(deps, () => openKeystoreFile(file, password, passwordFile))
   refuseOther(signer.address, wanted)
@@ -350,21 +402,19 @@ function textOfChange({ setting, before, after }: SettingChange): string {
   return `${safe(`${setting}: ${oldValue === null ? '' : `${settingText(oldValue)} → `}${newValue === null ? 'none' : settingText(newValue)}`)}\n`
 }
 
-interface Plan {
-  isPublic: boolean
-  /** The name of the collection; null if unknown. */
-  name: string | null
-  contract: Hex
-  blockchain: EvmBlockchain
-  changes: readonly SettingChange[]
-  offer: Offer
-}
-
 /** Asks for confirmation before gas is spent on a public network, and before a change that can't be undone. */
-async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<void> {
-  const { isPublic, contract, blockchain, changes, offer, name } = plan
+async function confirm(editing: Editing, { changes, offer, spending }: Plan): Promise<void> {
+  const {
+    deps: { io },
+    settings: { stateDir },
+    contract,
+    blockchain,
+    flags,
+  } = editing
+  const { isPublic } = spending
+  const name = findByAddress(glanceAtState(stateDir, collectionsOfServers), contract)?.name ?? null
   const final = changes.flatMap((change) => change.final ?? [])
-  if (yes || (!isPublic && final.length === 0)) return
+  if (flags.yes || (!isPublic && final.length === 0)) return
   for (const change of changes) io.note(textOfChange(change).trimEnd())
   const settings = changes.map(({ setting }) => setting).join(', ')
   const action = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
