@@ -17,9 +17,9 @@ const FLAG = /(?:flag: |FLAG = |flagError\(|confirm\([\s\S]*?, )'(--[\w-]+|<\w+>
 const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/apply.ts': ['apply'],
   'commands/batch/rm.ts': ['batch rm'],
-  'batch/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
+  'batch/report/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
   'batch/resume-run.ts': ['batch resume'],
-  'batch/which-run.ts': ['batch status', 'batch resume'],
+  'batch/runs/which-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
   'commands/collection/set/apply.ts': ['collection set'],
   'commands/collection/ask-for-missing.ts': ['collection create'],
