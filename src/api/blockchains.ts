@@ -50,7 +50,7 @@ export const isKnownBlockchain = (name: string): name is KnownBlockchain =>
  * similar to a known one is rejected, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
-  isKnownBlockchain(name) || (OWN_NAME.test(name) && misspelled(name) === null)
+  isKnownBlockchain(name) || (OWN_NAME.test(name) && correctName(name) === null)
 
 /** Other names that people use for known networks: coin symbols, former names and short names. */
 const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
@@ -69,7 +69,7 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
  * Returns the known name that the user probably meant, if the given name is an alias of a known network or has one
  * typing error; null otherwise.
  */
-export const misspelled = (name: string): KnownBlockchain | null =>
+export const correctName = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??
   KNOWN_NAMES.find((candidate) => Math.abs(candidate.length - name.length) <= 1 && distance(name, candidate) <= 1) ??
   null

@@ -1,18 +1,18 @@
 import * as z from 'zod'
-import { type Blockchain, isBlockchain, isEvm, misspelled } from './blockchains.ts'
+import { type Blockchain, correctName, isBlockchain, isEvm } from './blockchains.ts'
 import { referenceFields } from './reference-id.ts'
 import { shortText, text } from './text.ts'
 import { API_VERSIONS } from './versions.ts'
 
-const similar = (name: unknown): string => {
-  const near = typeof name === 'string' ? misspelled(name) : null
+const similarField = (name: unknown): string => {
+  const near = typeof name === 'string' ? correctName(name) : null
   return near === null ? '' : ` (did you mean ${near}?)`
 }
 
 /** Any blockchain. A backend rejects blockchains that it doesn't serve. */
 export const blockchain = z.string().pipe(
   z.custom<Blockchain>((name) => typeof name === 'string' && isBlockchain(name), {
-    error: ({ input }) => `is not a known blockchain${similar(input)}`,
+    error: ({ input }) => `is not a known blockchain${similarField(input)}`,
   }),
 )
 

@@ -58,11 +58,11 @@ function normalizeTrait(rawTrait: unknown, context: z.core.ParsePayload): unknow
     context.issues.push({ code: 'custom', path: [path], message, input: rawTrait })
   if (type === undefined) add('max_value', 'needs a display_type, such as number')
   if (!isTraitType(type)) return rawTrait
-  const textOf = (number: unknown) => (typeof number === 'number' ? String(number) : number)
-  const trait: Record<string, unknown> = { ...Object(rawTrait), value: textOf(value) }
+  const stringifyNumber = (number: unknown) => (typeof number === 'number' ? String(number) : number)
+  const trait: Record<string, unknown> = { ...Object(rawTrait), value: stringifyNumber(value) }
   let max: string | undefined
   if (max_value !== undefined) {
-    trait.max_value = textOf(max_value)
+    trait.max_value = stringifyNumber(max_value)
     const parsed = typeof trait.max_value === 'string' ? parseMaximum(type, trait.max_value) : null
     if (parsed !== null && 'problem' in parsed) add('max_value', parsed.problem)
     else if (parsed !== null) trait.max_value = max = parsed.text

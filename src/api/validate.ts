@@ -22,7 +22,7 @@ export interface FieldIssue {
 
 export type Validated<Value> = { ok: true; value: Value } | { ok: false; issues: FieldIssue[] }
 
-const kindOf = (value: unknown): string =>
+const describeType = (value: unknown): string =>
   value === null
     ? 'null'
     : Array.isArray(value)
@@ -39,7 +39,7 @@ export const sentences: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
       if (issue.input === undefined) return 'is required'
-      return `must be ${article(issue.expected)}, not ${kindOf(issue.input)}`
+      return `must be ${article(issue.expected)}, not ${describeType(issue.input)}`
     case 'invalid_value':
       if (issue.input === undefined) return 'is required'
       return `must be one of ${issue.values.join(', ')}`

@@ -53,12 +53,12 @@ const orderOf = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n :
  */
 function* differences(before: IndexToken, current: IndexToken): Generator<Finding> {
   const { token_id } = current
-  const finding = (kind: Finding['kind'], { field, url }: IndexFile, error: string) => ({
+  const fileFinding = (kind: Finding['kind'], { field, url }: IndexFile, error: string) => ({
     ...{ kind, token_id, field, url },
     error,
   })
-  const differs = (file: IndexFile, error: string) => finding('differs', file, error)
-  const notArchived = (file: IndexFile) => finding('not_archived', file, 'the file is missing from the archive')
+  const differs = (file: IndexFile, error: string) => fileFinding('differs', file, error)
+  const notArchived = (file: IndexFile) => fileFinding('not_archived', file, 'the file is missing from the archive')
   const whose = token_id === null ? 'contract' : 'token'
   if (before.uri === null && current.uri !== null)
     yield about(current, 'not_archived', `the ${whose} URI is missing from the archive`)

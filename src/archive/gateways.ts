@@ -136,12 +136,12 @@ export function openGateways(options: GatewayOptions): Gateways {
       if (gateway === undefined) return
       const { source, breaker } = gateway
       let taken = 0
-      const counted: TakeBlock = (blockCid, bytes) => {
+      const takeAndCount: TakeBlock = (blockCid, bytes) => {
         take(blockCid, bytes)
         taken++
       }
       try {
-        await breaker.watch(() => source.file(cid, maxBytes, counted, signal))
+        await breaker.watch(() => source.file(cid, maxBytes, takeAndCount, signal))
       } catch (error) {
         if (!(error instanceof FetchFailure)) throw error
         taken = 0

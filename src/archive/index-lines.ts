@@ -1,4 +1,4 @@
-import { numberOf } from '../holders/number-key.ts'
+import { parseNumberKey } from '../holders/number-key.ts'
 import { type Archived, type ArchiveStore, COLLECTION_KEY, type DescribedFile } from './archive-store.ts'
 import { shownUrl } from './token-uri.ts'
 
@@ -83,7 +83,8 @@ export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeade
 }
 
 /** Returns the token ID of a key, or null for the metadata of the collection. */
-export const tokenIdOf = (token: string): string | null => (token === COLLECTION_KEY ? null : String(numberOf(token)))
+export const tokenIdOf = (token: string): string | null =>
+  token === COLLECTION_KEY ? null : String(parseNumberKey(token))
 
 /** Yields the metadata of the collection, if there is any, and then the tokens in the order of their IDs. */
 export function* indexTokens(store: ArchiveStore): Generator<IndexToken> {

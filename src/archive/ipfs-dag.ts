@@ -172,7 +172,7 @@ export class StoredDag {
         signal.throwIfAborted()
         const block = store.block(cid)
         bytes += block?.length ?? 0
-        if (++visits > MAX_VISITS || bytes > this.maxBytes * READ_FACTOR + NODE_BYTES) throw malformed()
+        if (++visits > MAX_VISITS || bytes > this.maxBytes * READ_FACTOR + NODE_BYTES) throw malformedFileError()
         return block
       },
     }
@@ -200,7 +200,7 @@ export async function archivedFile(
     const entry = await orMalformed(dag.signal, () => findEntry(read, directory, name))
     const link = entry === null ? null : parseCid(entry.toString())
     if (entry === null) throw failure(`the directory has no ${JSON.stringify(name)}`)
-    if (link === null) throw unreadable()
+    if (link === null) throw unsupportedBlockError()
     cid = link
   }
   dag.ofFile(cid)
@@ -215,11 +215,11 @@ export async function archivedFile(
   await orMalformed(dag.signal, async () => {
     for await (const bytes of streamNode(dag.reader(), cid, node)) {
       size += bytes.length
-      if (size > most) throw malformed()
+      if (size > most) throw malformedFileError()
       hash.update(bytes)
     }
   })
-  if (size !== most) throw malformed()
+  if (size !== most) throw malformedFileError()
   if (size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
   return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached: [...new Set([...onPath, ...reached])] }
 }
@@ -235,10 +235,10 @@ export async function archivedDirectory(dag: StoredDag, root: CID): Promise<Arch
 }
 
 /** Yields the content of a file in the store. */
-export async function* contentOf(store: ArchiveStore, text: string): AsyncGenerator<Uint8Array> {
+export async function* readStoredFile(store: ArchiveStore, text: string): AsyncGenerator<Uint8Array> {
   const cid = parseCid(text)
   const node = cid === null ? null : await readNode(store, cid)
-  if (cid === null || node === null || isDirectory(node)) throw malformed()
+  if (cid === null || node === null || isDirectory(node)) throw malformedFileError()
   yield* streamNode(store, cid, node)
 }
 
@@ -272,7 +272,7 @@ export function linksIn(cid: CID, bytes: Uint8Array): CID[] {
   if (cid.code !== DAG_PB) return []
   return linksOf(bytes).map(({ Hash }) => {
     const link = parseCid(Hash.toString())
-    if (link === null) throw unreadable()
+    if (link === null) throw unsupportedBlockError()
     return link
   })
 }
@@ -288,7 +288,7 @@ function linksOf(bytes: Uint8Array) {
   try {
     return decode(bytes).Links
   } catch {
-    throw malformed()
+    throw malformedFileError()
   }
 }
 
@@ -299,11 +299,11 @@ async function orMalformed<Result>(signal: AbortSignal, act: () => Promise<Resul
   } catch (error) {
     const isDecoding = !(error instanceof GdnError) || error.code === 'unexpected'
     if (signal.aborted || !isDecoding || isDamaged(error) || fileProblem(error) !== null) throw error
-    throw malformed()
+    throw malformedFileError()
   }
 }
 
 const failure = (message: string) => new FetchFailure(message, { lasting: true })
-const malformed = () => failure('the file is malformed')
-const unreadable = () =>
+const malformedFileError = () => failure('the file is malformed')
+const unsupportedBlockError = () =>
   failure('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')

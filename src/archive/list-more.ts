@@ -1,6 +1,6 @@
 import { chunksOf } from '../core/chunks-of.ts'
 import { hexQuantity } from '../core/hex-quantity.ts'
-import { numberKey, numberOf } from '../holders/number-key.ts'
+import { numberKey, parseNumberKey } from '../holders/number-key.ts'
 import { CONTRACT_URI_CALL, decodeString, metadataState } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import { mintedUris } from '../verify/minted-uris.ts'
@@ -45,7 +45,7 @@ export async function listMinted(options: Options): Promise<void> {
 }
 
 function* idsOf(store: ArchiveStore): Generator<bigint> {
-  for (const { token } of store.tokens()) if (token !== COLLECTION_KEY) yield numberOf(token)
+  for (const { token } of store.tokens()) if (token !== COLLECTION_KEY) yield parseNumberKey(token)
 }
 
 const isState = (state: CallResult | undefined): state is CallResult & { kind: 'value' } =>

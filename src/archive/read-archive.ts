@@ -95,7 +95,7 @@ export async function openDamaged(
   try {
     const head = await readRoot(path, file).catch(note)
     const blocks = await readBlocks(path, file, head?.start ?? 0, options)
-    if (blocks.blocks === 0) throw invalid(path, 0, 'the file has no intact blocks')
+    if (blocks.blocks === 0) throw invalidArchiveError(path, 0, 'the file has no intact blocks')
     const index = head === null ? null : await withWholeIndex(blocks, head.root).catch(note)
     return { ...blocks, index: index ?? (await firstIndex(blocks, file)) }
   } catch (error) {
@@ -115,17 +115,17 @@ async function readBlocks(
 ): Promise<ArchivedBlocks> {
   const { size } = await file.stat()
   const places = new Map<string, BlockRange>()
-  const intact = async (offset: number): Promise<{ cid: CID; place: BlockRange } | GdnError> => {
+  const readIntactBlock = async (offset: number): Promise<{ cid: CID; place: BlockRange } | GdnError> => {
     signal.throwIfAborted()
     const section = await readSection(path, file, offset, size)
     if (section instanceof GdnError) return section
     const { cid, place } = section
     const bytes = await read(file, place.offset, place.length)
-    return matchesCid(cid, bytes) ? section : invalid(path, offset, `block ${cid} does not match its CID`)
+    return matchesCid(cid, bytes) ? section : invalidArchiveError(path, offset, `block ${cid} does not match its CID`)
   }
-  const next = blockFinder(file, size, async (offset) => !((await intact(offset)) instanceof GdnError))
+  const next = blockFinder(file, size, async (offset) => !((await readIntactBlock(offset)) instanceof GdnError))
   for (let offset = start; offset < size; ) {
-    const section = await intact(offset)
+    const section = await readIntactBlock(offset)
     if (section instanceof GdnError) {
       onDamage(section)
       // The length of a damaged block may also be damaged.
@@ -179,7 +179,7 @@ async function openFile(path: string): Promise<FileHandle> {
   }
 }
 
-const invalid = (file: string, offset: number, problem: string) =>
+const invalidArchiveError = (file: string, offset: number, problem: string) =>
   new GdnError('invalid_input', `${problem} (byte ${offset})`, {
     place: { file },
     hint: 'The file is damaged, or is not an archive. Use another copy, or archive the collection again to another file.',
@@ -188,7 +188,7 @@ const invalid = (file: string, offset: number, problem: string) =>
 const DAMAGED =
   'The file is damaged, or is not an archive. Use another copy, or archive the collection again to another file. `gdn collection restore --intact` restores the intact blocks of a damaged archive.'
 
-const noIndex = (path: string) => invalid(path, 0, 'the root of the file is not the index of an archive')
+const noIndex = (path: string) => invalidArchiveError(path, 0, 'the root of the file is not the index of an archive')
 
 async function read(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset)
@@ -204,9 +204,9 @@ async function readRoot(path: string, file: FileHandle): Promise<{ root: CID; st
     const root = only === undefined || roots.length > 1 ? null : parseCid(only.toString())
     if (root !== null) return { root, start: Number(reader.pos) }
   } catch {
-    throw invalid(path, 0, 'the file is not a CARv1 file')
+    throw invalidArchiveError(path, 0, 'the file is not a CARv1 file')
   }
-  throw invalid(path, 0, 'the file must have exactly one root')
+  throw invalidArchiveError(path, 0, 'the file must have exactly one root')
 }
 
 /** Returns the CID and the place of the block at a position, or an error if there is none. */
@@ -214,11 +214,12 @@ async function readSection(path: string, file: FileHandle, offset: number, size:
   const reader = bytesReader(await read(file, offset, MAX_HEAD_BYTES))
   const head = await readBlockHead(reader).catch(() => null)
   const cid = head === null ? null : parseCid(head.cid.toString())
-  if (head === null || cid === null) return invalid(path, offset, 'a block has a CID of an unsupported type')
+  if (head === null || cid === null)
+    return invalidArchiveError(path, offset, 'a block has a CID of an unsupported type')
   const place = { offset: offset + Number(reader.pos), length: head.blockLength }
-  if (place.length > MAX_BLOCK_BYTES) return invalid(path, offset, `block ${cid} is larger than 2 MiB`)
+  if (place.length > MAX_BLOCK_BYTES) return invalidArchiveError(path, offset, `block ${cid} is larger than 2 MiB`)
   if (place.length < 0 || place.offset + place.length > size)
-    return invalid(path, offset, 'the file ends in the middle of a block')
+    return invalidArchiveError(path, offset, 'the file ends in the middle of a block')
   return { cid, place }
 }
 
@@ -250,13 +251,13 @@ function archiveOf(
 }
 
 async function headerOf(path: string, archive: ArchivedBlocks, root: CID): Promise<IndexHeader> {
-  for await (const line of linesOf(path, archive, root)) {
+  for await (const line of readIndexLines(path, archive, root)) {
     if (isHeader(line)) return line
     if (isRecord(line) && line.format === INDEX_FORMAT && line.version === INDEX_VERSION) {
-      throw invalid(path, 0, 'the first line of the index does not describe a collection')
+      throw invalidArchiveError(path, 0, 'the first line of the index does not describe a collection')
     }
     if (isRecord(line) && line.format === INDEX_FORMAT) {
-      throw invalid(
+      throw invalidArchiveError(
         path,
         0,
         `the index has version ${JSON.stringify(line.version)?.slice(0, 20)}, but this version of gdn reads version ${INDEX_VERSION}`,
@@ -269,9 +270,9 @@ async function headerOf(path: string, archive: ArchivedBlocks, root: CID): Promi
 
 async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<IndexToken> {
   let isFirst = true
-  for await (const line of linesOf(path, archive, root)) {
+  for await (const line of readIndexLines(path, archive, root)) {
     if (!isFirst) {
-      if (!isToken(line)) throw invalid(path, 0, 'a line of the index does not describe a token')
+      if (!isToken(line)) throw invalidArchiveError(path, 0, 'a line of the index does not describe a token')
       yield line
     }
     isFirst = false
@@ -309,10 +310,10 @@ function isToken(line: unknown): line is IndexToken {
 }
 
 /** Yields the parsed lines of the index. */
-async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<unknown> {
+async function* readIndexLines(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<unknown> {
   let parts: Uint8Array[] = []
   let length = 0
-  for await (const bytes of contentOf(path, archive, root)) {
+  for await (const bytes of readIndexContent(path, archive, root)) {
     let from = 0
     for (let end = bytes.indexOf(NEWLINE); end >= 0; end = bytes.indexOf(NEWLINE, from)) {
       yield parseJson(Buffer.concat([...parts, bytes.subarray(from, end)]))
@@ -322,7 +323,7 @@ async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): Async
     }
     parts.push(bytes.subarray(from))
     length += bytes.length - from
-    if (length > MAX_LINE) throw invalid(path, 0, 'a line of the index is too long')
+    if (length > MAX_LINE) throw invalidArchiveError(path, 0, 'a line of the index is too long')
   }
 }
 
@@ -331,13 +332,13 @@ async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): Async
  *
  * @throws GdnError `invalid_input` if the index isn't a file that gdn writes
  */
-async function* contentOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<Uint8Array> {
+async function* readIndexContent(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<Uint8Array> {
   let reads = 0
   const get = async (cid: string) => {
     // No two parts of a valid index are equal, but a small malicious file could repeat its parts endlessly.
-    if (++reads > archive.blocks) throw invalid(path, 0, 'the index contains a block more than once')
+    if (++reads > archive.blocks) throw invalidArchiveError(path, 0, 'the index contains a block more than once')
     const bytes = await archive.get(cid)
-    if (bytes === null) throw invalid(path, 0, `block ${cid} of the index is missing`)
+    if (bytes === null) throw invalidArchiveError(path, 0, `block ${cid} of the index is missing`)
     return bytes
   }
   try {

@@ -171,7 +171,7 @@ class SourceRead {
 
   async directory(cid: string): Promise<Content> {
     const root = parseCid(cid)
-    if (root === null) throw lasting('its CID is invalid')
+    if (root === null) throw lastingFailure('its CID is invalid')
     const { limits } = this.#shared.options
     return { ...(await archivedDirectory(this.#dag(limits.totalBytes), root)), sha256: null, isVerifiable: true }
   }
@@ -180,7 +180,7 @@ class SourceRead {
   async #ipfs(url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules): Promise<Content> {
     const root = parseCid(url.cid)
     if (root === null)
-      throw lasting('the CID is invalid or unsupported: gdn reads only raw and dag-pb CIDs with sha2-256 hashes')
+      throw lastingFailure('the CID is invalid or unsupported: gdn reads only raw and dag-pb CIDs with sha2-256 hashes')
     if (url.cid.startsWith('Qm')) this.#shared.options.store.noteFirstVersion(root.toString())
     const file = await archivedFile(this.#dag(maxBytes), root, url.path)
     return { ...file, isVerifiable: true }
@@ -188,8 +188,8 @@ class SourceRead {
 
   async #data(url: string, rules: SourceRules): Promise<Content> {
     const bytes = bytesOfDataUrl(url)
-    if (bytes === null) throw lasting('the data URL has no comma, or its base64 is invalid')
-    return await this.#imported([bytes], rules)
+    if (bytes === null) throw lastingFailure('the data URL has no comma, or its base64 is invalid')
+    return await this.#importContent([bytes], rules)
   }
 
   async #web(url: string, rules: SourceRules): Promise<Content> {
@@ -201,7 +201,7 @@ class SourceRead {
     for (let attempt = 1; ; attempt++) {
       try {
         return await breaker.watch(async () => {
-          return await this.#imported((await fetcher.fetchFile(url, options.signal)).content, rules)
+          return await this.#importContent((await fetcher.fetchFile(url, options.signal)).content, rules)
         })
       } catch (error) {
         if (!(error instanceof FetchFailure) || error.lasting || attempt === ATTEMPTS) throw error
@@ -212,13 +212,13 @@ class SourceRead {
   }
 
   /** Imports content as `ipfs add --cid-version=1` does. */
-  async #imported(
+  async #importContent(
     content: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
     { maxBytes }: SourceRules,
   ): Promise<Content> {
     const hash = createHash('sha256')
     let size = 0
-    async function* limited() {
+    async function* readLimited() {
       for await (const bytes of content) {
         size += bytes.length
         if (size > maxBytes) throw tooLarge('it', maxBytes)
@@ -227,7 +227,7 @@ class SourceRead {
       }
     }
     const { importBlocks } = await import('../ipfs/import.ts')
-    const { cid } = await importBlocks(limited(), (block) => this.#put(block.cid, block.bytes))
+    const { cid } = await importBlocks(readLimited(), (block) => this.#put(block.cid, block.bytes))
     const { reached } = await this.#dag(Number.POSITIVE_INFINITY).blocksBelow(cid)
     return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached, isVerifiable: false }
   }
@@ -250,7 +250,7 @@ class SourceRead {
     const { store, limits } = this.#shared.options
     this.blocks.add(cid)
     if (store.bytes + bytes.length > limits.totalBytes) {
-      throw lasting(`the archive is full: its files are larger than ${formatBytes(limits.totalBytes)} in total`)
+      throw lastingFailure(`the archive is full: its files are larger than ${formatBytes(limits.totalBytes)} in total`)
     }
     store.putBlock({ cid, bytes }, firstVersions)
   }
@@ -259,7 +259,7 @@ class SourceRead {
 /** Returns the source key of a whole directory. */
 export const directoryKey = (cid: string): string => `directory ${cid}`
 
-const lasting = (message: string) => new FetchFailure(message, { lasting: true })
+const lastingFailure = (message: string) => new FetchFailure(message, { lasting: true })
 
 /** Returns whether an error concerns only a file or its server, so that other files can still be read. */
 const isOfContent = ({ code }: GdnError): boolean => ['invalid_input', 'unreachable'].includes(code)

@@ -1,8 +1,8 @@
 import { isRecord, parseJson } from '../core/json.ts'
-import { numberOf } from '../holders/number-key.ts'
+import { parseNumberKey } from '../holders/number-key.ts'
 import { type ArchiveStore, COLLECTION_KEY, type ListedToken, type TokenFile } from './archive-store.ts'
 import { type ArchiveProblem, tokenIdOf } from './index-lines.ts'
-import { contentOf } from './ipfs-dag.ts'
+import { readStoredFile } from './ipfs-dag.ts'
 import { type ArchiveLimits, MAX_FILES, MAX_METADATA_BYTES } from './limits.ts'
 import { filesIn, type NamedUrl } from './metadata-files.ts'
 import { directoryKey, type SourceReader } from './read-source.ts'
@@ -79,14 +79,14 @@ async function filesAt(
   const [{ source } = { source: null }] = metadata
   const content = source === null ? null : store.source(source)
   if (content === null || 'problem' in content) return files
-  const value = parseJson(Buffer.concat(await collect(contentOf(store, content.cid))))
+  const value = parseJson(Buffer.concat(await collect(readStoredFile(store, content.cid))))
   if (!isRecord(value)) {
     const problem = value === undefined ? 'the metadata is not JSON' : 'the metadata is not a JSON object'
     return files.map((file) => (file.number === from ? { ...file, problem } : file))
   }
   const { files: named, isCut } = filesIn(value)
   for (const { field, url } of named) {
-    const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? withId(url, numberOf(token)) : url
+    const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? withId(url, parseNumberKey(token)) : url
     const next = { field: `${prefix}${field}`, url: whole }
     files.push(...(await readFile(next, from + files.length, { ...options, token, isMetadata: false })))
   }

@@ -1,3 +1,4 @@
+import { decodeComponent } from '../core/decode-component.ts'
 import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
@@ -59,17 +60,9 @@ export function bytesOfDataUrl(url: string): Uint8Array | null {
   const isBase64 = /;\s*base64\s*$/i.test(url.slice(0, comma))
   const body = url.slice(comma + 1)
   if (isBase64) {
-    const text = decoded(body).replace(/[\s]+/g, '')
+    const text = decodeComponent(body).replace(/[\s]+/g, '')
     return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
   }
   // Contracts often leave `#` and `%` in SVG images unencoded.
-  return Buffer.from(decoded(body))
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return Buffer.from(decodeComponent(body))
 }

@@ -4,7 +4,7 @@ import type { Art, ArtRule, TraitSet } from './types.ts'
 
 type Member = TraitSet['members'][number]
 
-const keyOf = ({ layer, trait }: Member) => `${layer}/${trait}`
+const memberKey = ({ layer, trait }: Member) => `${layer}/${trait}`
 
 /**
  * Finds a trait that its own rules exclude from every NFT. Such a trait excludes itself, or it requires another trait
@@ -17,7 +17,7 @@ export function forbiddenSubject(art: Art): { place: Place; message: string; hin
   for (const rule of art.rules) {
     for (const subject of rule.subject.members) {
       const several = severalOf(rule, subject, required)
-      const problem = problemOf(rule, subject, excluded) ?? several
+      const problem = ruleProblem(rule, subject, excluded) ?? several
       if (problem === null) continue
       const { name, traits } = art.layers[subject.layer] ?? { name: '', traits: [] }
       const trait = quoted(`${name}/${traits[subject.trait]?.name}`)
@@ -44,7 +44,7 @@ function severalOf(rule: ArtRule, subject: Member, required: Map<string, Require
   for (const { name, members } of setsOf(rule)) {
     const [layer, ...otherLayers] = new Set(members.map((member) => member.layer))
     if (layer === undefined || otherLayers.length > 0 || layer === subject.layer) continue
-    const key = `${keyOf(subject)} ${layer}`
+    const key = `${memberKey(subject)} ${layer}`
     const earlier = required.get(key)
     const traits = new Set(members.map(({ trait }) => trait).filter((trait) => earlier?.traits.has(trait) ?? true))
     if (earlier !== undefined && traits.size === 0) {
@@ -68,24 +68,24 @@ function exclusions(rules: readonly ArtRule[]): Map<string, ArtRule> {
     if (rule.kind !== 'excludes') continue
     for (const subject of rule.subject.members) {
       for (const other of rule.sets.flatMap((set) => set.members)) {
-        ruleOfPair.set(`${keyOf(subject)} ${keyOf(other)}`, rule)
-        ruleOfPair.set(`${keyOf(other)} ${keyOf(subject)}`, rule)
+        ruleOfPair.set(`${memberKey(subject)} ${memberKey(other)}`, rule)
+        ruleOfPair.set(`${memberKey(other)} ${memberKey(subject)}`, rule)
       }
     }
   }
   return ruleOfPair
 }
 
-function problemOf(rule: ArtRule, subject: Member, excluded: ReadonlyMap<string, ArtRule>): string | null {
-  const self = keyOf(subject)
+function ruleProblem(rule: ArtRule, subject: Member, excluded: ReadonlyMap<string, ArtRule>): string | null {
+  const self = memberKey(subject)
   if (rule.kind === 'excludes') {
     return excluded.get(`${self} ${self}`) === rule ? 'excludes itself' : null
   }
   for (const { name, members } of setsOf(rule)) {
     const otherMembers = members.filter((member) => member.layer !== subject.layer)
-    if (members.some((member) => keyOf(member) === self)) continue
+    if (members.some((member) => memberKey(member) === self)) continue
     if (otherMembers.length === 0) return `requires ${quoted(name)}, which is in the same layer`
-    const rules = otherMembers.map((member) => excluded.get(`${self} ${keyOf(member)}`))
+    const rules = otherMembers.map((member) => excluded.get(`${self} ${memberKey(member)}`))
     if (rules.every((excluding) => excluding !== undefined)) {
       return `requires ${quoted(name)}, which the rule on line ${rules[0]?.place.line} excludes`
     }

@@ -44,7 +44,7 @@ export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], 
   for (let drop = 1; ; drop *= 2) {
     const order = orderOf(sizes, included)
     const levels = buildLevels(sizes, included, order, maxArcs)
-    if (levels !== null) return counted(sizes, merged(levels), omitted)
+    if (levels !== null) return buildDiagram(sizes, mergeNodes(levels), omitted)
     const spans = new Map<number, number>()
     for (const clause of included) {
       const positions = clause.layers.map((layer) => order.indexOf(layer))
@@ -109,7 +109,7 @@ function buildLevels(
           child.push(-1)
           continue
         }
-        const key = keyOf(open, clauses)
+        const key = bitsKey(open, clauses)
         const nodeNumber = numbers.get(key)
         if (nodeNumber === undefined) {
           numbers.set(key, next.length)
@@ -133,7 +133,7 @@ function buildLevels(
 }
 
 /** Returns bits as a map key. V8 hashes only the lowest 64 bits of a bigint, so larger bigints are slow keys. */
-const keyOf = (bits: bigint, clauses: readonly Clause[]): bigint | string =>
+const bitsKey = (bits: bigint, clauses: readonly Clause[]): bigint | string =>
   clauses.length <= 64 ? bits : bits.toString(32)
 
 /** Groups the values of a layer by the clauses that they satisfy, as bits. */
@@ -146,7 +146,7 @@ function classesOf(clauses: readonly Clause[], layer: number, size: number) {
   const classOf = new Int32Array(size)
   for (let value = 0; value < size; value++) {
     const followed = inScope.reduce((bits, { bit, values }) => (values[value] === 1 ? bits | bit : bits), 0n)
-    const key = keyOf(followed, clauses)
+    const key = bitsKey(followed, clauses)
     const valueClass = classes.get(key) ?? { followed, index: classes.size, members: [] }
     classes.set(key, valueClass)
     valueClass.members.push(value)
@@ -156,7 +156,7 @@ function classesOf(clauses: readonly Clause[], layer: number, size: number) {
 }
 
 /** Merges nodes from which the same combinations follow. Removes arcs that lead to no combination. */
-function merged(levels: readonly Level[]): Level[] {
+function mergeNodes(levels: readonly Level[]): Level[] {
   const made: Level[] = []
   let nodeOf = Int32Array.of(0)
   for (const level of levels.toReversed()) {
@@ -187,7 +187,7 @@ function merged(levels: readonly Level[]): Level[] {
 }
 
 /** Builds a diagram from levels, and counts its combinations and arcs. */
-function counted(sizes: readonly number[], levels: readonly Level[], omitted: readonly number[]): Diagram {
+function buildDiagram(sizes: readonly number[], levels: readonly Level[], omitted: readonly number[]): Diagram {
   const after: bigint[][] = [[1n]]
   for (const { nodes, child, classes } of levels.toReversed()) {
     const below = after[0] ?? []
@@ -230,7 +230,7 @@ function counted(sizes: readonly number[], levels: readonly Level[], omitted: re
  * @param cost returns the cost of a value
  * @returns the total cost; infinity if there is no combination
  */
-export function cheapest(
+export function findCheapest(
   { levels }: Diagram,
   cost: (layer: number, value: number) => number,
   values: { [layer: number]: number },

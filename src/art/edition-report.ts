@@ -1,7 +1,7 @@
 import { clausesOf } from './clauses.ts'
 import { deviationText, type Reason, reasonsOf, ruleText } from './describe.ts'
 import { diagramOf } from './diagram.ts'
-import { type Problem, problemOf } from './problem.ts'
+import { buildProblem, type Problem } from './problem.ts'
 import { prove } from './prove.ts'
 import type { Art, Deviation, Edition } from './types.ts'
 
@@ -50,7 +50,7 @@ export interface EditionReport {
 export function reportOf(edition: Edition): EditionReport {
   const { art, items, deviations } = edition
   const generated = items.filter(({ oneOfOne }) => oneOfOne === null)
-  const problem = problemOf(art, generated.length)
+  const problem = buildProblem(art, generated.length)
   const made = problem.sizes.map((size) => new Array<number>(size).fill(0))
   for (const { traits } of generated) {
     for (const [layer, trait] of traits.entries()) {
@@ -105,7 +105,7 @@ function causesOf(art: Art, count: number, deviations: readonly Deviation[]): Ca
  * layers with deviations and in the layers that rules connect to them.
  */
 function findCauses(art: Art, count: number, deviations: readonly Deviation[]) {
-  const problem = problemOf(art, count)
+  const problem = buildProblem(art, count)
   const deviating = new Set(deviations.map(({ layer }) => layer))
   const connected = problem.clauses.filter(({ layers }) => layers.some((layer) => deviating.has(layer)))
   const involved = new Set([...deviating, ...connected.flatMap(({ layers }) => layers)])

@@ -5,7 +5,7 @@ import { reasonsOf } from './describe.ts'
 import { type Diagram, diagramOf } from './diagram.ts'
 import { explain } from './edition-report.ts'
 import { largestOf } from './largest.ts'
-import { type Problem, problemOf, reachable } from './problem.ts'
+import { buildProblem, type Problem, reachable } from './problem.ts'
 import { type Proof, prove } from './prove.ts'
 import { findRows, type Rows } from './rows.ts'
 import type { Art, Deviation, Edition, EditionItem } from './types.ts'
@@ -81,7 +81,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
  */
 export function generatedPart(art: Art, count: number): Problem {
   const beyond = art.oneOfOnes.find(({ at }) => at > count)
-  if (beyond === undefined) return problemOf(art, count - art.oneOfOnes.length)
+  if (beyond === undefined) return buildProblem(art, count - art.oneOfOnes.length)
   throw new GdnError('invalid_config', `the number ${beyond.at} is greater than the count of ${count}`, {
     place: { ...beyond.place, field: 'at' },
     hint: `Use a number from 1 to ${count}, or a larger --count.`,

@@ -1,5 +1,5 @@
 import type { Diagram } from './diagram.ts'
-import { type Problem, problemOf } from './problem.ts'
+import { buildProblem, type Problem } from './problem.ts'
 import { isImpossible } from './prove.ts'
 import { findRows } from './rows.ts'
 import { type Art, MAX_COUNT } from './types.ts'
@@ -28,7 +28,7 @@ interface Range {
  * @param made the size of an edition that was already constructed; null if there is none
  */
 export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: string; made: number | null }): Range {
-  const problem = problemOf(art, made ?? 0)
+  const problem = buildProblem(art, made ?? 0)
   const bound = layerBound(problem, diagram)
   if (bound > BigInt(MAX_COUNT)) return { largest: null, upper: bound }
   const lowest = Math.max(
@@ -40,7 +40,7 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
     let [low, high] = [largest ?? lowest - 1, upper]
     for (let tries = 0; tries < TRIES && low < high && upper <= MAX_TRIED; tries++) {
       const count = tries === 0 ? high : Math.ceil((low + high) / 2)
-      if (findRows(problemOf(art, count), diagram, seed) === null) high = count - 1
+      if (findRows(buildProblem(art, count), diagram, seed) === null) high = count - 1
       else [low, largest] = [count, count]
     }
     return { largest: largest === made && low < high ? null : largest, upper: BigInt(upper) }
@@ -73,7 +73,7 @@ function provenBound(art: Art, bound: number, made: number | null): number {
   let [low, high] = [made, bound]
   for (let proofs = 0; proofs < PROOFS && low < high; proofs++) {
     const count = proofs === 0 ? high : Math.ceil((low + high) / 2)
-    if (isImpossible(problemOf(art, count))) high = count - 1
+    if (isImpossible(buildProblem(art, count))) high = count - 1
     else if (proofs === 0) return bound
     else low = count
   }

@@ -54,7 +54,7 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
   const names = new Map<string, string>()
   const layers: FoundLayer[] = []
   for (const { name: folder, path: at } of entries) {
-    const name = clean(folder.replace(ORDER, ''), at)
+    const name = cleanName(folder.replace(ORDER, ''), at)
     if (name.includes('/')) throw refuse(at, 'has a slash in its name', 'Rename it.')
     refuseSame(names, name, at)
     layers.push({ name, folder, traits: await traitsOf(at, cwd, onSkipped) })
@@ -91,7 +91,7 @@ async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Prom
     if (!type.startsWith('image/')) throw refuse(path, `is not an image, but ${type}`, 'Replace or delete the file.')
     const stem = file.slice(0, file.length - extname(file).length)
     const [, named = stem, weight = '1'] = WEIGHTED.exec(stem) ?? []
-    const name = clean(named, path)
+    const name = cleanName(named, path)
     refuseSame(names, name, path)
     traits.push({ name, file, weight: Number(weight) })
   }
@@ -113,7 +113,7 @@ async function entriesOf(folder: string, cwd: string): Promise<Entry[]> {
       : (fileError(error) ?? error)
   })
   const entries: Entry[] = []
-  for (const name of names.filter((candidate) => !IGNORED.test(candidate)).sort(naturally)) {
+  for (const name of names.filter((candidate) => !IGNORED.test(candidate)).sort(compareNaturally)) {
     const path = join(folder, name)
     const stats = await stat(resolve(cwd, path)).catch((error: unknown) => {
       throw refuse(path, "can't be read", `Replace or delete the file (${systemCode(error)}).`)
@@ -138,7 +138,7 @@ async function firstBytes(path: string): Promise<Uint8Array> {
  * Compares names, with the numbers in them compared by value: `2 Eyes` is before `10 Hat`. The order is the same on
  * every machine.
  */
-function naturally(a: string, b: string): number {
+function compareNaturally(a: string, b: string): number {
   const [parts, otherParts] = [a, b].map((name) => name.match(/\d+|\D+/g) ?? [])
   for (const [index, part] of (parts ?? []).entries()) {
     const against = otherParts?.[index]
@@ -150,7 +150,7 @@ function naturally(a: string, b: string): number {
   return (parts?.length ?? 0) - (otherParts?.length ?? 0) || (a < b ? -1 : 1)
 }
 
-function clean(name: string, path: string): string {
+function cleanName(name: string, path: string): string {
   const cleaned = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
   if (cleaned === '' || /\p{Cc}/u.test(cleaned) || cleaned.length > 100 || !cleaned.isWellFormed()) {
     throw refuse(path, 'has no usable name', 'Use a name of 1 to 100 visible characters.')

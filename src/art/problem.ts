@@ -19,7 +19,7 @@ export interface Problem {
 }
 
 /** @param count the number of NFTs that are made from layers, excluding one-of-ones */
-export function problemOf(art: Art, count: number): Problem {
+export function buildProblem(art: Art, count: number): Problem {
   const parts = art.layers.map((layer) => countsOf(layer, count))
   return {
     count,

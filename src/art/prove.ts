@@ -1,5 +1,5 @@
 import { allCombinations } from './dense-rows.ts'
-import { cheapest, type Diagram, diagramOf, topSum } from './diagram.ts'
+import { type Diagram, diagramOf, findCheapest, topSum } from './diagram.ts'
 import { exactSearch } from './exact-search.ts'
 import type { Problem } from './problem.ts'
 
@@ -49,10 +49,10 @@ export function prove(problem: Problem, all?: Diagram): Proof | null {
   if (points === null) return null
   if (points !== 'searched') {
     members = { ...members, counts: members.counts.filter(({ layer, value }) => points[layer]?.[value] !== 0) }
-    members = reduced(members, (fewer) => isProven(problem, fewer, points))
+    members = reduceMembers(members, (fewer) => isProven(problem, fewer, points))
   }
   // Without a member, other points may still prove the contradiction, so try to omit each member once more.
-  members = reduced(members, (fewer) => contradiction(problem, fewer) !== null)
+  members = reduceMembers(members, (fewer) => contradiction(problem, fewer) !== null)
   const diagram = diagramWith(problem, members.rules)
   return { ...members, combinations: diagram.total, sum: sumOf(problem, members, diagram) }
 }
@@ -93,7 +93,7 @@ export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' |
   contradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
 
 /** Omits members, one after the other, while the rest is still a proof. */
-function reduced(members: Members, isProof: (members: Members) => boolean): Members {
+function reduceMembers(members: Members, isProof: (members: Members) => boolean): Members {
   let remaining = members
   for (let size = -1; size !== remaining.rules.length + remaining.counts.length; ) {
     size = remaining.rules.length + remaining.counts.length
@@ -135,7 +135,7 @@ function contradiction(
     if (budget < 0) break
     if (exceeds(diagram, limited, points)) return points
   }
-  return learnedPoints(limited, diagram) ?? searched(limited, diagram)
+  return learnedPoints(limited, diagram) ?? searchSolution(limited, diagram)
 }
 
 function isProven(problem: Problem, { rules, counts }: Members, points: Points): boolean {
@@ -202,7 +202,7 @@ function learnedPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagr
   const combination = new Int16Array(sizes.length)
   const rounds = Math.min(ROUNDS, Math.floor(MAX_STEPS / Math.max(1, diagram.arcs)))
   for (let round = 1; round <= rounds; round++) {
-    cheapest(diagram, (layer, value) => -(learned[layer]?.[value] as number), combination)
+    findCheapest(diagram, (layer, value) => -(learned[layer]?.[value] as number), combination)
     for (const [layer, layerPoints] of learned.entries()) {
       for (const [value, valuePoints] of layerPoints.entries()) {
         const wanted = exact[layer]?.[value] ?? null
@@ -220,7 +220,7 @@ function learnedPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagr
   return null
 }
 
-function searched(problem: Problem, diagram: Diagram): 'searched' | null {
+function searchSolution(problem: Problem, diagram: Diagram): 'searched' | null {
   if (diagram.omitted.length > 0 || diagram.total > BigInt(MAX_SEARCHED)) return null
   const all = allCombinations(diagram, problem.exact)
   return exactSearch(problem, all) === 'impossible' ? 'searched' : null

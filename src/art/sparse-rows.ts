@@ -1,7 +1,7 @@
 import { SeededRandom } from '../core/random-words.ts'
 import { Balance, Buckets } from './balance.ts'
 import { type Clause, follows } from './clauses.ts'
-import { cheapest, type Diagram } from './diagram.ts'
+import { type Diagram, findCheapest } from './diagram.ts'
 import { FittedDiagram } from './fit.ts'
 import type { Problem } from './problem.ts'
 
@@ -62,7 +62,7 @@ function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Dra
         fitted.flatten()
       }
       fitted.draw(random, rows, row * layers)
-      const key = keyOf(rows, row * layers, layers)
+      const key = combinationKey(rows, row * layers, layers)
       if (knownKeys.has(key) || !clauses.every((clause) => follows(clause, rows, row * layers))) continue
       knownKeys.add(key)
       break
@@ -71,7 +71,7 @@ function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Dra
   return rows
 }
 
-const keyOf = (rows: Int16Array, at: number, layers: number): string =>
+const combinationKey = (rows: Int16Array, at: number, layers: number): string =>
   String.fromCharCode(...rows.subarray(at, at + layers))
 
 /**
@@ -192,7 +192,7 @@ class Repair {
       const change = this.#balance.change(layer, current, value) * 65_536
       return change + (noise[layer]?.[value] as number) + (current === value ? 0 : 64)
     }
-    cheapest(this.#diagram, cost, this.#next)
+    findCheapest(this.#diagram, cost, this.#next)
     let change = 0
     for (let layer = 0; layer < this.#layers; layer++) {
       change += this.#balance.change(layer, this.#rows[at + layer] as number, this.#next[layer] as number)
@@ -202,7 +202,7 @@ class Repair {
   }
 
   #replace(row: number): boolean {
-    if (this.#known.has(keyOf(this.#next, 0, this.#layers))) return false
+    if (this.#known.has(combinationKey(this.#next, 0, this.#layers))) return false
     this.#enter(row, -1)
     this.#rows.set(this.#next, row * this.#layers)
     this.#enter(row, 1)
@@ -212,7 +212,7 @@ class Repair {
   #enter(row: number, by: 1 | -1): void {
     const at = row * this.#layers
     this.#balance.count(this.#rows, at, by)
-    const key = keyOf(this.#rows, at, this.#layers)
+    const key = combinationKey(this.#rows, at, this.#layers)
     if (by === 1) this.#known.add(key)
     else this.#known.delete(key)
     for (let layer = 0; layer < this.#layers; layer++) {

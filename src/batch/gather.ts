@@ -29,7 +29,7 @@ import {
   rowChangesSince,
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { relocated as relocatedRows } from './identity/moved-files.ts'
+import { findRelocated as relocatedRows } from './identity/moved-files.ts'
 import { keepNames } from './identity/pinned-names.ts'
 import { type RequestPlan, RequestPlanBuilder } from './request-plan.ts'
 import { leaveBurnedCopies, namedTwiceIssue } from './rows/duplicate-rows.ts'
@@ -45,7 +45,7 @@ import type { BatchClient, BatchDeps, BatchOptions, Items, ManifestChanges } fro
  * The rows of a run, from the manifest or the state. Rows from the manifest form a new set, and the stored rows don't
  * change until the run refers to that set.
  */
-export interface Gathered {
+export interface RowSet {
   rows: RowsIn
   /** Whether the rows were read from the manifest. If false, they are the stored rows. */
   isRead: boolean
@@ -111,7 +111,7 @@ export async function gather(
   { readManifest }: Pick<BatchDeps, 'readManifest'>,
   store: StoredRun,
   { writes, ensNames }: { writes: boolean } & Pick<BatchOptions, 'ensNames'>,
-): Promise<Gathered> {
+): Promise<RowSet> {
   const { drop } = store
   const { setId, fingerprint, localFiles } = drop
   const pinned = await keepNames(store, { ensNames })
@@ -169,7 +169,7 @@ async function reportMovedNames(
   await ensNames?.close()
 }
 
-const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered => ({
+const storedRows = ({ fingerprint, localFiles }: Drop, set: number): RowSet => ({
   rows: { set },
   isRead: false,
   changes: noManifestChanges(),
@@ -230,7 +230,7 @@ export async function readManifestRows(
   const problem = (issue: ManifestIssue) => {
     if (issueCount++ < MAX_ISSUES) issues.push({ ...issue, place: { file, ...issue.place } })
   }
-  for await (const block of items.blocks?.() ?? singly(items)) {
+  for await (const block of items.blocks?.() ?? eachAlone(items)) {
     for (const item of block) {
       if ('issue' in item) {
         problem(item.issue)
@@ -317,7 +317,7 @@ const sameId = ({ id, line }: ManifestRow): ManifestIssue => ({
   hint: 'Give each row a unique ID, or none.',
 })
 
-async function* singly(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
+async function* eachAlone(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
   for await (const item of items) yield [item]
 }
 
@@ -331,7 +331,7 @@ export async function changesFrom(
   rows: RowsIn,
   setId: number,
   unchangedPositions: readonly number[] = [],
-): Promise<Pick<Gathered, 'changes' | 'relocated'> & { differing: RowChange[] }> {
+): Promise<Pick<RowSet, 'changes' | 'relocated'> & { differing: RowChange[] }> {
   const { state, drop } = store
   const changes = noManifestChanges()
   const differing: RowChange[] = []
@@ -358,7 +358,7 @@ export async function changesFrom(
   return { changes, relocated: moved, differing }
 }
 
-export async function planRows(store: StoredRun, gathered: Gathered, options: Options): Promise<RequestPlan> {
+export async function planRows(store: StoredRun, gathered: RowSet, options: Options): Promise<RequestPlan> {
   const { drop } = store
   const { rows, unsent } = gathered
   if (unsent !== null) {
@@ -401,7 +401,7 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
  * Returns whether the counts alone show that every row was sent. Comparing a million rows with their operations would
  * take seconds. The counts are sufficient only if the run still has its initial rows.
  */
-async function isAllSent(store: StoredRun, { rows }: Gathered, sentCount: number): Promise<boolean> {
+async function isAllSent(store: StoredRun, { rows }: RowSet, sentCount: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
   return sentCount === (await store.read((sql) => countRows(sql, rows.set)))
 }
@@ -423,7 +423,7 @@ export function withoutMinted(
   return rest
 }
 
-async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: Options) {
+async function findRows(store: StoredRun, { rows, foundBy }: RowSet, options: Options) {
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
   /** Number of operations per state whose rows are sent again or adopted. These operations aren't counted. */

@@ -3,11 +3,11 @@ import { GdnError } from '../core/errors.ts'
 import { rowsAt } from '../state/rows.ts'
 import { checkBackend } from './check-backend.ts'
 import {
-  type Gathered,
   gather,
   MAX_EXAMPLES,
   noManifestChanges,
   planRows,
+  type RowSet,
   refuseTypedRow,
   withoutMinted,
 } from './gather.ts'
@@ -27,12 +27,12 @@ import type { KeptRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
 import { refuseFinished } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
-import { beyondSupply, LEFT_OVER, refuseBeyondSupply } from './supply.ts'
+import { checkMaxSupply, EXCESS_ROWS_NOTE, findMaxSupplyProblem } from './supply.ts'
 import type { BatchClient, BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
 /** A run that has passed every check, and whose rows can be stored. */
 export interface PreparedRun {
-  gathered: Gathered
+  gathered: RowSet
   plan: RequestPlan
   mints: EarlierMints
   /** Rows whose key changed after they were minted, for example because they got an ID. */
@@ -109,9 +109,9 @@ async function checkSupply(
 ): Promise<void> {
   const { added, changed } = gathered.changes
   const isChosen = options.retryFailed === true || options.retryAbsent === true || added + changed > 0
-  if (isChosen || unknown + accepted + deployed === 0) return await refuseBeyondSupply(client, options, plan.rows)
-  const problem = await beyondSupply(client, options, plan.rows)
-  if (problem !== null) mints.notes.push(`${problem}. ${LEFT_OVER}`)
+  if (isChosen || unknown + accepted + deployed === 0) return await checkMaxSupply(client, options, plan.rows)
+  const problem = await findMaxSupplyProblem(client, options, plan.rows)
+  if (problem !== null) mints.notes.push(`${problem}. ${EXCESS_ROWS_NOTE}`)
 }
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)
@@ -123,7 +123,7 @@ const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ r
 async function checkEdits(
   store: StoredRun,
   options: BatchOptions,
-  gathered: Gathered,
+  gathered: RowSet,
   { writes, restored }: { writes: boolean; restored: boolean },
 ): Promise<void> {
   if (gathered.isRead) await refuseEditedListRow(store, gathered.rows)
@@ -152,7 +152,7 @@ async function pairNewRows(
   store: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
-  { rows }: Gathered,
+  { rows }: RowSet,
   hasNew: boolean,
 ): Promise<NewPairs> {
   const isNew = store.drop.setId === null
@@ -174,7 +174,7 @@ async function noteMove(
   store: StoredRun,
   options: BatchOptions,
   { client }: CheckDeps,
-  gathered: Gathered,
+  gathered: RowSet,
   { notes, relabeled }: EarlierMints,
 ): Promise<void> {
   if (store.movedFrom === null || client === null) return
@@ -196,7 +196,7 @@ const plannedOf = ({ drop: { id, name, setId }, counts }: StoredRun, plan: Reque
 /** Returns the rows of a manifest that repeat earlier rows, except rows that are already minted. */
 async function duplicatesOf(
   store: StoredRun,
-  { rows, isRead }: Gathered,
+  { rows, isRead }: RowSet,
   { adopted }: EarlierMints,
 ): Promise<Duplicates> {
   if (!isRead) return { count: 0, rows: [] }
@@ -227,7 +227,7 @@ async function refuseUnlessDynamic(
  */
 async function changedRows(
   store: StoredRun,
-  { rows, changed: positions }: Gathered,
+  { rows, changed: positions }: RowSet,
   plan: RequestPlan,
   edited: ReadonlySet<string> | undefined,
 ): Promise<ManifestChanges> {

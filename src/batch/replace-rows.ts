@@ -4,7 +4,7 @@ import { keepSent, sentElsewhere, storeContents } from '../state/edited-rows.ts'
 import { pinNames } from '../state/pinned-names.ts'
 import { dropFailed } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
-import { type Gathered, MAX_EXAMPLES } from './gather.ts'
+import { MAX_EXAMPLES, type RowSet } from './gather.ts'
 import type { Pair } from './identity/pairing.ts'
 import type { EarlierMints } from './minted/earlier-mints.ts'
 import { isFinished } from './runs/open-stored-run.ts'
@@ -15,7 +15,7 @@ import type { ManifestChanges } from './types.ts'
  * Replaces the rows of a run, and stores the addresses of their ENS names. Sent rows that were edited or removed are
  * kept as they were sent.
  */
-export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: number): void {
+export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number): void {
   const { rows, isRead, changes, fingerprint, localFiles, names } = gathered
   if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
   pinNames(sql, drop.id, names)
@@ -34,7 +34,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
  * Stores the rows of a finished run's manifest, because results are in the order of the manifest. The manifest may have
  * been sorted or edited.
  */
-export async function enterFinished(store: StoredRun, gathered: Gathered): Promise<void> {
+export async function enterFinished(store: StoredRun, gathered: RowSet): Promise<void> {
   const { rows, isRead, relocated } = gathered
   if (!isRead || rows === 'draft' || !isFinished(store)) return
   await store.write((sql) => {

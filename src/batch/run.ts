@@ -19,7 +19,7 @@ import { storeAliases } from './identity/store-pairs.ts'
 import { prepare } from './prepare.ts'
 import { markRows } from './reconcile/mark-rows.ts'
 import { reconcile } from './reconcile/reconcile.ts'
-import { readOthers } from './reconcile/unknown-rows.ts'
+import { readOtherRecords } from './reconcile/unknown-rows.ts'
 import type { RequestPlan } from './request-plan.ts'
 import { checkMarkerKey } from './rows/marker.ts'
 import { openRows } from './rows/row-counts.ts'
@@ -177,7 +177,7 @@ async function finish(context: RunContext, poller: StatusPoller) {
   if (store.counts.unknown > 0) await poller.pollOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,
-    others: (ids) => readOthers(store, ids),
+    others: (ids) => readOtherRecords(store, ids),
     meanwhile: () => poller.pollAside(),
     deadline,
   })

@@ -3,7 +3,7 @@ import { readNfts } from '../client/read-records.ts'
 import { updateDrop } from '../state/drops.ts'
 import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
-import { type Gathered, gather, planRows, withoutMinted } from './gather.ts'
+import { gather, planRows, type RowSet, withoutMinted } from './gather.ts'
 import { knownReferences } from './minted/known-references.ts'
 import { enterFinished } from './replace-rows.ts'
 import type { RequestPlan } from './request-plan.ts'
@@ -43,7 +43,7 @@ async function enterAdopted(
   store: StoredRun,
   options: BatchOptions,
   deps: Deps,
-  { gathered, plan, adopted }: { gathered: Gathered; plan: RequestPlan; adopted: Adopted[] },
+  { gathered, plan, adopted }: { gathered: RowSet; plan: RequestPlan; adopted: Adopted[] },
 ): Promise<void> {
   const isDynamic = store.drop.setId === null && (await areDynamic(adopted, options, deps))
   const mints = { listed: null, adopted, relabeled: [], notes: [] }

@@ -9,7 +9,7 @@ type Target = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPat
 type SupplyClient = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
 
 /** Hint on rows that exceed the maximum supply. */
-export const FEWER_ROWS = 'Remove rows from the manifest, or mint them in another collection.'
+export const MAX_SUPPLY_HINT = 'Remove rows from the manifest, or mint them in another collection.'
 
 /**
  * Refuses rows that exceed the maximum supply of their collection. The server would also refuse these rows, but only
@@ -18,15 +18,15 @@ export const FEWER_ROWS = 'Remove rows from the manifest, or mint them in anothe
  * @param rows number of rows to mint, excluding rows that the server has accepted
  * @throws GdnError `refused`
  */
-export async function refuseBeyondSupply(client: SupplyClient, target: Target, rows: number): Promise<void> {
-  const problem = await beyondSupply(client, target, rows)
-  if (problem !== null) throw beyondSupplyError(problem, target)
+export async function checkMaxSupply(client: SupplyClient, target: Target, rows: number): Promise<void> {
+  const problem = await findMaxSupplyProblem(client, target, rows)
+  if (problem !== null) throw maxSupplyError(problem, target)
 }
 
-export const beyondSupplyError = (problem: string, { manifestPath }: Pick<Target, 'manifestPath'>): GdnError =>
+export const maxSupplyError = (problem: string, { manifestPath }: Pick<Target, 'manifestPath'>): GdnError =>
   new GdnError('refused', problem, {
     place: manifestPath === null ? {} : { file: manifestPath },
-    hint: `Nothing was sent. ${FEWER_ROWS}`,
+    hint: `Nothing was sent. ${MAX_SUPPLY_HINT}`,
   })
 
 /**
@@ -35,7 +35,7 @@ export const beyondSupplyError = (problem: string, { manifestPath }: Pick<Target
  * @param rows number of rows to mint, excluding rows that the server has accepted
  * @param accepted returns how many of these rows the server may have accepted, because their outcome is unknown
  */
-export async function beyondSupply(
+export async function findMaxSupplyProblem(
   client: SupplyClient,
   { contractAddress: contract_address, blockchain, signal }: Target,
   rows: number,
@@ -55,21 +55,21 @@ export async function beyondSupply(
 }
 
 /** Note on rows of an interrupted run that exceed the maximum supply. */
-export const LEFT_OVER = 'Rows beyond the maximum supply will fail'
+export const EXCESS_ROWS_NOTE = 'Rows beyond the maximum supply will fail'
 
 /** Returns whether the error of a row or NFT is that the collection has reached its maximum supply. */
-export const saysBeyondSupply = (error: string): boolean =>
+export const isMaxSupplyError = (error: string): boolean =>
   /none is left of the collection's maximum supply|the collection already has its maximum supply/.test(error)
 
 /** Returns whether a request was refused because it exceeds the maximum supply of its collection. */
-export const isBeyondSupply = (outcome: Sent): boolean =>
+export const isMaxSupplyRefusal = (outcome: Sent): boolean =>
   outcome.kind === 'answered' && outcome.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply
 
 /**
  * Returns how many rows of a refused request fit into the maximum supply of their collection. Other machines may mint
  * in the same collection.
  */
-export async function rowsThatFit(
+export async function countRowsWithinSupply(
   client: Pick<BatchClient, 'call'>,
   { contractAddress: contract_address, blockchain, signal }: Target,
   rows: number,

@@ -8,7 +8,7 @@ import { root } from './paths.mjs'
  * The networks that need no configuration: those of the API reference, in its order, those of version 1.2, and gdn's
  * own.
  */
-const NAMES = [
+const BLOCKCHAIN_NAMES = [
   ...['polygon', 'polygon-mumbai', 'astar', 'astar-shiden', 'astar-shibuya', 'avalanche', 'avalanche-fuji'],
   ...['optimism', 'optimism-goerli', 'fantom', 'fantom-testnet', 'bnb-mainnet', 'bnb-testnet'],
   ...['arbitrum-one', 'arbitrum-nova', 'arbitrum-testnet', 'moonbeam', 'moonbase', 'moonriver'],
@@ -53,7 +53,7 @@ export async function generateChains() {
 /** Returns the networks that need no configuration, in order, as viem/chains defines them. */
 export async function knownChains() {
   const exported = await viemChains()
-  return NAMES.map((name) => ({ name, chain: name === 'astar-shibuya' ? SHIBUYA : chainOf(exported, name) }))
+  return BLOCKCHAIN_NAMES.map((name) => ({ name, chain: name === 'astar-shibuya' ? SHIBUYA : chainOf(exported, name) }))
 }
 
 /**

@@ -33,16 +33,16 @@ export function route(argv: readonly string[]): CommandRoute {
   if (HELP.has(first)) return helpRoute(rest, searchRoute)
   const entry = ENTRIES.find(({ name }) => name === first)
   if (entry === undefined)
-    return wantsHelp(rest) ? helpRoute([first, ...rest], unknown) : unknown([first, ...wordsOf(rest)])
+    return wantsHelp(rest) ? helpRoute([first, ...rest], unknownRoute) : unknownRoute([first, ...wordsOf(rest)])
   if (!isNoun(entry)) return verbRoute(entry, [...flags, ...rest])
   const second = takeWord(rest, entry.verbs)
   if (second.word === undefined) {
     for (const flag of [...flags, ...second.flags]) checkFlagAlone(flag, `${entry.name} `)
     return { kind: 'noun-help', noun: entry }
   }
-  if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], unknown, entry)
+  if (HELP.has(second.word)) return helpRoute([entry.name, ...second.rest], unknownRoute, entry)
   const verb = entry.verbs.find(({ name }) => name === second.word)
-  if (verb === undefined) return unknown([entry.name, second.word])
+  if (verb === undefined) return unknownRoute([entry.name, second.word])
   return verbRoute(verb, [...flags, ...second.flags, ...second.rest])
 }
 
@@ -131,4 +131,4 @@ function takeWord(
   return { flags: argv.slice(0, at), word: argv[at], rest: argv.slice(at + 1) }
 }
 
-const unknown = (words: readonly string[]): UnknownRoute => ({ kind: 'unknown', words })
+const unknownRoute = (words: readonly string[]): UnknownRoute => ({ kind: 'unknown', words })

@@ -31,7 +31,7 @@ export async function run(argv: readonly string[], outerEdge: Edge): Promise<num
   // Use `Object.create` instead of a spread, which would open stdin even for commands that never read it.
   const signals = commandSignals(outerEdge.signals)
   const edge: CommandEdge = Object.create(outerEdge, {
-    stderr: { value: changed(outerEdge.stderr, sanitize) },
+    stderr: { value: changeStream(outerEdge.stderr, sanitize) },
     signals: { value: signals },
   })
   const io = await createIo(edge, settings)
@@ -54,7 +54,7 @@ export async function run(argv: readonly string[], outerEdge: Edge): Promise<num
  * Returns a stream that converts all text before writing it. Used to redact secrets, and to escape text that a CI
  * runner would execute as a command.
  */
-function changed(stream: OutStream, change: (text: string) => string): OutStream {
+function changeStream(stream: OutStream, change: (text: string) => string): OutStream {
   return Object.create(stream, {
     // This property is writable, because the spinner replaces the function while it runs.
     write: {

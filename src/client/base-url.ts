@@ -16,28 +16,28 @@ export function isLoopbackUrl(url: URL): boolean {
  * @throws GdnError `invalid_config`
  */
 export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: boolean; allowHttp: boolean }): string {
-  const invalid = (message: string, hint: string) => new GdnError('invalid_config', message, { hint })
+  const invalidUrlError = (message: string, hint: string) => new GdnError('invalid_config', message, { hint })
   const url = parseUrl(baseUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw invalid(`"${baseUrl}" is not the URL of a server`, 'Use a URL that begins with https://.')
+    throw invalidUrlError(`"${baseUrl}" is not the URL of a server`, 'Use a URL that begins with https://.')
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid(
+    throw invalidUrlError(
       'the base URL has a user name or password',
       'Remove the user name and password. Requests contain the API key instead.',
     )
   }
   if (url.search !== '' || url.hash !== '') {
-    throw invalid(
+    throw invalidUrlError(
       `the base URL ${url.origin}${url.pathname} has a query or a fragment`,
       'Remove the query and the fragment.',
     )
   }
   if (url.pathname.replace(/\/+$/, '').endsWith('/api/v1')) {
-    throw invalid('the base URL ends with /api/v1', 'Remove /api/v1. gdn adds the path of each endpoint.')
+    throw invalidUrlError('the base URL ends with /api/v1', 'Remove /api/v1. gdn adds the path of each endpoint.')
   }
   if (url.protocol === 'http:' && hasKey && !allowHttp && !isLoopbackUrl(url)) {
-    throw invalid(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')
+    throw invalidUrlError(`the API key would be sent to ${url.host} in clear text`, 'Use https://.')
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
 }

@@ -1,6 +1,6 @@
 import type { ProxyOptions } from './pool-transport.ts'
 import type { Transport } from './transport.ts'
-import type { OnExchange } from './watched-transport.ts'
+import type { OnExchange } from './watch-transport.ts'
 
 export type TransportKind = 'single' | 'bulk'
 
@@ -23,8 +23,8 @@ export async function createTransport(
 ): Promise<Transport> {
   const transport = await bareTransport(kind, proxy)
   if (onExchange === undefined) return transport
-  const { watched } = await import('./watched-transport.ts')
-  return watched(transport, onExchange)
+  const { watchTransport } = await import('./watch-transport.ts')
+  return watchTransport(transport, onExchange)
 }
 
 async function bareTransport(kind: TransportKind, proxy: ProxyOptions | undefined): Promise<Transport> {

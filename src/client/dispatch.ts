@@ -78,7 +78,7 @@ export class Dispatch {
       if (name !== null) this.announced.observe(name, response)
       return response
     }
-    return name === null || pacer === undefined ? await once(null) : await paced(pacer, name, signal, once, notSent)
+    return name === null || pacer === undefined ? await once(null) : await sendPaced(pacer, name, signal, once, notSent)
   }
 
   /** Sends a GET request without the API key. */
@@ -96,7 +96,7 @@ export class Dispatch {
  * Sends a request when it is permitted. Requests a new permission if the first one expires before anything is sent,
  * because this process was stopped for a while.
  */
-async function paced(
+async function sendPaced(
   pacer: ClientPacer,
   name: EndpointName,
   signal: AbortSignal | undefined,

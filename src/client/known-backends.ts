@@ -19,7 +19,7 @@ const TRUST_MS = 10_000
 const NONE: Identity = { id: null, incarnation: null }
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-interface Known {
+interface KnownIdentity {
   identity: Identity
   trustedUntil: number
 }
@@ -32,7 +32,7 @@ interface Known {
 export class KnownBackends {
   readonly #userAgent: string
   readonly #now: () => number
-  readonly #known = new Map<string, Known>()
+  readonly #known = new Map<string, KnownIdentity>()
   /** Base URLs to which nothing may be sent, with the reasons. */
   readonly #closed = new Map<string, GdnError>()
 
@@ -177,10 +177,14 @@ function changeOf(url: string, expected: Identity, actual: Identity | null): Gdn
       details: { url, expected: expected.incarnation, found: actual.incarnation },
     })
   }
-  return new GdnError('wrong_backend', `another backend listens at ${url} now: ${nameOf(actual)}, not ${expected.id}`, {
-    hint: 'Start the backend that the command began with, then run the same command again.',
-    details: { url, expected: expected.id, found: actual.id },
-  })
+  return new GdnError(
+    'wrong_backend',
+    `another backend listens at ${url} now: ${backendName(actual)}, not ${expected.id}`,
+    {
+      hint: 'Start the backend that the command began with, then run the same command again.',
+      details: { url, expected: expected.id, found: actual.id },
+    },
+  )
 }
 
-const nameOf = ({ id }: Identity) => id ?? 'a server without an ID'
+const backendName = ({ id }: Identity) => id ?? 'a server without an ID'

@@ -80,7 +80,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
         limit: () => ownLimit(rate, latest()),
         now,
         sleep,
-        shared: shared === undefined ? null : sharing(shared, endpoint, rate, latest),
+        shared: shared === undefined ? null : shareLimiter(shared, endpoint, rate, latest),
       })
       limiters.set(endpoint, limiter)
     }
@@ -217,7 +217,7 @@ class Limiter {
 }
 
 /** Opens the shared limiter. If that fails, this process limits only its own requests. */
-function sharing(
+function shareLimiter(
   shared: SharedPace,
   endpoint: EndpointName,
   rate: number | null,
@@ -231,7 +231,7 @@ function sharing(
     (error: unknown) => shared.trouble(error),
   )
 
-  const trying = async (act: () => Promise<void> | undefined): Promise<void> => {
+  const tryShared = async (act: () => Promise<void> | undefined): Promise<void> => {
     try {
       await act()
     } catch (error) {
@@ -246,7 +246,7 @@ function sharing(
       if (limiter === null) return ALONE
       try {
         const slot = await limiter.take(signal, patienceMs)
-        return { isValid: slot.isValid, done: (extraMs) => trying(() => slot.done(extraMs)) }
+        return { isValid: slot.isValid, done: (extraMs) => tryShared(() => slot.done(extraMs)) }
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
         if (error instanceof GdnError && error.code === 'run_busy') {
@@ -258,6 +258,6 @@ function sharing(
         return ALONE
       }
     },
-    hold: (ms) => trying(() => opened?.hold(ms)),
+    hold: (ms) => tryShared(() => opened?.hold(ms)),
   }
 }

@@ -4,7 +4,7 @@ import type { OpenKeyring } from './keyring.ts'
 import type { UserConfig } from './schema.ts'
 import { checkedOrigin, type Server } from './server.ts'
 
-interface Known {
+interface KeySources {
   env: NodeJS.ProcessEnv
   user: UserConfig
   dataDir: string
@@ -18,7 +18,7 @@ interface Known {
  *
  * @throws GdnError `unauthorized` if there is no key for the server
  */
-export async function resolveApiKey(server: Server, { env, user, dataDir, openKeyring }: Known): Promise<Secret> {
+export async function resolveApiKey(server: Server, { env, user, dataDir, openKeyring }: KeySources): Promise<Secret> {
   if (server.source === 'local') {
     const { localApiKey } = await import('./local-backend.ts')
     return await localApiKey(dataDir)

@@ -39,8 +39,8 @@ const loadNative = (): unknown => createRequire(import.meta.url)(PACKAGE)
  * @throws GdnError `native_missing` if GDN_KEYRING=off disables the keyring, or if the package can't be loaded
  */
 export async function openKeyring(env: NodeJS.ProcessEnv, load: () => unknown = loadNative): Promise<Keyring> {
-  if (env.GDN_KEYRING === 'off') throw missing('GDN_KEYRING=off disables it', 'Unset GDN_KEYRING.')
-  const { AsyncEntry } = native(load)
+  if (env.GDN_KEYRING === 'off') throw missingKeyringError('GDN_KEYRING=off disables it', 'Unset GDN_KEYRING.')
+  const { AsyncEntry } = requireNative(load)
   const entry = (origin: string) => new AsyncEntry(SERVICE, origin, { linux: { store: 'secret-service' } })
   return {
     async get(origin) {
@@ -56,12 +56,12 @@ export async function openKeyring(env: NodeJS.ProcessEnv, load: () => unknown = 
   }
 }
 
-function native(load: () => unknown): NativeKeyring {
+function requireNative(load: () => unknown): NativeKeyring {
   try {
     return load() as NativeKeyring
   } catch (cause) {
     const [reason = ''] = messageOf(cause).split('\n')
-    throw missing(
+    throw missingKeyringError(
       `the package ${PACKAGE} can't be loaded (${reason})`,
       `Run \`npm install ${PACKAGE}@${KEYRING_RANGE}\` where gdn is installed (add -g if it is installed globally).`,
       cause,
@@ -69,5 +69,5 @@ function native(load: () => unknown): NativeKeyring {
   }
 }
 
-const missing = (reason: string, hint: string, cause?: unknown) =>
+const missingKeyringError = (reason: string, hint: string, cause?: unknown) =>
   new GdnError('native_missing', `can't use the system keyring: ${reason}`, { hint, cause })

@@ -7,7 +7,7 @@ import type { ProjectFile } from './schema.ts'
  * Names of project files. Only JSON and YAML are supported, because reading the configuration must not run the
  * project's JavaScript.
  */
-const NAMES = ['.gdnrc', '.gdnrc.json', '.gdnrc.yaml', 'gdn.config.json', 'gdn.config.yaml'] as const
+const CONFIG_FILE_NAMES = ['.gdnrc', '.gdnrc.json', '.gdnrc.yaml', 'gdn.config.json', 'gdn.config.yaml'] as const
 const PACKAGE = 'package.json'
 const MAX_BYTES = 1024 * 1024
 
@@ -33,7 +33,7 @@ async function findProjectFile(cwd: string, home: string | undefined): Promise<s
 
 /** Returns the path of the project's configuration in a folder, or null if the folder has none. */
 export async function projectFileIn(folder: string): Promise<string | null> {
-  const path = NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
+  const path = CONFIG_FILE_NAMES.map((name) => join(folder, name)).find((path) => existsSync(path))
   if (path !== undefined) return path
   return (await mentionsGdn(join(folder, PACKAGE))) ? join(folder, PACKAGE) : null
 }

@@ -40,7 +40,7 @@ function openIfThere(path: string, fail: Fail): number | null {
     return openSync(path, O_RDONLY | (O_NONBLOCK ?? 0))
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
-    throw unreadable(error, fail)
+    throw unreadableFileError(error, fail)
   }
 }
 
@@ -48,11 +48,11 @@ function readOrThrow(file: number, fail: Fail): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw unreadable(error, fail)
+    throw unreadableFileError(error, fail)
   }
 }
 
-function unreadable(error: unknown, fail: Fail): GdnError {
+function unreadableFileError(error: unknown, fail: Fail): GdnError {
   const reason = systemCode(error) ?? ''
   return fail(REASONS[reason] ?? `can't be read (${reason})`, error)
 }

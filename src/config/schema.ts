@@ -37,7 +37,7 @@ const settings = {
 }
 
 /** @param pattern the part of the check that JSON Schema can express */
-const checked = (problemOf: (value: string) => string | null, pattern: string) =>
+const checkedLine = (problemOf: (value: string) => string | null, pattern: string) =>
   line
     .check((context) => {
       const message = problemOf(context.value)
@@ -45,14 +45,14 @@ const checked = (problemOf: (value: string) => string | null, pattern: string) =
     })
     .meta({ pattern })
 
-const webUrl = checked(storageUrlProblem, WEB_URL_PATTERN)
+const webUrl = checkedLine(storageUrlProblem, WEB_URL_PATTERN)
 
 /**
  * Allowed only in the user's own profiles, because a project file must not decide where the user's credentials are
  * used.
  */
 const storageSettings = {
-  storage: checked(storageProblem, `^ipfs$|${S3_URL.source}`).optional(),
+  storage: checkedLine(storageProblem, `^ipfs$|${S3_URL.source}`).optional(),
   storage_endpoint: webUrl.optional(),
   storage_region: z
     .string()
@@ -96,7 +96,7 @@ const manifestSettings = {
   map: z
     .record(
       z.string().min(1).max(1000),
-      checked(
+      checkedLine(
         (meaning) =>
           COLUMN_MEANING.test(meaning)
             ? null

@@ -1,3 +1,4 @@
+import { decodeComponent } from '../core/decode-component.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { keysIn, Secret } from '../core/secret.ts'
 
@@ -20,23 +21,18 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
     const password = parseUrl(env[name] ?? '')?.password ?? ''
     if (password === '') continue
     yield { name, secret: password }
-    yield { name, secret: decoded(password) }
+    yield { name, secret: decodeComponent(password) }
   }
   for (const name of PROXY_VARIABLES) {
     const url = parseUrl(env[name] ?? '')
     if (url === null || url.password === '') continue
     yield { name, secret: url.password }
-    yield { name, secret: decoded(url.password) }
+    yield { name, secret: decodeComponent(url.password) }
     // The proxy authorization header contains the credentials in this form.
-    yield { name, secret: Buffer.from(`${decoded(url.username)}:${decoded(url.password)}`).toString('base64') }
-  }
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
+    yield {
+      name,
+      secret: Buffer.from(`${decodeComponent(url.username)}:${decodeComponent(url.password)}`).toString('base64'),
+    }
   }
 }
 

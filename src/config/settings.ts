@@ -73,7 +73,7 @@ export interface Settings {
   apiKey(server: Server): Promise<Secret>
 }
 
-interface Surroundings {
+interface SettingsSources {
   flags: ConfigFlags
   env: NodeJS.ProcessEnv
   cwd: string
@@ -86,7 +86,7 @@ interface Layers extends ConfigLayers {
 }
 
 /** Loads and merges all sources. Doesn't contact a server. */
-export async function loadSettings({ flags, env, cwd, openKeyring }: Surroundings): Promise<Settings> {
+export async function loadSettings({ flags, env, cwd, openKeyring }: SettingsSources): Promise<Settings> {
   const project = await loadProjectFile(cwd, env.HOME)
   const user = await readUserConfig(env)
   const active = activeProfile(flags, env, project, user)

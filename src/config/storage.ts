@@ -34,7 +34,7 @@ export interface StorageProfile {
 export function storageOf(profile: StorageProfile): StorageSettings | null {
   const { storage, storage_endpoint, storage_region, storage_public_url, ipfs_api } = profile
   if (storage === undefined) return null
-  if (storage === 'ipfs') return { kind: 'ipfs', api: trimmed(ipfs_api ?? DEFAULT_IPFS_API) }
+  if (storage === 'ipfs') return { kind: 'ipfs', api: trimSlashes(ipfs_api ?? DEFAULT_IPFS_API) }
   const { bucket, prefix } = parseS3Url(storage)
   if (storage_endpoint !== undefined && storage_public_url === undefined) {
     throw new GdnError('invalid_config', `the public address of ${storage} is not configured`, {
@@ -46,9 +46,9 @@ export function storageOf(profile: StorageProfile): StorageSettings | null {
     kind: 's3',
     bucket,
     prefix,
-    endpoint: storage_endpoint === undefined ? null : trimmed(storage_endpoint),
+    endpoint: storage_endpoint === undefined ? null : trimSlashes(storage_endpoint),
     region: storage_region ?? null,
-    publicUrl: storage_public_url === undefined ? null : trimmed(storage_public_url),
+    publicUrl: storage_public_url === undefined ? null : trimSlashes(storage_public_url),
   }
 }
 
@@ -77,4 +77,4 @@ function parseS3Url(value: string): { bucket: string; prefix: string } {
   return { bucket, prefix: prefix === '' ? '' : `${prefix}/` }
 }
 
-const trimmed = (url: string): string => url.replace(/\/+$/, '')
+const trimSlashes = (url: string): string => url.replace(/\/+$/, '')

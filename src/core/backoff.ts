@@ -15,9 +15,9 @@ export function backoffMs(
   { firstMs, maxMs, jitter = 0.25 }: Backoff = { firstMs: 1000, maxMs: 60_000 },
   random: () => number = Math.random,
 ): number {
-  return jittered(Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs), random, jitter)
+  return addJitter(Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs), random, jitter)
 }
 
 /** Varies a wait randomly by up to the fraction `jitter`. Default: a quarter. */
-export const jittered = (ms: number, random: () => number = Math.random, jitter = 0.25): number =>
+export const addJitter = (ms: number, random: () => number = Math.random, jitter = 0.25): number =>
   Math.round(ms * (1 - jitter + 2 * jitter * random()))

@@ -1,3 +1,5 @@
+import { decodeComponent } from './decode-component.ts'
+
 /** Returns whether a URL is an ipfs URL. gdn looks up such a URL in its storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
@@ -15,15 +17,7 @@ export const ipfsPlace = (url: string): string =>
 /** Splits `<cid>[/<path>]` into the CID and the decoded names in the path. */
 export function ipfsPathParts(place: string): { cid: string; path: string[] } {
   const [cid = '', ...path] = place.split('/')
-  return { cid, path: path.map(decoded) }
-}
-
-function decoded(part: string): string {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return part
-  }
+  return { cid, path: path.map(decodeComponent) }
 }
 
 /**

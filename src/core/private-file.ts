@@ -16,6 +16,7 @@ import { getuid, platform } from 'node:process'
 import { syncFolder } from './durable-file.ts'
 import { type ErrorCode, GdnError, systemCode } from './errors.ts'
 import { namingFile } from './file-error.ts'
+import { shellWord } from './shell-word.ts'
 
 /** Modes of gdn's files and directories, which are private to their owner regardless of the umask. */
 const FILE_MODE = 0o600
@@ -80,7 +81,7 @@ export async function refuseOpenFolder(
   if (!HAS_MODES) return
   const fullPath = resolve(path)
   const real = await fs.realpath(fullPath).catch(() => fullPath)
-  for (const folder of new Set([...upwards(fullPath), ...upwards(real)])) {
+  for (const folder of new Set([...foldersUpwards(fullPath), ...foldersUpwards(real)])) {
     const stats = await fs.lstat(folder).catch(() => null)
     if (stats === null) continue
     if (isForeign(stats.uid, uid)) {
@@ -91,15 +92,15 @@ export async function refuseOpenFolder(
     }
     if (!stats.isDirectory() || (stats.mode & WORLD_WRITABLE) === 0 || (stats.mode & STICKY) !== 0) continue
     throw new GdnError(code, `${folder} is world-writable, so others could replace ${path}`, {
-      hint: `Run \`chmod o-w ${quoted(folder)}\`.`,
+      hint: `Run \`chmod o-w ${shellWord(folder)}\`.`,
       place: { file: path },
     })
   }
 }
 
-function upwards(path: string): string[] {
+function foldersUpwards(path: string): string[] {
   const above = dirname(path)
-  return above === path ? [path] : [path, ...upwards(above)]
+  return above === path ? [path] : [path, ...foldersUpwards(above)]
 }
 
 /**
@@ -208,7 +209,7 @@ export function readPrivateText(path: string, options: ReadSecret = {}): string 
 /** Returns the error for a file with a secret that others may read. */
 function loose(path: string, code: ErrorCode): GdnError {
   return new GdnError(code, 'contains a secret, but others can read or change it', {
-    hint: `Run \`chmod 600 ${quoted(path)}\`.`,
+    hint: `Run \`chmod 600 ${shellWord(path)}\`.`,
     place: { file: path },
   })
 }
@@ -246,6 +247,3 @@ export function openToAppend(path: string): number {
 export function ensurePrivateFile(path: string): void {
   closeSync(openToAppend(path))
 }
-
-/** Quotes a path for a shell. */
-export const quoted = (path: string) => `'${path.replaceAll("'", "'\\''")}'`

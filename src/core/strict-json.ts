@@ -50,7 +50,7 @@ function scanValue(text: string, at: number, depth: number): number {
   if (char === '[') return scanArray(text, at, depth)
   const end = match(STRING, text, at) ?? match(NUMBER, text, at) ?? match(LITERAL, text, at)
   if (end !== undefined) return end
-  throw new Problem(at, unexpected(text, at, 'a value'))
+  throw new Problem(at, unexpectedMessage(text, at, 'a value'))
 }
 
 function scanObject(text: string, start: number, depth: number): number {
@@ -59,7 +59,7 @@ function scanObject(text: string, start: number, depth: number): number {
   if (text[at] === '}') return at + 1
   for (;;) {
     const keyEnd = match(STRING, text, at)
-    if (keyEnd === undefined) throw new Problem(at, unexpected(text, at, 'a key in double quotes'))
+    if (keyEnd === undefined) throw new Problem(at, unexpectedMessage(text, at, 'a key in double quotes'))
     const key: string = JSON.parse(text.slice(at, keyEnd))
     if (UNSAFE_KEYS.has(key)) throw new Problem(at, `"${key}" is not allowed as a key`)
     if (keys.has(key)) throw new Problem(at, `"${key}" is repeated`)
@@ -83,10 +83,10 @@ function scanArray(text: string, start: number, depth: number): number {
 
 function expect(text: string, at: number, char: string): number {
   if (text[at] === char) return at + 1
-  throw new Problem(at, unexpected(text, at, `"${char}"`))
+  throw new Problem(at, unexpectedMessage(text, at, `"${char}"`))
 }
 
-function unexpected(text: string, at: number, expected: string): string {
+function unexpectedMessage(text: string, at: number, expected: string): string {
   if (text[at] === '"' && match(STRING, text, at) === undefined) return 'has an unterminated or invalid string'
   return at >= text.length
     ? `ends where ${expected} is expected`

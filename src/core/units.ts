@@ -1,7 +1,7 @@
 /** The number of decimals of EVM coins and prices. */
 export const COIN_DECIMALS = 18
 
-export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+export const maxBigint = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /**
  * Converts a decimal number exactly to the smallest unit. With 18 decimals, `0.5` is 5 * 10^17. Returns null for other

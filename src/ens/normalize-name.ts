@@ -28,7 +28,7 @@ export function normalizeName(name: string, place: Place): string {
     return normalize(name)
   } catch (error) {
     throw reject(
-      reasonOf(messageOf(error)),
+      normalizationReason(messageOf(error)),
       'Check the spelling, or use the address. Names with look-alike letters are rejected.',
     )
   }
@@ -38,7 +38,7 @@ export function normalizeName(name: string, place: Place): string {
  * Returns the reason in an error message of the normalization, without the label and the invisible marks around the
  * label.
  */
-function reasonOf(message: string): string {
+function normalizationReason(message: string): string {
   const [, reason = message] = /^Invalid label .*?\u200e?: (.*)$/su.exec(message) ?? []
   return reason.replaceAll('\u200e', '')
 }

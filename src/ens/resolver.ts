@@ -165,7 +165,7 @@ async function addressOn(network: EnsNetwork, lookup: Lookup): Promise<Address> 
   const { name } = lookup
   const coinType = coinTypeOf(network.chainId)
   if (coinType === null) {
-    throw refused(
+    throw refusedError(
       `${name} can't have an address for ${network.name}, whose chain ID is ${network.chainId}`,
       USE_ADDRESS,
     )
@@ -183,7 +183,7 @@ async function record(lookup: Lookup, coinType: bigint): Promise<Hex | null> {
   const { name } = lookup
   const result = await ask(lookup, encodeFunctionData({ abi: ADDR_ABI, args: [namehash(name), coinType] }))
   if (result !== null && result !== '0x') {
-    const [bytes] = decoded(name, () => decodeAbiParameters([{ type: 'bytes' }], result))
+    const [bytes] = decodeResponse(name, () => decodeAbiParameters([{ type: 'bytes' }], result))
     return bytes === '0x' ? null : bytes
   }
   return coinType === ETHEREUM_COIN_TYPE ? await oldRecord(lookup) : null
@@ -194,7 +194,7 @@ async function oldRecord(lookup: Lookup): Promise<Hex | null> {
   const { name } = lookup
   const result = await ask(lookup, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }))
   if (result === null || result === '0x') return null
-  const [address] = decoded(name, () => decodeAbiParameters([{ type: 'address' }], result))
+  const [address] = decodeResponse(name, () => decodeAbiParameters([{ type: 'address' }], result))
   return address === ZERO_ADDRESS ? null : address
 }
 
@@ -211,7 +211,7 @@ async function ask(lookup: Lookup, data: Hex): Promise<Hex | null> {
       lookup.onNodeFailure(trace.nodeFailure)
       throw trace.nodeFailure
     }
-    const problem = problemOf(name, error, trace)
+    const problem = revertError(name, error, trace)
     if (problem === null) return null
     throw problem
   }
@@ -280,13 +280,13 @@ async function askGateways(
 }
 
 /** Returns the error for a reverted call; null if the resolver only lacks the function. */
-function problemOf(name: string, error: unknown, trace: Trace): GdnError | null {
+function revertError(name: string, error: unknown, trace: Trace): GdnError | null {
   if (trace.gatewayFailure !== null) {
-    return refused(`${name} is resolved by a gateway, which failed: ${trace.gatewayFailure.message}`, TRY_AGAIN)
+    return refusedError(`${name} is resolved by a gateway, which failed: ${trace.gatewayFailure.message}`, TRY_AGAIN)
   }
   const data = revertDataOf(error)
   if (data?.startsWith(OFFCHAIN_LOOKUP)) {
-    return refused(
+    return refusedError(
       `${name} is resolved by a gateway, and --no-ccip forbids gateways`,
       'Nothing was sent. Omit --no-ccip, or use the address.',
     )
@@ -296,17 +296,17 @@ function problemOf(name: string, error: unknown, trace: Trace): GdnError | null 
     case 'UnsupportedResolverProfile':
       return null
     case 'ResolverNotFound':
-      return refused(`${name} does not exist, or has no resolver`, CHECK_SPELLING)
+      return refusedError(`${name} does not exist, or has no resolver`, CHECK_SPELLING)
     case 'ResolverNotContract':
-      return refused(`${name} has a resolver that is not a contract`, ASK_OWNER)
+      return refusedError(`${name} has a resolver that is not a contract`, ASK_OWNER)
     default:
       if (trace.gateway !== null) {
-        return refused(
+        return refusedError(
           `${name} is resolved by the gateway ${trace.gateway}, but its resolver rejected the response`,
           TRY_AGAIN,
         )
       }
-      return refused(`${name} can't be resolved: its resolver reverted`, ASK_OWNER)
+      return refusedError(`${name} can't be resolved: its resolver reverted`, ASK_OWNER)
   }
 }
 
@@ -326,26 +326,27 @@ function revertDataOf(error: unknown): Hex | undefined {
   return undefined
 }
 
-function decoded<Value>(name: string, decode: () => Value): Value {
+function decodeResponse<Value>(name: string, decode: () => Value): Value {
   try {
     return decode()
   } catch {
-    throw refused(`${name} can't be resolved: its resolver returned an invalid response`, ASK_OWNER)
+    throw refusedError(`${name} can't be resolved: its resolver returned an invalid response`, ASK_OWNER)
   }
 }
 
 function addressIn(bytes: Hex, name: string, network: EnsNetwork): Address {
-  if (bytes.length !== 42) throw refused(`the record of ${name} for ${network.name} is not an EVM address`, ASK_OWNER)
+  if (bytes.length !== 42)
+    throw refusedError(`the record of ${name} for ${network.name} is not an EVM address`, ASK_OWNER)
   const address = getAddress(slice(bytes, 0, 20))
   if (address !== ZERO_ADDRESS) return address
-  throw refused(`${name} resolves to the zero address on ${network.name}`, ASK_OWNER)
+  throw refusedError(`${name} resolves to the zero address on ${network.name}`, ASK_OWNER)
 }
 
 function withoutRecord(name: string, { name: on }: EnsNetwork, coinType: bigint, ethereum: Hex | null): GdnError {
   if (ethereum === null || coinType === ETHEREUM_COIN_TYPE) {
-    return refused(`${name} has no address for ${on}`, ASK_OWNER)
+    return refusedError(`${name} has no address for ${on}`, ASK_OWNER)
   }
-  return refused(
+  return refusedError(
     `${name} has an address for Ethereum only, not for ${on}`,
     `Nothing was sent. Ask the owner of the name to set its address for ${on} (coin type ${coinType}), or the default EVM address. If its owner also controls ${ethereum.length === 42 ? getAddress(ethereum) : 'that address'} on ${on}, use that address.`,
   )
@@ -356,7 +357,7 @@ const USE_ADDRESS = 'Nothing was sent. Use the address.'
 const ASK_OWNER = 'Nothing was sent. Ask the owner of the name to fix its record, or use the address.'
 const CHECK_SPELLING = 'Nothing was sent. Check the spelling, or use the address.'
 
-const refused = (message: string, hint: string): GdnError => new GdnError('refused', message, { hint })
+const refusedError = (message: string, hint: string): GdnError => new GdnError('refused', message, { hint })
 
 /**
  * Returns the reason for the abort. If the time limit expired, returns an error that names the gateway that received

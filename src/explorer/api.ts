@@ -22,7 +22,7 @@ export function onFailure(listener: Listener): () => void {
   return () => listeners.delete(listener)
 }
 
-function failed(error: ApiError): ApiError {
+function reportFailure(error: ApiError): ApiError {
   for (const listener of listeners) listener(error)
   return error
 }
@@ -50,10 +50,10 @@ async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
     text = await response.text()
   } catch (error) {
     if (init.signal?.aborted) throw error
-    throw failed(new ApiError(0, 'The server does not respond.'))
+    throw reportFailure(new ApiError(0, 'The server does not respond.'))
   }
   if (response.ok) return JSON.parse(text) as Answer
-  throw failed(new ApiError(response.status, sentenceOf(text) ?? `The server returned HTTP ${response.status}.`))
+  throw reportFailure(new ApiError(response.status, sentenceOf(text) ?? `The server returned HTTP ${response.status}.`))
 }
 
 /** Returns the message of an API error as a sentence, with a capital letter and a full stop; null for other text. */

@@ -5,14 +5,14 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle
 export const count = (value: number) => NUMBERS.format(value)
 
 /** Formats a number and its noun, such as `1 NFT` or `2,000 NFTs`. */
-export const counted = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
+export const countText = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
 
 /** Groups the decimal digits of a number, regardless of its length. Returns other text unchanged. */
 export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBERS.format(BigInt(text)) : text)
 
 /** Formats a size in decimal units, as file managers do, such as `12.4 MB`. */
 export function bytes(size: number): string {
-  if (size < 1000) return counted(size, 'byte')
+  if (size < 1000) return countText(size, 'byte')
   const units = ['kB', 'MB', 'GB', 'TB']
   let value = size / 1000
   let unit = 0
@@ -53,14 +53,14 @@ export function moment(iso: string): string {
 }
 
 /** Shortens a long ID or address to its first and last characters. */
-export function shortened(text: string, head = 6, tail = 4): string {
+export function shortenMiddle(text: string, head = 6, tail = 4): string {
   const letters = [...text]
   if (letters.length <= head + tail + 3) return text
   return `${letters.slice(0, head).join('')}…${letters.slice(-tail).join('')}`
 }
 
 /** Returns a title; null if none of it is visible. Some titles consist only of spaces and direction marks. */
-export function visible(title: string): string | null {
+export function visibleTitle(title: string): string | null {
   return /[^\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/u.test(title) ? title : null
 }
 

@@ -11,7 +11,7 @@ export interface Events {
 
 export type LiveState = 'connecting' | 'live' | 'lost'
 
-const NAMES = ['overview', 'run', 'collection', 'nft'] as const
+const EVENT_NAMES = ['overview', 'run', 'collection', 'nft'] as const
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8000
 /** Time in milliseconds after which an interruption is shown. */
@@ -32,7 +32,7 @@ const onBack = new Set<() => void>()
 const onLoss = new Set<() => void>()
 const onEvent = new Map<string, Set<(data: never) => void>>()
 
-function become(next: LiveState): void {
+function setState(next: LiveState): void {
   if (next === state) return
   state = next
   for (const listener of onState) listener(next)
@@ -47,16 +47,16 @@ function open(): void {
     wait = FIRST_WAIT_MS
     clearTimeout(patience)
     patience = undefined
-    become('live')
+    setState('live')
     if (!hasBeenLost) return
     hasBeenLost = false
     for (const listener of onBack) listener()
   })
   opened.addEventListener('error', () => {
     opened.close()
-    if (source === opened) lost()
+    if (source === opened) handleLoss()
   })
-  for (const name of NAMES) {
+  for (const name of EVENT_NAMES) {
     opened.addEventListener(name, ({ data }: MessageEvent<string>) => {
       const payload = JSON.parse(data)
       if (name === 'overview') last = payload
@@ -65,9 +65,9 @@ function open(): void {
   }
 }
 
-function lost(): void {
+function handleLoss(): void {
   hasBeenLost = true
-  patience ??= setTimeout(() => become('lost'), PATIENCE_MS)
+  patience ??= setTimeout(() => setState('lost'), PATIENCE_MS)
   // Let the listeners determine the reason, because an invalid key also closes the event stream.
   for (const listener of onLoss) listener()
   clearTimeout(timer)
@@ -113,19 +113,19 @@ export function stopListening(): void {
   last = undefined
   hasBeenLost = false
   close()
-  become('connecting')
+  setState('connecting')
 }
 
-function added<Value>(set: Set<Value>, value: Value): () => void {
+function addListener<Value>(set: Set<Value>, value: Value): () => void {
   set.add(value)
   return () => set.delete(value)
 }
 
-export const onConnectionLoss = (listener: () => void) => added(onLoss, listener)
+export const onConnectionLoss = (listener: () => void) => addListener(onLoss, listener)
 
 /** Calls the listener when the connection is restored, because the page may then be out of date. */
 export function useBack(listener: () => void): void {
-  useEffect(() => added(onBack, listener))
+  useEffect(() => addListener(onBack, listener))
 }
 
 /** Calls the listener for each event with this name. */
@@ -133,7 +133,7 @@ export function useEvent<Name extends keyof Events>(name: Name, listener: (data:
   useEffect(() => {
     const listeners = onEvent.get(name) ?? new Set()
     onEvent.set(name, listeners)
-    return added(listeners, listener)
+    return addListener(listeners, listener)
   })
 }
 
@@ -141,7 +141,7 @@ export function useLiveState(): LiveState {
   const [shown, setShown] = useState(state)
   useEffect(() => {
     setShown(state)
-    return added(onState, setShown)
+    return addListener(onState, setShown)
   }, [])
   return shown
 }

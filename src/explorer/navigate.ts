@@ -14,7 +14,7 @@ export const isReturning = () => returning
 /** Returns the scroll position of a restored page; 0 for other pages. */
 export const keptScroll = (): number => (returning ? ((history.state as Kept | null)?.y ?? 0) : 0)
 
-function changed(isReturn: boolean): void {
+function notifyChange(isReturn: boolean): void {
   returning = isReturn
   for (const listener of listeners) listener()
 }
@@ -26,7 +26,7 @@ export function go(path: string, { replace = false } = {}): void {
     keepScroll()
     history.pushState(null, '', path)
   }
-  changed(false)
+  notifyChange(false)
 }
 
 function keepScroll(): void {
@@ -34,7 +34,7 @@ function keepScroll(): void {
 }
 
 /** Returns the URL of a clicked link within the explorer; null if the browser should handle the click. */
-function followed(event: MouseEvent): URL | null {
+function linkTarget(event: MouseEvent): URL | null {
   if (event.defaultPrevented || event.button !== 0) return null
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null
   const link = event.target instanceof Element ? event.target.closest('a') : null
@@ -50,13 +50,13 @@ let scrollTimer: ReturnType<typeof setTimeout> | undefined
 export function startNavigation(): void {
   history.scrollRestoration = 'manual'
   document.addEventListener('click', (event) => {
-    const url = followed(event)
+    const url = linkTarget(event)
     if (url === null) return
     event.preventDefault()
     if (url.href !== location.href) go(url.pathname + url.search)
     else scrollTo({ top: 0 })
   })
-  addEventListener('popstate', () => changed(true))
+  addEventListener('popstate', () => notifyChange(true))
   addEventListener(
     'scroll',
     () => {

@@ -26,7 +26,7 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
 export function isCloudMetadata(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
-  return CLOUD_METADATA.has(address.toString()) || CLOUD_METADATA.has(translated(address) ?? '')
+  return CLOUD_METADATA.has(address.toString()) || CLOUD_METADATA.has(translatedAddress(address) ?? '')
 }
 
 /**
@@ -42,7 +42,7 @@ const TRANSLATING = [
 ] as const
 
 /** Returns the IPv4 address that is embedded in an IPv6 address, or null. */
-function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
+function translatedAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
   if (address.kind() === 'ipv4') return null
   const translation = TRANSLATING.find(({ prefix }) => address.match(prefix))
   return translation === undefined

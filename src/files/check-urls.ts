@@ -115,7 +115,7 @@ async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding
     return null
   } catch (error) {
     if (!(error instanceof FetchFailure) || !error.lasting) throw error
-    if (!error.isPrivate || lenient === null) return finding(url, 'error', error)
+    if (!error.isPrivate || lenient === null) return urlFinding(url, 'error', error)
     return await checkLeniently(url, error, lenient, signal)
   }
 }
@@ -132,14 +132,14 @@ async function checkLeniently(
 ): Promise<UrlFinding> {
   try {
     await lenient.probe(url, signal)
-    return finding(url, 'warning', strict)
+    return urlFinding(url, 'warning', strict)
   } catch (error) {
     if (!(error instanceof FetchFailure) || !error.lasting) throw error
-    return finding(url, 'error', error)
+    return urlFinding(url, 'error', error)
   }
 }
 
-function finding(url: string, severity: UrlFinding['severity'], { message, hint }: FetchFailure): UrlFinding {
+function urlFinding(url: string, severity: UrlFinding['severity'], { message, hint }: FetchFailure): UrlFinding {
   return { url, severity, message, hint }
 }
 

@@ -44,7 +44,7 @@ export async function blockFor(
   now: number,
 ): Promise<Block> {
   const newest = await blockAt(node, isDevelopment ? 'latest' : 'finalized')
-  if (wantedBlock !== null && 'number' in wantedBlock) return await numbered(node, wantedBlock.number, newest)
+  if (wantedBlock !== null && 'number' in wantedBlock) return await readBlock(node, wantedBlock.number, newest)
   if (newest === null) {
     throw new GdnError('refused', `${node.origin} returned no final block`, {
       hint: 'Add --block <number> with a block that no reorg can remove.',
@@ -63,7 +63,7 @@ export async function blockFor(
   return await lastUntil(node, wantedBlock.at, newest)
 }
 
-async function numbered(node: Node, number: number, newest: Block | null): Promise<Block> {
+async function readBlock(node: Node, number: number, newest: Block | null): Promise<Block> {
   const block = await blockAt(node, number)
   if (block?.number === number) return block
   const is =

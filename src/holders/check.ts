@@ -6,7 +6,7 @@ import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import { CALLS, numberReturned } from './calls.ts'
 import { hasCode } from './first-block.ts'
 import type { Holder } from './holder-table.ts'
-import { numberKey, numberOf } from './number-key.ts'
+import { numberKey, parseNumberKey } from './number-key.ts'
 import type { ReadingStore } from './reading-store.ts'
 import { NO_OWNER, type Standard } from './transfers.ts'
 
@@ -58,7 +58,7 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
   let compared = 0
   for await (const expected of samples) {
     if (!(await compare(options, expected))) {
-      if (isWhole) throw unproven(options, 'the node does not have the state of the block')
+      if (isWhole) throw unprovenError(options, 'the node does not have the state of the block')
       return NOT_CHECKED
     }
     compared += expected.length
@@ -115,17 +115,17 @@ const differs = (message: string, doubts: readonly string[]) =>
     ].join(' '),
   })
 
-const unproven = ({ doubts }: CheckOptions, why: string) =>
+const unprovenError = ({ doubts }: CheckOptions, why: string) =>
   new GdnError('verify_failed', `the events do not prove the balances: ${doubts.join(', ')}, and ${why}`, {
     hint: 'Use the URL of an archive node, so that gdn can compare all balances.',
   })
 
-const named = (owner: string) => `holder ${checksumAddress(`0x${owner}`)}`
+const holderText = (owner: string) => `holder ${checksumAddress(`0x${owner}`)}`
 
 const balanceOf = ({ owner, count }: Holder): Expected => ({
   data: CALLS.balanceOf(owner),
   value: count,
-  what: named(owner),
+  what: holderText(owner),
 })
 
 interface BalanceRow {
@@ -135,15 +135,15 @@ interface BalanceRow {
 }
 
 const tokenBalance = ({ owner, token, amount }: BalanceRow): Expected => ({
-  data: CALLS.balanceOfToken(owner, numberOf(token)),
+  data: CALLS.balanceOfToken(owner, parseNumberKey(token)),
   value: BigInt(amount),
-  what: `${named(owner)}, token ${numberOf(token)}`,
+  what: `${holderText(owner)}, token ${parseNumberKey(token)}`,
 })
 
 /** Yields all balances, 100 at a time. */
 function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> {
   let chunk: Expected[] = []
-  for (const row of rowsOf()) {
+  for (const row of expectedBalances()) {
     chunk.push(row)
     if (chunk.length < CALLS_AT_ONCE) continue
     yield chunk
@@ -151,13 +151,13 @@ function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> 
   }
   yield chunk
 
-  function* rowsOf(): Generator<Expected> {
+  function* expectedBalances(): Generator<Expected> {
     if (standard === 'erc1155') {
       for (const row of store.iterate<BalanceRow>('SELECT * FROM balances')) yield tokenBalance(row)
       return
     }
     for (const { owner, count } of store.iterate<{ owner: string; count: string }>('SELECT * FROM holders')) {
-      yield balanceOf({ owner, count: numberOf(count) })
+      yield balanceOf({ owner, count: parseNumberKey(count) })
     }
   }
 }
@@ -186,7 +186,7 @@ function sampledBalances(options: CheckOptions): Expected[] {
       'SELECT owner, count FROM holders WHERE owner >= ? ORDER BY owner LIMIT 1',
       from,
     )
-    if (row !== undefined) sample.set(row.owner, balanceOf({ owner: row.owner, count: numberOf(row.count) }))
+    if (row !== undefined) sample.set(row.owner, balanceOf({ owner: row.owner, count: parseNumberKey(row.count) }))
   }
   return [...sample.values()]
 }
@@ -195,7 +195,7 @@ function sampledBalances(options: CheckOptions): Expected[] {
 function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
   if (standard !== 'erc721') return []
   const sample = new Map<string, Expected>()
-  const add = (key: string, owner: string) => sample.set(key, ownerOf(numberOf(key), owner))
+  const add = (key: string, owner: string) => sample.set(key, ownerOf(parseNumberKey(key), owner))
   for (const [table, column] of [
     ['tokens', 'token'],
     ['ranges', 'first'],
@@ -206,7 +206,7 @@ function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
     if (typeof ends?.low !== 'string' || typeof ends.high !== 'string') continue
     for (let at = 0; at < SAMPLE / 2; at++) {
       const random = BigInt(`0x${draw(seed, at)}`)
-      const key = numberKey(within(random, numberOf(ends.low), numberOf(ends.high)))
+      const key = numberKey(scaleRandom(random, parseNumberKey(ends.low), parseNumberKey(ends.high)))
       if (table === 'tokens') {
         const [row] = store.all<{ token: string; owner: string }>(
           `SELECT token, owner FROM tokens WHERE token >= ? AND owner <> '${NO_OWNER}' ORDER BY token LIMIT 1`,
@@ -220,14 +220,14 @@ function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
         key,
       )
       if (range === undefined) continue
-      const token = numberKey(within(random, numberOf(range.first), numberOf(range.last)))
+      const token = numberKey(scaleRandom(random, parseNumberKey(range.first), parseNumberKey(range.last)))
       if (store.all('SELECT 1 AS n FROM tokens WHERE token = ?', token).length === 0) add(token, range.owner)
     }
   }
   return [...sample.values()]
 }
 
-const within = (random: bigint, low: bigint, high: bigint): bigint => low + (random % (high - low + 1n))
+const scaleRandom = (random: bigint, low: bigint, high: bigint): bigint => low + (random % (high - low + 1n))
 
 const ownerOf = (token: bigint, owner: string): Expected => ({
   data: CALLS.ownerOf(token),

@@ -1,5 +1,5 @@
 import { sha256Hex } from '../core/sha256-hex.ts'
-import { numberKey, numberOf } from './number-key.ts'
+import { numberKey, parseNumberKey } from './number-key.ts'
 import type { ReadingStore } from './reading-store.ts'
 import { NO_OWNER, type Standard } from './transfers.ts'
 
@@ -38,7 +38,7 @@ export function countHolders(store: ReadingStore, token: bigint | null): { total
     const add = (owner: string, count: bigint) => {
       const [old] = store.all<{ count: string }>('SELECT count FROM holders WHERE owner = ?', owner)
       if (old === undefined) return insert(owner, count)
-      store.run('UPDATE holders SET count = ? WHERE owner = ?', numberKey(numberOf(old.count) + count), owner)
+      store.run('UPDATE holders SET count = ? WHERE owner = ?', numberKey(parseNumberKey(old.count) + count), owner)
       total += count
     }
     const key = token === null ? null : numberKey(token)
@@ -48,7 +48,8 @@ export function countHolders(store: ReadingStore, token: bigint | null): { total
     for (const { owner, count } of store.iterate<{ owner: string; count: number }>(owners, ...only))
       insert(owner, BigInt(count))
     for (const { first, last, owner } of store.all<RangeRow>('SELECT * FROM ranges')) {
-      if (key === null) add(owner, numberOf(last) - numberOf(first) + 1n - BigInt(explicitIn(store, first, last)))
+      if (key === null)
+        add(owner, parseNumberKey(last) - parseNumberKey(first) + 1n - BigInt(explicitIn(store, first, last)))
       else if (first <= key && key <= last && explicitIn(store, key, key) === 0) add(owner, 1n)
     }
     const balances = `SELECT owner, token, amount FROM balances WHERE TRUE ${where} ORDER BY owner`
@@ -60,7 +61,7 @@ export function countHolders(store: ReadingStore, token: bigint | null): { total
       }
       const amount = BigInt(row.amount)
       if (amount > 0n) holder.count += amount
-      else negative ??= { owner: row.owner, token: row.token === '' ? null : numberOf(row.token) }
+      else negative ??= { owner: row.owner, token: row.token === '' ? null : parseNumberKey(row.token) }
     }
     insert(holder.owner, holder.count)
   })
@@ -115,7 +116,7 @@ export function* listHolders(store: ReadingStore): Generator<Holder> {
   const rows = store.iterate<{ owner: string; count: string }>(
     'SELECT owner, count FROM holders ORDER BY count DESC, owner',
   )
-  for (const { owner, count } of rows) yield { owner, count: numberOf(count) }
+  for (const { owner, count } of rows) yield { owner, count: parseNumberKey(count) }
 }
 
 /** Creates indexes that make `tokensOf` fast for many holders. */
@@ -141,7 +142,7 @@ function* tokenKeys(store: ReadingStore, first: string, last: string, owner: str
     for (const { token } of rows) yield token
     const end = rows.at(-1)?.token
     if (rows.length < PAGE || end === undefined || end === last) return
-    from = numberKey(numberOf(end) + 1n)
+    from = numberKey(parseNumberKey(end) + 1n)
   }
 }
 
@@ -154,7 +155,7 @@ export function numberOfTokens(store: ReadingStore, standard: 'erc721' | 'erc115
   if (standard === 'erc1155') return count(`SELECT COUNT(DISTINCT token) AS n FROM balances WHERE ${IS_HELD}`)
   let total = count(`SELECT COUNT(*) AS n FROM tokens WHERE owner <> '${NO_OWNER}'`)
   for (const { first, last } of store.all<RangeRow>('SELECT * FROM ranges'))
-    total += numberOf(last) - numberOf(first) + 1n - BigInt(explicitIn(store, first, last))
+    total += parseNumberKey(last) - parseNumberKey(first) + 1n - BigInt(explicitIn(store, first, last))
   return total
 }
 
@@ -177,7 +178,7 @@ export function* allTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'):
 function* tokenNumbers(store: ReadingStore, sql: string): Generator<bigint> {
   for (let after = ''; ; ) {
     const rows = store.all<{ token: string }>(sql, after)
-    for (const { token } of rows) yield numberOf(token)
+    for (const { token } of rows) yield parseNumberKey(token)
     const end = rows.at(-1)?.token
     if (end === undefined || rows.length < PAGE) return
     after = end
@@ -192,12 +193,12 @@ export function* tokensOf(store: ReadingStore, standard: Standard, owner: string
   if (standard === 'erc1155') {
     const sql = 'SELECT token, amount FROM balances WHERE owner = ? ORDER BY token'
     for (const { token, amount } of store.all<{ token: string; amount: string }>(sql, owner)) {
-      yield { first: numberOf(token), last: numberOf(token), amount: BigInt(amount) }
+      yield { first: parseNumberKey(token), last: parseNumberKey(token), amount: BigInt(amount) }
     }
     return
   }
   for (const token of tokenKeys(store, FIRST_KEY, LAST_KEY, owner)) {
-    yield { first: numberOf(token), last: numberOf(token), amount: 1n }
+    yield { first: parseNumberKey(token), last: parseNumberKey(token), amount: 1n }
   }
   const ranges = store.all<RangeRow>('SELECT * FROM ranges WHERE owner = ? ORDER BY first', owner)
   for (const range of ranges) yield* leftOf(store, range)
@@ -205,12 +206,12 @@ export function* tokensOf(store: ReadingStore, standard: Standard, owner: string
 
 /** Yields the rest of an ERC-2309 range, which consists of the tokens whose owners aren't stored individually. */
 function* leftOf(store: ReadingStore, { first, last }: RangeRow): Generator<HeldTokens> {
-  let start = numberOf(first)
+  let start = parseNumberKey(first)
   for (const token of tokenKeys(store, first, last, null)) {
-    const gap = numberOf(token)
+    const gap = parseNumberKey(token)
     if (gap > start) yield { first: start, last: gap - 1n, amount: gap - start }
     start = gap + 1n
   }
-  const end = numberOf(last)
+  const end = parseNumberKey(last)
   if (end >= start) yield { first: start, last: end, amount: end - start + 1n }
 }

@@ -8,4 +8,4 @@ export function numberKey(value: bigint): string {
 }
 
 /** Decodes a key from `numberKey`. */
-export const numberOf = (key: string): bigint => BigInt(`0x${key.slice(2)}`)
+export const parseNumberKey = (key: string): bigint => BigInt(`0x${key.slice(2)}`)

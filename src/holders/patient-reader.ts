@@ -23,7 +23,7 @@ export function patientReader(
   const { origin } = reader
 
   /** `limit` returns the message of a rate limit, or undefined for any other result. */
-  async function patiently<T>(attempt: () => Promise<T>, limit: (result: T) => string | undefined): Promise<T> {
+  async function readPatiently<T>(attempt: () => Promise<T>, limit: (result: T) => string | undefined): Promise<T> {
     for (let attempts = 1; ; attempts++) {
       let message: string | undefined
       try {
@@ -50,14 +50,14 @@ export function patientReader(
       const answers = await ask(open.map(({ item }) => item))
       for (const [number, { at }] of open.entries()) results[at] = answers[number] ?? NO_RESPONSE
     }
-    await patiently(attempt, () => results.map(limitIn).find((message) => message !== null) ?? undefined)
+    await readPatiently(attempt, () => results.map(limitIn).find((message) => message !== null) ?? undefined)
     return results.map((result) => result ?? NO_RESPONSE)
   }
 
   return {
     origin,
     request: (method, params) =>
-      patiently(
+      readPatiently(
         () => reader.request(method, params),
         (response) =>
           'error' in response && logProblem(response.error) === 'rate' ? response.error.message : undefined,

@@ -65,7 +65,7 @@ const DOUBTS = {
 export async function readHolders(options: ReadOptions): Promise<Reading> {
   const { reader, store, contract, block, sleep, signal, onReorg } = options
   for (let reading = 1; ; reading++) {
-    let state = await resumable(options)
+    let state = await readResumableState(options)
     if (state === null) {
       store.clear()
       await requireCode(options)
@@ -80,16 +80,16 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
       return { standard, checked: await compareWithContract(options, standard, doubts) }
     }
     // Keep the data, because the node may only lag. Otherwise, the next read detects that the block has another hash.
-    if (blockNow === null) throw reorged(block.number)
+    if (blockNow === null) throw reorgError(block.number)
     store.clear()
-    if (reading === READINGS) throw reorged(block.number)
+    if (reading === READINGS) throw reorgError(block.number)
     onReorg()
     Object.assign(block, blockNow)
   }
 }
 
 /** Returns the state of an earlier read, or null if none can be resumed. */
-async function resumable(options: ReadOptions): Promise<ReadingState | null> {
+async function readResumableState(options: ReadOptions): Promise<ReadingState | null> {
   const { reader, store, contract, block, sleep, signal, onReorg } = options
   const state = store.state()
   // A read of later blocks includes changes that this read must not include.
@@ -126,9 +126,9 @@ async function readTransfers(
   const from = state.next
   const query = { address: contract, topics: Object.values(TOPICS), from, to: block.number }
   for await (const { to, logs } of readLogRanges({ reader, query, sleep, signal })) {
-    if (logs.some(({ removed }) => removed === true)) throw reorged(to)
+    if (logs.some(({ removed }) => removed === true)) throw reorgError(to)
     standard ??= logs.map(standardOfEvent).find((eventStandard) => eventStandard !== null) ?? null
-    const changes = standard === null ? [] : decoded(logs, standard, doubts)
+    const changes = standard === null ? [] : decodeLogs(logs, standard, doubts)
     events += logs.length
     upgrades += logs.filter(({ topics }) => topics[0] === TOPICS.upgraded).length
     // A proxy emits the first such event when it is deployed.
@@ -140,7 +140,7 @@ async function readTransfers(
 }
 
 /** Decodes logs in the order of the chain, and adds a doubt for events that don't follow the standard. */
-function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Change[] {
+function decodeLogs(logs: RawLog[], standard: Standard, doubts: Set<string>): Change[] {
   const changes: Change[] = []
   for (const log of logs) {
     if (!isOfStandard(log, standard)) doubts.add(DOUBTS.otherEvents)
@@ -187,7 +187,7 @@ const belowZero = ({ owner, token }: Negative) =>
     },
   )
 
-const reorged = (block: number) =>
+const reorgError = (block: number) =>
   new GdnError('refused', `a reorg replaced block ${block} while gdn was reading`, {
     hint: 'Run the command again, with an older --block if this happens repeatedly.',
   })

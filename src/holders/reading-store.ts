@@ -1,5 +1,5 @@
 import { ScratchDatabase } from '../sqlite/scratch-database.ts'
-import { numberKey, numberOf } from './number-key.ts'
+import { numberKey, parseNumberKey } from './number-key.ts'
 import { type Change, NO_OWNER, type Standard } from './transfers.ts'
 
 /** The progress of a read, and facts about the events so far. */
@@ -85,8 +85,8 @@ export class ReadingStore extends ScratchDatabase {
     )
     for (const old of touched) {
       this.run('DELETE FROM ranges WHERE first = ?', old.first)
-      if (old.first < first) this.#insertRange(old.first, numberKey(numberOf(first) - 1n), old.owner)
-      if (old.last > last) this.#insertRange(numberKey(numberOf(last) + 1n), old.last, old.owner)
+      if (old.first < first) this.#insertRange(old.first, numberKey(parseNumberKey(first) - 1n), old.owner)
+      if (old.last > last) this.#insertRange(numberKey(parseNumberKey(last) + 1n), old.last, old.owner)
     }
     if (owner !== NO_OWNER) this.#insertRange(first, last, owner)
   }

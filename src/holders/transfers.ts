@@ -44,7 +44,7 @@ function numberIn(word: string | undefined): bigint {
 }
 
 /** Splits data into words, each with 0x. */
-function wordsOf(data: string): string[] {
+function splitLogData(data: string): string[] {
   if (!HEX.test(data) || (data.length - 2) % 64 !== 0) throw new MalformedLog('the data is malformed')
   return Array.from({ length: (data.length - 2) / 64 }, (_, at) => `0x${data.slice(2 + at * 64, 66 + at * 64)}`)
 }
@@ -72,17 +72,17 @@ export function standardOfEvent({ topics }: RawLog): Standard | null {
 export function changesIn(log: RawLog, standard: Standard): Change[] {
   const [topic, ...indexed] = log.topics
   if (standard === 'erc1155') {
-    if (topic === TOPICS.single) return single(indexed, wordsOf(log.data))
-    return topic === TOPICS.batch ? batch(indexed, wordsOf(log.data)) : []
+    if (topic === TOPICS.single) return single(indexed, splitLogData(log.data))
+    return topic === TOPICS.batch ? batch(indexed, splitLogData(log.data)) : []
   }
   if (topic === TOPICS.transfer) {
-    const [from, to, value] = [...indexed, ...wordsOf(log.data)]
+    const [from, to, value] = [...indexed, ...splitLogData(log.data)]
     if (standard === 'erc721') return [{ kind: 'token', token: numberIn(value), to: addressIn(to) }]
     return [{ kind: 'amount', token: null, from: addressIn(from), to: addressIn(to), amount: numberIn(value) }]
   }
   if (topic !== TOPICS.consecutive || standard !== 'erc721') return []
   const [first, _from, to] = indexed
-  const range = { first: numberIn(first), last: numberIn(wordsOf(log.data)[0]), to: addressIn(to) }
+  const range = { first: numberIn(first), last: numberIn(splitLogData(log.data)[0]), to: addressIn(to) }
   if (range.last < range.first) throw new MalformedLog('a range ends before its start')
   return [{ kind: 'range', ...range }]
 }

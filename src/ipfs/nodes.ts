@@ -11,7 +11,7 @@ import type { NamedLink, StoredNode } from './unixfs.ts'
 export async function readNode(blocks: Pick<BlockReader, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())
   if (bytes === null) return null
-  if (!matchesCid(cid, bytes)) throw damaged(cid.toString())
+  if (!matchesCid(cid, bytes)) throw damagedBlockError(cid.toString())
   if (cid.code === RAW) return { type: 'bytes', bytes }
   return cid.code === DAG_PB ? (await import('./unixfs.ts')).understand(bytes) : null
 }
@@ -113,7 +113,7 @@ export async function* streamNode(
     const partEnd = at + part.size
     if (partEnd > start && at < end) {
       const child = await readNode(blocks, part.cid)
-      if (child === null || isDirectory(child)) throw damaged(cid.toString())
+      if (child === null || isDirectory(child)) throw damagedBlockError(cid.toString())
       yield* streamNode(blocks, part.cid, child, { start: start - at, end: end - at }, level + 1)
     }
     at = partEnd
@@ -150,7 +150,7 @@ export function bounds(size: number, range: ByteRange): [start: number, end: num
 }
 
 /** Returns the error for stored content that doesn't match its CID. */
-export function damaged(cid: string): GdnError {
+export function damagedBlockError(cid: string): GdnError {
   return new GdnError('unexpected', `stored content ${cid} is damaged`, {
     hint: 'Restore the data directory from a backup, or store the file again.',
   })

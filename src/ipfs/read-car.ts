@@ -9,7 +9,7 @@ export async function readCar(body: AsyncGenerator<Uint8Array>, take: TakeBlock)
   const reader = asyncIterableReader(body)
   const heads: typeof reader = {
     upTo: (length) => reader.upTo(length),
-    exactly: (length, seek) => reader.exactly(checked(length, MAX_HEAD_BYTES), seek),
+    exactly: (length, seek) => reader.exactly(checkLength(length, MAX_HEAD_BYTES), seek),
     seek: (length) => reader.seek(length),
     get pos() {
       return reader.pos
@@ -19,7 +19,7 @@ export async function readCar(body: AsyncGenerator<Uint8Array>, take: TakeBlock)
     await readHeader(heads, 1)
     while ((await reader.upTo(8)).length > 0) {
       const { cid, blockLength } = await readBlockHead(heads)
-      take(cid, await reader.exactly(checked(blockLength, MAX_BLOCK_BYTES), true))
+      take(cid, await reader.exactly(checkLength(blockLength, MAX_BLOCK_BYTES), true))
     }
   } finally {
     // End the transfer, because the reader doesn't end it.
@@ -28,7 +28,7 @@ export async function readCar(body: AsyncGenerator<Uint8Array>, take: TakeBlock)
 }
 
 /** Returns a length that the CAR file states. Throws if the length is negative or greater than `most`. */
-function checked(length: number, most: number): number {
+function checkLength(length: number, most: number): number {
   if (length >= 0 && length <= most) return length
   throw new Error('the CAR file has a part that is too long')
 }

@@ -24,15 +24,15 @@ const hex = (bytes?: number) =>
     .transform((digits) => Uint8Array.from(Buffer.from(digits, 'hex')))
     .refine((value) => bytes === undefined || value.length === bytes, { error: `must have ${bytes} bytes` })
 
-const only = <Value extends string | number>(value: Value) =>
+const literalSchema = <Value extends string | number>(value: Value) =>
   z.literal(value, { error: `must be ${JSON.stringify(value)}` })
 
 const count = z.int({ error: 'must be a whole number' })
 // The two halves of the derived key have separate uses. One half decrypts, and the other half authenticates.
-const dklen = only(32)
+const dklen = literalSchema(32)
 
 const ofCipher = {
-  cipher: only('aes-128-ctr'),
+  cipher: literalSchema('aes-128-ctr'),
   cipherparams: z.looseObject({ iv: hex(16) }),
   ciphertext: hex(),
   mac: hex(32),
@@ -49,7 +49,7 @@ const crypto = z.discriminatedUnion(
     z.looseObject({
       ...ofCipher,
       kdf: z.literal('pbkdf2'),
-      kdfparams: z.looseObject({ dklen, c: count, prf: only('hmac-sha256'), salt: hex() }),
+      kdfparams: z.looseObject({ dklen, c: count, prf: literalSchema('hmac-sha256'), salt: hex() }),
     }),
   ],
   { error: 'must be "scrypt" or "pbkdf2"' },
@@ -65,7 +65,7 @@ const address = z
   .transform((text) => (EVM_ADDRESS.test(text) ? `0x${text.slice(-40).toLowerCase()}` : text))
 
 const file = z.looseObject({
-  version: only(3),
+  version: literalSchema(3),
   address: address.nullish(),
   // The oldest programs capitalized this key.
   crypto: crypto.optional(),

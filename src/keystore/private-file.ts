@@ -1,8 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { readPrivateFile as readBytes } from '../core/private-file.ts'
 
-export { quoted } from '../core/private-file.ts'
-
 /**
  * Reads the text of a file that only its owner may access, such as a keystore or a password file.
  *

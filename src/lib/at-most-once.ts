@@ -137,7 +137,7 @@ export class AtMostOnce {
    */
   async #afterwards<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
     try {
-      return await naming(operationId, wait)
+      return await nameOperation(operationId, wait)
     } catch (error) {
       await this.close()
       throw error
@@ -174,7 +174,7 @@ export class AtMostOnce {
       Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
     ) as Once['body']
     const once = { endpoint, idempotencyKey, operationId, body, signal }
-    const keyed = await naming(operationId, () =>
+    const keyed = await nameOperation(operationId, () =>
       inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(once, timeoutMs)),
     )
     return { ...keyed, operationId, body }
@@ -410,7 +410,7 @@ const HINTS: Partial<Record<GdnError['code'], string>> = {
 }
 
 /** Adds the operation ID to errors, with a hint for callers of the library. */
-async function naming<Result>(operationId: string, act: () => Promise<Result>): Promise<Result> {
+async function nameOperation<Result>(operationId: string, act: () => Promise<Result>): Promise<Result> {
   try {
     return await act()
   } catch (error) {

@@ -44,10 +44,10 @@ export const checkWaitOptions = (options: unknown) => checkCall(options, WAITING
 function checkCall(options: unknown, knownOptions: readonly string[]): void {
   const givenOptions: Record<string, unknown> = { ...(options as object | undefined) }
   const unknown = Object.keys(givenOptions).find((name) => !knownOptions.includes(name))
-  if (unknown !== undefined) throw invalid(unknown, 'is not an option of this call', listOf(knownOptions))
+  if (unknown !== undefined) throw invalidOptionError(unknown, 'is not an option of this call', listOf(knownOptions))
   const { timeoutMs = 0 } = givenOptions
   if (typeof timeoutMs === 'number' && timeoutMs >= 0) return
-  throw invalid('timeoutMs', 'must be a non-negative number of milliseconds')
+  throw invalidOptionError('timeoutMs', 'must be a non-negative number of milliseconds')
 }
 
 /**
@@ -57,7 +57,7 @@ function checkCall(options: unknown, knownOptions: readonly string[]): void {
  */
 export function checkIds(ids: unknown): void {
   if (Array.isArray(ids) && ids.every((id) => typeof id === 'string' && id !== '')) return
-  throw invalid('ids', 'must be a list of NFT IDs')
+  throw invalidOptionError('ids', 'must be a list of NFT IDs')
 }
 
 /**
@@ -68,10 +68,10 @@ export function checkIds(ids: unknown): void {
 export function checkFile(input: unknown): asserts input is FileToUpload {
   const file = (input as Partial<FileToUpload> | null | undefined)?.file
   if ((typeof file === 'string' && file !== '') || file instanceof Uint8Array) return
-  throw invalid('file', 'must be a path, or the bytes of a file')
+  throw invalidOptionError('file', 'must be a path, or the bytes of a file')
 }
 
 const listOf = (names: readonly string[]) => `The options are ${names.slice(0, -1).join(', ')} and ${names.at(-1)}.`
 
-const invalid = (field: string, message: string, hint?: string) =>
+const invalidOptionError = (field: string, message: string, hint?: string) =>
   new GdnError('invalid_input', `${field} ${message}`, { place: { field }, hint })

@@ -30,15 +30,15 @@ export function createClient(options: ClientOptions = {}): Client {
     baseUrl: connection.baseUrl,
     api: apiOf(connection.client),
     createCollection: (async (request, options) => {
-      const [input, how] = [copyOf(request), checked(options)]
+      const [input, how] = [copyOf(request), copyOptions(options)]
       return await (await atMostOnce()).createCollection(input, how)
     }) as Client['createCollection'],
     mint: async (request, options) => {
-      const [input, how] = [copyOf(request), checked(options)]
+      const [input, how] = [copyOf(request), copyOptions(options)]
       return await (await atMostOnce()).mint(input, how)
     },
     transfer: async (request, options) => {
-      const [input, how] = [copyOf(request), checked(options)]
+      const [input, how] = [copyOf(request), copyOptions(options)]
       return await (await atMostOnce()).transfer(input, how)
     },
     async waitForNfts(ids, options = {}) {
@@ -72,7 +72,7 @@ function copyOf<Value>(value: Value): Value {
 }
 
 /** Checks the options of a call, and copies them so that the caller may change them during the call. */
-function checked(options: OperationOptions): OperationOptions {
+function copyOptions(options: OperationOptions): OperationOptions {
   checkOperationOptions(options)
   return { ...options }
 }

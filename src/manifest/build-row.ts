@@ -133,7 +133,7 @@ export class RowBuilder {
       const text = trait !== undefined && typeof cell === 'number' ? String(cell) : cell
       if (typeof text !== 'string') {
         const expectedKind = trait === undefined ? 'a string' : 'a number'
-        report.add(column, `${column.name} must be ${expectedKind}, not ${kindOf(cell)}`)
+        report.add(column, `${column.name} must be ${expectedKind}, not ${describeType(cell)}`)
         read.trusted = false
         continue
       }
@@ -315,6 +315,6 @@ function columnOf(
   return match ?? null
 }
 
-function kindOf(value: unknown): string {
+function describeType(value: unknown): string {
   return Array.isArray(value) ? 'a list' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

@@ -115,7 +115,7 @@ const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
 export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
 
 /** Normalizes a name. Names that differ only in case, spaces, hyphens or accent encoding get the same form. */
-const folded = (name: string): string =>
+const foldName = (name: string): string =>
   name.slice(0, MAX_FOLDED).normalize('NFC').trim().toLowerCase().replaceAll(/[ -]+/g, '_')
 
 /** Maximum number of characters of a name to compare. All common names are shorter. */
@@ -126,11 +126,11 @@ function meaningOf(name: string, mapped: ColumnMapping | undefined): string {
   if (mapped !== undefined) return mapped[1]
   const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
   if (prefixed !== null) return `${prefixed[1]?.toLowerCase()}:${prefixed[2]}`
-  return MEANINGS.get(folded(name)) ?? name
+  return MEANINGS.get(foldName(name)) ?? name
 }
 
 const mappingOf = (name: string, map: readonly ColumnMapping[]): ColumnMapping | undefined =>
-  map.find(([from]) => from === name) ?? map.find(([from]) => folded(from) === folded(name))
+  map.find(([from]) => from === name) ?? map.find(([from]) => foldName(from) === foldName(name))
 
 /** Returns the reason why a meaning can't be assigned to a column, or null if it can. */
 export function meaningProblem(meaning: string): string | null {
@@ -178,16 +178,16 @@ export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName
       const hint = `Did you mean "${meaning}"? Rename the column, or add ${mapFlag(name, meaning)}.`
       return { problem: `unknown column "${name}"`, hint }
     }
-    if (MARKETPLACE_KEYS.includes(folded(name))) {
-      const meaning = `extra:${folded(name)}`
+    if (MARKETPLACE_KEYS.includes(foldName(name))) {
+      const meaning = `extra:${foldName(name)}`
       const hint = `Marketplaces read this value from an extra key: rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}`
       return { problem: `unknown column "${name}"`, hint }
     }
-    if (folded(name) === 'attributes') {
+    if (foldName(name) === 'attributes') {
       const hint = `Use a separate column for each trait, such as attr:Class or attr(number):Power. ${leaveOutHint(name)} To read metadata files, use \`gdn art import\`.`
       return { problem: `unknown column "${name}"`, hint }
     }
-    const close = nearest(folded(name), COLUMN_NAMES) ?? nearest(folded(name), LONG_COMMON_NAMES)
+    const close = nearest(foldName(name), COLUMN_NAMES) ?? nearest(foldName(name), LONG_COMMON_NAMES)
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
@@ -313,7 +313,7 @@ export function columnSetProblems(
     }
   }
   for (const [name] of columnMap) {
-    if (columns.some((column) => column.name === name || folded(column.name) === folded(name))) continue
+    if (columns.some((column) => column.name === name || foldName(column.name) === foldName(name))) continue
     const near = nearest(name, names)
     const hint = near === undefined ? 'Use a column of the header.' : `Did you mean "${near}"?`
     problems.push({ column: null, problem: `the column "${name}" of --map is not in the header`, hint })

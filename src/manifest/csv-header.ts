@@ -24,7 +24,7 @@ export async function readCsvHeader(path: string, naming: ColumnNaming = {}): Pr
     }
     if ((open.format ?? (/^\s*[[{]/.test(head) ? 'json' : 'csv')) !== 'csv' || head.trim() === '') return null
     const isKnown = (name: string) => 'role' in parseColumnName(name, { ...naming, unknownColumns: 'error' })
-    const { header, delimiter } = await openCsv(only(head), open.name, isKnown)
+    const { header, delimiter } = await openCsv(yieldOnce(head), open.name, isKnown)
     return { separator: delimiter, names: header.names }
   } catch (error) {
     if (error instanceof ManifestError) return null
@@ -32,6 +32,6 @@ export async function readCsvHeader(path: string, naming: ColumnNaming = {}): Pr
   }
 }
 
-async function* only(text: string): AsyncGenerator<string> {
+async function* yieldOnce(text: string): AsyncGenerator<string> {
   yield text
 }

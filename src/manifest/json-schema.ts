@@ -85,7 +85,7 @@ const TRIMMED_KEY = `\\S(?:[\\s\\S]{0,${MAX_KEY_LENGTH - 2}}\\S)?`
 const isPrefix = (name: Name) => name.endsWith(':')
 
 /** Returns a pattern for the names of a column that ends with a custom key. */
-function prefixed(name: Name): string {
+function prefixedPattern(name: Name): string {
   const refused = { 'file:': REFUSED_KEYS.file, 'extra:': [...REFUSED_KEYS.extra, ...METADATA_KEYS] }[String(name)]
   const other = refused === undefined ? '' : `(?!(?:${refused.join('|')})\\s*$)`
   return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${name.replaceAll(/[a-z]/g, eitherCase)}\\s*${other}${TRIMMED_KEY}\\s*$`
@@ -113,7 +113,7 @@ const TYPED_CELLS: Readonly<Record<string, Json>> = {
   [typedNames(['date'], '')]: typedCell(DATE_FORM),
 }
 
-const described = (name: Name): Json => ({ ...CELLS[name], description: COLUMN_NOTES[name] })
+const describedCell = (name: Name): Json => ({ ...CELLS[name], description: COLUMN_NOTES[name] })
 
 const PLAIN = COLUMN_NAMES.filter((name) => !isPrefix(name))
 
@@ -123,12 +123,12 @@ export const SCHEMA_FIELD: Json = { type: 'string', description: 'The schema of 
 /** Returns the schema of a row with columns. */
 function columnsSchema(ownProperties: Json): Json {
   const patterns = [
-    ...PLAIN.map((name) => [`^(?!${name}$)${spellings(name)}$`, described(name)] as const),
-    ...COLUMN_NAMES.filter(isPrefix).map((name) => [prefixed(name), described(name)] as const),
+    ...PLAIN.map((name) => [`^(?!${name}$)${spellings(name)}$`, describedCell(name)] as const),
+    ...COLUMN_NAMES.filter(isPrefix).map((name) => [prefixedPattern(name), describedCell(name)] as const),
   ]
   return {
     type: 'object',
-    properties: { ...ownProperties, ...Object.fromEntries(PLAIN.map((name) => [name, described(name)])) },
+    properties: { ...ownProperties, ...Object.fromEntries(PLAIN.map((name) => [name, describedCell(name)])) },
     patternProperties: { ...Object.fromEntries(patterns), ...TYPED_CELLS },
     additionalProperties: false,
     allOf: [

@@ -1,4 +1,4 @@
-import { grouped } from '../core/grouped.ts'
+import { groupDigits } from '../core/group-digits.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ListLine } from './receiver-list.ts'
 import type { ManifestIssue } from './row.ts'
@@ -25,7 +25,7 @@ export class ListCounts {
     if (this.#sum <= MAX_LIST_NFTS) return count
     throw new ManifestError({
       place: place(),
-      message: `count raises the total of the list to more than ${grouped(MAX_LIST_NFTS)} NFTs`,
+      message: `count raises the total of the list to more than ${groupDigits(MAX_LIST_NFTS)} NFTs`,
       hint: 'Check the counts, or split the list and mint each part with another --run <name>.',
     })
   }

@@ -64,7 +64,7 @@ export function readListRows(path: string, list: ReceiverList, options: ListRowO
     if ('issues' in row) return yield row.issues.map((issue) => ({ issue }))
     let isEmpty = true
     try {
-      for await (const items of rowsOf(row, list, { options, fingerprint })) {
+      for await (const items of rowsForReceivers(row, list, { options, fingerprint })) {
         isEmpty &&= items.length === 0
         yield items
       }
@@ -84,8 +84,8 @@ export function readListRows(path: string, list: ReceiverList, options: ListRowO
     },
     blocks,
     notes: () => notes,
-    digest: () => joined(template.digest(), fingerprint.ofRead),
-    fingerprint: async () => joined(await template.fingerprint(), await fingerprint.ofFile()),
+    digest: () => joinHashes(template.digest(), fingerprint.ofRead),
+    fingerprint: async () => joinHashes(await template.fingerprint(), await fingerprint.ofFile()),
     async *[Symbol.asyncIterator]() {
       for await (const block of blocks()) yield* block
     },
@@ -93,7 +93,7 @@ export function readListRows(path: string, list: ReceiverList, options: ListRowO
 }
 
 /** Yields a row for each receiver of a list. */
-async function* rowsOf(
+async function* rowsForReceivers(
   row: ManifestRow,
   { source, merge, check }: ReceiverList,
   { options, fingerprint }: { options: ListRowOptions; fingerprint: Fingerprint },
@@ -147,7 +147,7 @@ function withoutReceivers({ source, skipsContracts }: ReceiverList): ManifestIss
 
 const NONE: ReadonlySet<string> = new Set()
 
-const joined = (row: string | null, list: string | null): string | null =>
+const joinHashes = (row: string | null, list: string | null): string | null =>
   row === null || list === null ? null : sha256Hex(`${row} ${list}`)
 
 /** Reads the row that is minted to each receiver. */

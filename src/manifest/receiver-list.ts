@@ -51,13 +51,13 @@ export class ListLine {
   }
 
   place(column: ListColumn): Place {
-    return placeOf(this.#file, this.line, column, this.#columns)
+    return cellPlace(this.#file, this.line, column, this.#columns)
   }
 }
 
 const cellAt = (cells: readonly string[], at: number): string => unescapeCell((cells[at] ?? '').trim())
 
-const placeOf = (file: string, line: number, field: ListColumn, columns: Columns): Place => ({
+const cellPlace = (file: string, line: number, field: ListColumn, columns: Columns): Place => ({
   file,
   line,
   field,
@@ -102,9 +102,9 @@ export async function* readReceiverList(
     if ('issue' in record) return record
     const { line, cells } = record
     const fail = (message: string, hint?: string) => ({
-      issue: { place: placeOf(file, line, 'receiver', columns), message, hint },
+      issue: { place: cellPlace(file, line, 'receiver', columns), message, hint },
     })
-    const resolved = addressOf(cellAt(cells, columns.receiver), names)
+    const resolved = resolveCell(cellAt(cells, columns.receiver), names)
     if (resolved instanceof GdnError) return fail(nameMessage('receiver', resolved), resolved.hint)
     const { name, address } = resolved
     const problem = address === '' ? 'is required' : addressProblem(address, blockchain)
@@ -137,7 +137,7 @@ async function openAll(cells: readonly string[], { openNames, ensNames }: ListNa
  * Returns the address for a cell, and the name if the cell is an ENS name. Returns an error for a name without an
  * address.
  */
-function addressOf(
+function resolveCell(
   cell: string,
   { addressOf: resolve, ensNames, isName: isKnown = isName }: ListNames,
 ): { name: string | null; address: string } | GdnError {

@@ -50,7 +50,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
   const names = new NamesInRows(options, flagOf)
   const named = nameColumns(columns)
-  for await (const records of continued(first, reader)) {
+  for await (const records of continueReading(first, reader)) {
     for (const record of records) if ('cells' in record) names.add(record.cells, named)
     await names.open()
     const items: ManifestItem[] = []
@@ -59,7 +59,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
         items.push({ issue: record.issue })
         onInvalidRow?.()
       } else {
-        const cells = unescaped(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
+        const cells = unescapeCells(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
         options.onCells?.(record.line, cells)
         const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
         if (checkRow === undefined && isDone(built)) {
@@ -76,7 +76,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
 const flagOf = (kind: string): Place => ({ flag: `--${kind}` })
 
 /** Returns the cells without the `'` that exports add before formulas to protect spreadsheets. */
-function unescaped(
+function unescapeCells(
   { line, cells }: Extract<CsvRecord, { cells: string[] }>,
   columns: readonly (Column | undefined)[],
   { file, onUnescaped }: { file: string; onUnescaped: ManifestOptions['onUnescaped'] },
@@ -93,7 +93,7 @@ function unescaped(
   })
 }
 
-async function* continued<Item>(
+async function* continueReading<Item>(
   first: IteratorResult<Item> | null,
   reader: AsyncIterator<Item>,
 ): AsyncGenerator<Item, void, undefined> {

@@ -66,11 +66,11 @@ export async function openManifestSource(source: ManifestSource): Promise<OpenSo
     name: path,
     folder,
     format: FORMATS[extname(path).toLowerCase()] ?? null,
-    bytes: readable(stream, path),
+    bytes: readableStream(stream, path),
   }
 }
 
-async function* readable(stream: AsyncIterable<Uint8Array>, path: string): AsyncIterable<Uint8Array> {
+async function* readableStream(stream: AsyncIterable<Uint8Array>, path: string): AsyncIterable<Uint8Array> {
   try {
     for await (const chunk of stream) {
       for (let from = 0; from < chunk.length; from += PIECE_BYTES) yield chunk.subarray(from, from + PIECE_BYTES)

@@ -8,7 +8,7 @@ export interface UnknownColumn {
   cells: readonly unknown[]
 }
 
-interface Surroundings {
+interface ManifestContext {
   /** The documented names of the other columns. */
   taken: ReadonlySet<string>
   /** Whether a receiver is set for rows without a receiver. */
@@ -30,7 +30,7 @@ const NUMBER = /^[\d\s.,:/%+-]+$/
 
 type Kind = 'image' | 'file' | 'address' | 'number' | 'text'
 
-interface Looked {
+interface ExaminedColumn {
   name: string
   kind: Kind
   /** Average length of the cells. */
@@ -40,10 +40,10 @@ interface Looked {
 /** Returns hints by column name, for unknown columns whose cells don't look like attributes. */
 export async function suggestColumns(
   unknown: readonly UnknownColumn[],
-  { taken, hasReceiver, folder }: Surroundings,
+  { taken, hasReceiver, folder }: ManifestContext,
 ): Promise<Map<string, string>> {
   const hints = new Map<string, string>()
-  const looked: Looked[] = []
+  const looked: ExaminedColumn[] = []
   for (const { name, cells } of unknown.slice(0, MAX_COLUMNS)) {
     const column = await look(name, cells, folder)
     if (column !== null) looked.push(column)
@@ -81,9 +81,9 @@ const DESCRIPTION_NAME = /descri|beschr|omschr|besk/i
  * Assigns text columns to a missing title and description by their names. If no column name means description, the
  * column with the longest text becomes the description.
  */
-function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<string, Looked> {
+function textsOf(looked: readonly ExaminedColumn[], free: ReadonlySet<string>): Map<string, ExaminedColumn> {
   const texts = looked.filter(({ kind }) => kind === 'text')
-  const assigned = new Map<string, Looked>()
+  const assigned = new Map<string, ExaminedColumn>()
   const isBoth = free.has('title') && free.has('description')
   const named = texts.find(({ name }) => DESCRIPTION_NAME.test(name))
   const [longest] = texts.filter(({ name }) => !TITLE_NAME.test(name)).sort((a, b) => b.length - a.length)
@@ -98,7 +98,7 @@ function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<stri
 }
 
 /** Returns the kind of value that most cells of a column have, or null for an empty column. */
-async function look(name: string, cells: readonly unknown[], folder: string): Promise<Looked | null> {
+async function look(name: string, cells: readonly unknown[], folder: string): Promise<ExaminedColumn | null> {
   const texts = cells
     .filter((cell) => typeof cell === 'string')
     .map((cell) => cell.trim())
@@ -107,7 +107,7 @@ async function look(name: string, cells: readonly unknown[], folder: string): Pr
   if (texts.length === 0) return null
   const kinds = new Map<Kind, number>()
   for (const text of texts) {
-    const kind = await kindOf(text, folder)
+    const kind = await cellKind(text, folder)
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
   }
   const [most] = [...kinds].sort(([, a], [, b]) => b - a)
@@ -115,7 +115,7 @@ async function look(name: string, cells: readonly unknown[], folder: string): Pr
   return { name, kind: most?.[0] ?? 'text', length }
 }
 
-async function kindOf(cell: string, folder: string): Promise<Kind> {
+async function cellKind(cell: string, folder: string): Promise<Kind> {
   if (cell.length > MAX_CELL) return 'text'
   if (WEB_IMAGE.test(cell) || STORED_FILE.test(cell)) return 'image'
   if (ADDRESS.test(cell)) return 'address'

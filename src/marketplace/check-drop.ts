@@ -87,17 +87,17 @@ export class DropCheck {
   #checkExtras(metadata: ManifestRow['metadata'], at: (key: string) => FoundAt): void {
     const { background_color: color, external_url: external, animation_url: animation } = metadata
     if (color !== undefined && !(typeof color === 'string' && /^[0-9a-f]{6}$/i.test(color))) {
-      const message = `background_color must be six hexadecimal digits without #, not ${shown(color)}`
+      const message = `background_color must be six hexadecimal digits without #, not ${quotedValue(color)}`
       this.findings.add({ ...at('background_color'), rule: 'background-color', message, fix: 'Write 1A2B3C.' })
     }
     if (external !== undefined && !isWebAddress(external)) {
-      const message = `external_url must be a URL, not ${shown(external)}`
+      const message = `external_url must be a URL, not ${quotedValue(external)}`
       this.findings.add({ ...at('external_url'), rule: 'external-url', message, fix: 'Write https://example.com/1.' })
     }
     if (typeof animation === 'string') this.#media.addUrl(animation, { use: 'animation', at: at('animation_url') })
   }
 }
 
-const shown = (value: unknown) => quoted(typeof value === 'string' ? value : JSON.stringify(value))
+const quotedValue = (value: unknown) => quoted(typeof value === 'string' ? value : JSON.stringify(value))
 
 const isWebAddress = (value: unknown) => typeof value === 'string' && /^https?:\/\/[^\s/]+\S*$/i.test(value)

@@ -74,7 +74,7 @@ function waitOf(headers: TransportResponse['headers'], wallClock: number): numbe
 }
 
 /** Returns the reason why a request was rejected. The response is untrusted, and may quote the request. */
-function reasonOf({ status, body }: TransportResponse): string {
+function rejectionReason({ status, body }: TransportResponse): string {
   const json = parseJson(Buffer.from(body).toString('utf8'))
   const errors = isRecord(json) ? (json.errors ?? json.message ?? json.detail) : undefined
   const text = Array.isArray(errors) ? errors.map(textOrJson).join(', ') : typeof errors === 'string' ? errors : ''
@@ -135,11 +135,11 @@ export class OpenSea {
         'Check the key in --opensea-key-file or GDN_OPENSEA_KEY.',
       )
     }
-    if (status === 403) throw this.#error('forbidden', `rejected the request: ${reasonOf(response)}`)
+    if (status === 403) throw this.#error('forbidden', `rejected the request: ${rejectionReason(response)}`)
     if (status >= 300 && status < 400) {
       throw this.#error('bad_answer', `redirects with HTTP ${status}, which gdn doesn't follow`, 'Check --opensea-url.')
     }
-    if (status >= 400) return isPage(response) ? `HTTP ${status}` : reasonOf(response)
+    if (status >= 400) return isPage(response) ? `HTTP ${status}` : rejectionReason(response)
     if (status < 200 || isPage(response)) {
       throw this.#error(
         'bad_answer',

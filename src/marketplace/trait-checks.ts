@@ -49,7 +49,7 @@ const NONE: ReadonlySet<string> = new Set()
 
 type Kind = 'typed trait' | 'number' | 'text'
 
-const kindOf = ({ value, display_type: type }: Attribute): Kind =>
+const traitKind = ({ value, display_type: type }: Attribute): Kind =>
   type !== undefined ? 'typed trait' : 'text' in parseDecimal(value) ? 'number' : 'text'
 
 /** Removes differences that a reader may overlook: case, accents, spaces and invisible characters. */
@@ -84,7 +84,7 @@ export class TraitChecks {
     if (trait === null) return
     trait.all++
     if (tag !== trait.tag) {
-      const message = `the trait ${quoted(tag)} is spelled ${quoted(trait.tag)} ${nameOf(trait.at)}, so OpenSea shows two traits`
+      const message = `the trait ${quoted(tag)} is spelled ${quoted(trait.tag)} ${lineText(trait.at)}, so OpenSea shows two traits`
       this.#report(trait, `trait:${tag}`, { at, rule: 'trait-spelling', message, fix: 'Use one spelling.' })
     }
     this.#checkType(trait, attribute, at)
@@ -117,12 +117,12 @@ export class TraitChecks {
   }
 
   #checkType(trait: Trait, attribute: Attribute, at: FoundAt): void {
-    const kind = kindOf(attribute)
+    const kind = traitKind(attribute)
     if (!trait.kinds.has(kind)) trait.kinds.set(kind, at)
     const [other] = [...trait.kinds].find(([candidate]) => candidate !== kind) ?? []
     const otherAt = other && trait.kinds.get(other)
     if (otherAt === undefined) return
-    const message = `${quoted(attribute.value)} is ${a(kind)}, but ${quoted(trait.tag)} is ${a(other)} ${nameOf(otherAt)}`
+    const message = `${quoted(attribute.value)} is ${a(kind)}, but ${quoted(trait.tag)} is ${a(other)} ${lineText(otherAt)}`
     this.#report(trait, 'type', { at, rule: 'trait-type', message, fix: 'Use the same type in all rows.' })
   }
 
@@ -138,8 +138,8 @@ export class TraitChecks {
     }
     trait.max ??= { text: max, at }
     if (trait.max.text === max) return
-    const shown = (limit: string | undefined) => (limit === undefined ? 'no maximum' : `the maximum ${limit}`)
-    const message = `${quoted(tag)} has ${shown(max)}, but ${shown(trait.max.text)} ${nameOf(trait.max.at)}`
+    const maximumText = (limit: string | undefined) => (limit === undefined ? 'no maximum' : `the maximum ${limit}`)
+    const message = `${quoted(tag)} has ${maximumText(max)}, but ${maximumText(trait.max.text)} ${lineText(trait.max.at)}`
     this.#report(trait, 'max', { at, rule: 'trait-max', message, fix: 'Use the same maximum in all rows.' })
   }
 
@@ -169,7 +169,7 @@ export class TraitChecks {
     }
     knownValue.rows++
     if (knownValue.text === value) return
-    const message = `the value ${quoted(value)} is spelled ${quoted(knownValue.text)} ${nameOf(knownValue.at)}, so OpenSea shows two filters`
+    const message = `the value ${quoted(value)} is spelled ${quoted(knownValue.text)} ${lineText(knownValue.at)}, so OpenSea shows two filters`
     this.#report(trait, `value:${value}`, { at, rule: 'value-spelling', message, fix: 'Use one spelling.' })
   }
 
@@ -199,4 +199,4 @@ export class TraitChecks {
 
 const a = (kind: Kind | undefined) => (kind === 'text' ? kind : `a ${kind}`)
 
-const nameOf = ({ line }: FoundAt) => `on line ${line}`
+const lineText = ({ line }: FoundAt) => `on line ${line}`

@@ -4,7 +4,7 @@ import { refuseSilentBackend } from '../client/backend.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
-import { copiedState, enterContents, lookAlikes, markCompared, uncompared } from '../state/collections.ts'
+import { copiedState, enterContents, listUncompared, lookAlikes, markCompared } from '../state/collections.ts'
 import { enterKnown } from '../state/known-nfts.ts'
 import type { IntendedRequest, OperationName } from '../state/operations.ts'
 import { metadataHash } from './reconcile/content-and-owners.ts'
@@ -103,7 +103,7 @@ async function refuseLookAlikes(
   if (!copied.isCompared) {
     await onEvent({ type: 'copied', reason: copied.reason })
     const listed = await listIds({ client, signal }, { contractAddress: contract, blockchain })
-    const unread = await state.read((sql) => uncompared(sql, collectionId, listed), signal)
+    const unread = await state.read((sql) => listUncompared(sql, collectionId, listed), signal)
     for await (const { nfts, done } of readPages({ client, signal }, unread)) {
       const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, metadataHash(nft.request_metadata)])
       await state.write((sql) => enterContents(sql, collectionId, contents), signal)

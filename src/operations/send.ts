@@ -46,13 +46,19 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
   const { clock, signal, record } = sending
   const began = clock.now()
   let count = 0
-  const failing = () => clock.now() - began
+  const failingMs = () => clock.now() - began
   const send = async () => {
     count++
     return await makeAttempt(sending)
   }
   if (sending.doubt !== null) {
-    return await repeatUntilResolved(sending, { ...UNKNOWN, message: sending.doubt, retryAfterMs: 0 }, 1, failing, send)
+    return await repeatUntilResolved(
+      sending,
+      { ...UNKNOWN, message: sending.doubt, retryAfterMs: 0 },
+      1,
+      failingMs,
+      send,
+    )
   }
   for (;;) {
     const once = await send()
@@ -63,12 +69,12 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
     }
     if (once.outcome === 'unknown') {
       await record?.unknown(once.message)
-      return await repeatUntilResolved(sending, once, count, failing, send)
+      return await repeatUntilResolved(sending, once, count, failingMs, send)
     }
     await record?.noEffect()
     if (once.outcome === 'refused') return once
     const wait = waitBefore(COMMAND, once, count, clock.random)
-    if (!mayRetry(COMMAND, once, count, failing() + wait)) return once
+    if (!mayRetry(COMMAND, once, count, failingMs() + wait)) return once
     sending.onWait?.(once.message)
     try {
       await clock.sleep(wait, signal)

@@ -185,7 +185,7 @@ export async function waitForNfts(
       const record = records.get(id)
       return record === undefined || !isDone(record)
     })
-  const waited = (problem: (pending: string[]) => GdnError | null): WaitedForNfts => {
+  const waitedResult = (problem: (pending: string[]) => GdnError | null): WaitedForNfts => {
     const pending = stillPending()
     return { records: recordsOf(ids), pending, problem: problem(pending) }
   }
@@ -198,15 +198,16 @@ export async function waitForNfts(
       onPoll?.({ pending: pending.length, records: recordsOf(pending) })
       return pending.length === 0 ? true : undefined
     })
-    return waited((pending) =>
+    return waitedResult((pending) =>
       pending.length > 0
         ? stillPendingAfter(timeoutMs, pending, recordsOf(pending), hasResponded)
         : failedMints(recordsOf(ids)),
     )
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    const unread = (pending: string[]) => unreadStatus(error, count(pending.length, 'NFT'), { nft_gdn_ids: pending })
-    return waited((pending) => (isAccepted ? unread(pending) : error))
+    const unreadError = (pending: string[]) =>
+      unreadStatus(error, count(pending.length, 'NFT'), { nft_gdn_ids: pending })
+    return waitedResult((pending) => (isAccepted ? unreadError(pending) : error))
   }
 }
 

@@ -15,7 +15,7 @@ import { isContentKey, type RowKey } from '../batch/rows/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
-import { type ResentRow, resentRows } from '../batch/send/resendable.ts'
+import { type ResentRow, resentRows } from '../batch/send/list-resendable.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
@@ -35,7 +35,7 @@ import { addOtherContents, refuseExchangedContents } from './other-contents.ts'
 import { OtherDrop } from './other-drop.ts'
 import { isEdit, noteOfOtherEdition } from './other-edition.ts'
 import { noteOfMove, noteOfMovedRun, notesOfPlan } from './plan-notes.ts'
-import { burnsIn, plannedChanges, rowsOf, updatesOf } from './plan-rows.ts'
+import { burnsIn, plannedChanges, rowsWithChanges, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
 import { type BurnedRow, burnsOf } from './prune.ts'
 import { readPage } from './read-page.ts'
@@ -99,7 +99,7 @@ export async function withPlan<Result>(
       seen: () => planner.seen(),
       duplicates: () => planner.duplicates(),
       changes: () => plannedChanges(store, deps.contents, options.drawnRows),
-      rows: () => rowsOf(store),
+      rows: () => rowsWithChanges(store),
       burns: () => burnsIn(store),
       updates: () => updatesOf(store, deps.contents, options.drawnRows),
     })
@@ -338,14 +338,14 @@ class Planner {
 
   /** Yields the rows to mint, except those that the server may have accepted. */
   async *#rowsToSend(): AsyncGenerator<KeptRow> {
-    for await (const { row, changes } of rowsOf(this.#store, 'JOIN'))
+    for await (const { row, changes } of rowsWithChanges(this.#store, 'JOIN'))
       if (changes.some(({ action, reason }) => action === 'mint' && reason !== UNRESOLVED)) yield row
   }
 
   /** Yields the rows with an unknown outcome that a mint sends again. Omits rows whose NFTs are on the server. */
   async *#rowsToResend(): AsyncGenerator<ResentRow> {
     const unresolved = new Set<RowKey>()
-    for await (const { row, changes } of rowsOf(this.#store, 'JOIN'))
+    for await (const { row, changes } of rowsWithChanges(this.#store, 'JOIN'))
       if (changes.some(({ reason }) => reason === UNRESOLVED)) unresolved.add(row.key)
     if (unresolved.size === 0) return
     for await (const resent of resentRows(this.#store, this.#deps.client, this.#options.signal))

@@ -83,8 +83,8 @@ type Row = Candidate['row']['row']
  * must differ as well.
  */
 function hasOtherContent({ want, fields }: NftChange, { metadata, localFiles }: Row): boolean {
-  const changed = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))
-  if (want !== 'update' || !changed((field) => field === 'title')) return false
+  const changedFields = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))
+  if (want !== 'update' || !changedFields((field) => field === 'title')) return false
   const isPlain = metadata.description === '' && metadata.file_fields.length + localFiles.length === 0
-  return isPlain || changed((field) => field === 'description' || isFileField(field))
+  return isPlain || changedFields((field) => field === 'description' || isFileField(field))
 }

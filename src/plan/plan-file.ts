@@ -109,7 +109,7 @@ export async function savePlan(
   { options, takeOver, prune, allowDuplicates, contents }: Saving,
 ): Promise<void> {
   const folder = await realpath(dirname(path))
-  const lines = () => linesOf(plan, folder, contents)
+  const lines = () => planLines(plan, folder, contents)
   const hash = createHash('sha256')
   for await (const text of lines()) hash.update(text)
   const { origin, backend, manifestPath, runName, blockchain, contractAddress } = options
@@ -146,7 +146,7 @@ export async function savePlan(
   })
 }
 
-async function* linesOf(plan: ChangePlan, folder: string, contents: LocalContents): AsyncGenerator<string> {
+async function* planLines(plan: ChangePlan, folder: string, contents: LocalContents): AsyncGenerator<string> {
   for await (const { row, changes } of plan.rows()) {
     const localFiles = []
     for (const { key, path } of row.row.localFiles) {
@@ -216,18 +216,18 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
     const parsed = parseJson(text)
     const version = isObject(parsed) ? parsed.gdn_plan : null
     if (Number.isSafeInteger(version) && version !== VERSION) {
-      throw bad(
+      throw planFileError(
         path,
         `is a plan of version ${version}, but this version of gdn supports version ${VERSION}`,
         'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
       )
     }
     const checked = header.safeParse(parsed)
-    if (!checked.success) throw edited(path)
+    if (!checked.success) throw editedPlanError(path)
     const { manifest } = checked.data
     return { ...checked.data, manifest: manifest === null ? null : resolve(await realpath(dirname(path)), manifest) }
   }
-  throw edited(path)
+  throw editedPlanError(path)
 }
 
 /**
@@ -258,7 +258,7 @@ export async function* readPlan(
       continue
     }
     const checked = line.safeParse(parsed)
-    if (!checked.success) throw edited(path)
+    if (!checked.success) throw editedPlanError(path)
     const { row, changes } = checked.data
     const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))
     for (const file of localFiles) {
@@ -269,7 +269,7 @@ export async function* readPlan(
     await saved.row(changes)
     yield { row: { ...row, localFiles: localFiles.map(({ key, path }) => ({ key, path })) } }
   }
-  if (hash.digest('hex') !== sha256) throw edited(path)
+  if (hash.digest('hex') !== sha256) throw editedPlanError(path)
 }
 
 async function* linesIn(path: string, signal: AbortSignal): AsyncGenerator<string> {
@@ -279,7 +279,7 @@ async function* linesIn(path: string, signal: AbortSignal): AsyncGenerator<strin
     for await (const chunk of input as AsyncIterable<string>) {
       const lines = (rest + chunk).split('\n')
       rest = lines.pop() ?? ''
-      if (rest.length > MAX_LINE) throw edited(path)
+      if (rest.length > MAX_LINE) throw editedPlanError(path)
       yield* lines.map((line) => line.replace(/\r$/, ''))
     }
     if (rest !== '') yield rest
@@ -301,10 +301,11 @@ const otherFile = (file: string) =>
     hint: 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
   })
 
-const bad = (file: string, message: string, hint: string) => new GdnError('usage', message, { place: { file }, hint })
+const planFileError = (file: string, message: string, hint: string) =>
+  new GdnError('usage', message, { place: { file }, hint })
 
-const edited = (path: string) =>
-  bad(
+const editedPlanError = (path: string) =>
+  planFileError(
     path,
     'the plan was edited or is incomplete',
     'Nothing was sent. Edit the manifest instead, and run `gdn plan <manifest> --out <file>` again.',

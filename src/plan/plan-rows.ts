@@ -42,14 +42,14 @@ export async function* plannedChanges(
   drawn?: Uint32Array,
 ): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
-  for await (const { row, changes } of rowsOf(store, 'JOIN')) {
+  for await (const { row, changes } of rowsWithChanges(store, 'JOIN')) {
     const { localFiles, receiver, receiverName } = row.row
     const named = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
     const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
     for (const change of changes) {
       const shownFields = change.fields.map(({ field, from, to }) => ({
         field,
-        from: isFileField(field) && from !== null ? nameOf(from) : from,
+        from: isFileField(field) && from !== null ? fileName(from) : from,
         to: field === 'receiver' ? named : (names.get(field) ?? to),
       }))
       yield {
@@ -62,7 +62,7 @@ export async function* plannedChanges(
   }
   yield* burnsIn(store)
 
-  function nameOf(url: string): string {
+  function fileName(url: string): string {
     const path = contents.pathOf(url)
     return path === null ? url : shownName(manifest, path)
   }
@@ -75,7 +75,10 @@ export async function* burnsIn({ state }: StoredRun): AsyncGenerator<PlannedChan
 }
 
 /** Yields rows with their changes. `JOIN` omits rows without changes. */
-export async function* rowsOf(store: StoredRun, join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN'): AsyncGenerator<RowChanges> {
+export async function* rowsWithChanges(
+  store: StoredRun,
+  join: 'JOIN' | 'LEFT JOIN' = 'LEFT JOIN',
+): AsyncGenerator<RowChanges> {
   const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
     for (const { changes, ...record } of page)
@@ -89,7 +92,7 @@ export async function* updatesOf(
   contents: LocalContents,
   drawn?: Uint32Array,
 ): AsyncGenerator<Update> {
-  for await (const { row: storedRow, changes } of rowsOf(store, 'JOIN')) {
+  for await (const { row: storedRow, changes } of rowsWithChanges(store, 'JOIN')) {
     const { row } = storedRow
     for (const { action, nftGdnId, revision, reference, fields, proof } of changes) {
       if (action !== 'update') continue

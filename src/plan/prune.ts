@@ -49,7 +49,7 @@ export async function* burnsOf(
 }
 
 /** NFTs whose rows were removed. */
-export interface Gone {
+export interface RemovedRows {
   /** NFTs that are already burned. */
   burned: BurnedRow[]
   /** The names of the first NFTs that aren't burned. */
@@ -59,22 +59,22 @@ export interface Gone {
 const MAX_NAMED = 5
 
 /** Returns the burned NFTs of removed rows, and the names of the first NFTs that aren't burned. */
-export async function lookAtGone(store: StoredRun, source: NftSource): Promise<Gone> {
-  const gone: Gone = { burned: [], first: [] }
+export async function lookAtGone(store: StoredRun, source: NftSource): Promise<RemovedRows> {
+  const gone: RemovedRows = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
     const page: GoneRow[] = await gonePage(store, after)
     const records = await readCandidates(source, page)
     for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)
       if (nft?.burned === true) gone.burned.push({ id, nftGdnId })
-      else if (gone.first.length < MAX_NAMED) gone.first.push(nameOf(key, nft))
+      else if (gone.first.length < MAX_NAMED) gone.first.push(nftName(key, nft))
     }
     after = page.at(-1)
   }
   return gone
 }
 
-function nameOf(key: string, nft: NftRecord | undefined): string {
+function nftName(key: string, nft: NftRecord | undefined): string {
   const { title } = Object(nft?.request_metadata) as { title?: unknown }
   if (typeof title !== 'string') return shownKey(key)
   return isContentKey(key) ? title : `${title} (${shownKey(key)})`
@@ -126,7 +126,7 @@ export async function namesOfUnnamed(source: NftSource, ids: readonly string[]):
 function shownNft(id: string, nft: NftRecord | undefined): string {
   const { title } = Object(nft?.request_metadata) as { title?: unknown }
   const names = [
-    ...(typeof title === 'string' ? [JSON.stringify(shortened(title))] : []),
+    ...(typeof title === 'string' ? [JSON.stringify(shortenTitle(title))] : []),
     ...(nft?.token_id == null ? [] : [`token ${nft.token_id}`]),
   ]
   return names.length === 0 ? id : `${id} (${names.join(', ')})`
@@ -134,7 +134,7 @@ function shownNft(id: string, nft: NftRecord | undefined): string {
 
 const MAX_TITLE = 40
 
-const shortened = (title: string): string => shortenTo(title, MAX_TITLE)
+const shortenTitle = (title: string): string => shortenTo(title, MAX_TITLE)
 
 /** Note on where to burn NFTs that this machine didn't mint. */
 export const WHERE_TO_BURN =

@@ -41,7 +41,7 @@ async function leaveBurned(
   source: NftSource,
   burned: readonly RowRecord[],
 ): Promise<boolean> {
-  const contents = [...new Set(burned.map((row) => contentOfKey(nameOf(row))))]
+  const contents = [...new Set(burned.map((row) => contentOfKey(rowKey(row))))]
   const names = await state.read((sql) => namesOfContents(sql, contents))
   const knownNames = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))
   const server = new ServerNames(source.client, source)
@@ -53,7 +53,7 @@ async function leaveBurned(
   return await state.scratch((sql) => {
     let isMoved = false
     for (const row of burned) {
-      const at = available.findIndex(({ content }) => content === contentOfKey(nameOf(row)))
+      const at = available.findIndex(({ content }) => content === contentOfKey(rowKey(row)))
       const [match] = at === -1 ? [] : available.splice(at, 1)
       if (match === undefined) continue
       isMoved = true
@@ -63,4 +63,4 @@ async function leaveBurned(
   })
 }
 
-const nameOf = ({ key, reference }: RowRecord): RowKey => reference ?? key
+const rowKey = ({ key, reference }: RowRecord): RowKey => reference ?? key

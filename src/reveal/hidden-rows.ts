@@ -16,7 +16,7 @@ import { sentCommitments } from '../state/operations.ts'
 import { mintedBodies } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
 import { isShuffled } from './drop-state.ts'
-import { comparable, rowContentHash } from './leaves.ts'
+import { comparableMetadata, rowContentHash } from './leaves.ts'
 import { provenanceFolder } from './provenance-folder.ts'
 import { type Content, contentHashes } from './read-commitment.ts'
 import { keptDraw } from './shuffle/drawn-rows.ts'
@@ -99,14 +99,14 @@ async function* hiddenAmong(
 ): AsyncGenerator<{ drops: UnrevealedDrop[]; content: string }> {
   const dropsOf = await hiddenContents(publishing, ownDrop)
   if (dropsOf.size === 0) return
-  const { contentOf, unorderedOf } = contentHashes()
+  const { rowHash, unorderedOf } = contentHashes()
   for await (const item of rows()) {
     if ('issue' in item) continue
     // Skip rows with an unreadable file. The upload of the file will fail later.
     const content = await unorderedOf(item.row).catch(() => null)
     if (content === null) continue
     // Earlier versions stored hashes that depend on the order and types of the attributes.
-    const hashes = [content, await contentOf(item.row)].map((hash) => hash.toString('base64'))
+    const hashes = [content, await rowHash(item.row)].map((hash) => hash.toString('base64'))
     const drops = new Set(hashes.flatMap((hash) => dropsOf.get(hash) ?? []))
     if (drops.size > 0) yield { drops: [...drops], content: hashes[0] ?? '' }
   }
@@ -222,7 +222,7 @@ async function publicContents(
     const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
     for await (const nftMetadata of metadataOf(state, run.id, 'deployed')) {
       if (!Array.isArray(nftMetadata.file_fields)) continue
-      const metadata = comparable(nftMetadata as ManifestRow['metadata'])
+      const metadata = comparableMetadata(nftMetadata as ManifestRow['metadata'])
       const hashes = new Map(metadata.file_fields.map(({ key, url }) => [key, hashOf.get(url) ?? '']))
       contents.add(rowContentHash({ metadata }, hashes).toString('base64'))
     }

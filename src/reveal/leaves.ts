@@ -49,15 +49,15 @@ export function rowContentHash(
  * Returns the metadata in a form that is equal for rows that look alike. Attributes are text in a fixed order, and all
  * text is in Unicode normalization form C.
  */
-export function comparable(metadata: ManifestRow['metadata']): ManifestRow['metadata'] {
-  const normal = Object.entries(metadata).map(([key, value]) => [key, normalized(value)])
+export function comparableMetadata(metadata: ManifestRow['metadata']): ManifestRow['metadata'] {
+  const normal = Object.entries(metadata).map(([key, value]) => [key, normalizeText(value)])
   const attribute = metadata.attribute
-    ?.map(({ tag, value }) => ({ tag: normalized(tag), value: normalized(value) }))
+    ?.map(({ tag, value }) => ({ tag: normalizeText(tag), value: normalizeText(value) }))
     .sort((a, b) => compareText(canonicalJson(a), canonicalJson(b)))
   return { ...Object.fromEntries(normal), attribute }
 }
 
-const normalized = <Value>(value: Value): Value | string => (typeof value === 'string' ? value.normalize() : value)
+const normalizeText = <Value>(value: Value): Value | string => (typeof value === 'string' ? value.normalize() : value)
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 

@@ -184,7 +184,7 @@ async function count(counts: RevealCounts, rows: CommittedRows, { match, state }
   const { rows: made, drawn } = rows.commitment
   const isListed = made.commitment.rule === null || drawn !== null || state.kind === 'left'
   const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null
-  if (reason !== null) counts.leftRows.push({ ...(await nameOf(match.candidate, rows)), reason })
+  if (reason !== null) counts.leftRows.push({ ...(await shownRowName(match.candidate, rows)), reason })
   countState(counts, match, state)
 }
 
@@ -192,7 +192,7 @@ async function count(counts: RevealCounts, rows: CommittedRows, { match, state }
  * Returns the name of the row whose content an NFT has or will have. In a shuffled drop, that row was drawn for the
  * slot.
  */
-async function nameOf({ row: { key, row, position } }: Candidate, rows: CommittedRows): Promise<Named> {
+async function shownRowName({ row: { key, row, position } }: Candidate, rows: CommittedRows): Promise<Named> {
   const { rows: made, drawn } = rows.commitment
   if (made.commitment.rule === null) return { key: shownKey(key), line: row.line }
   const slot = position + 1
@@ -226,7 +226,7 @@ async function* updatesOf(plan: RevealPlan, rows: CommittedRows): AsyncGenerator
   // Count again, because an update may have ended or a row may have been minted in the meantime.
   for await (const { match, state } of recounted(plan, rows)) {
     if (state.kind !== 'pending') continue
-    const { key, line } = await nameOf(match.candidate, rows)
+    const { key, line } = await shownRowName(match.candidate, rows)
     yield { ...(await updateOf(match, rows.commitment)), key: key ?? '', line: line ?? 0 }
   }
 }

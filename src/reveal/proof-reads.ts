@@ -44,7 +44,7 @@ export async function callOnce(
   call: { to: string; data: string },
   block?: string,
 ): Promise<CallResult> {
-  const [result] = await readable(() => chain.call([call], block))
+  const [result] = await orUnreadable(() => chain.call([call], block))
   return result ?? { kind: 'failed', message: 'no response' }
 }
 
@@ -75,7 +75,7 @@ export function rowIn({ [PROVENANCE_ROW]: text }: Metadata): number | null {
 
 /** Returns the URL of the metadata that a token was minted with. */
 export async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
-  const uri = (await readable(() => mintedUris(chain, to, [id]))).get(id)
+  const uri = (await orUnreadable(() => mintedUris(chain, to, [id]))).get(id)
   if (uri === undefined) throw new Unreadable('the contract has no metadata directory for this token')
   return uri
 }
@@ -108,7 +108,7 @@ export async function sha256Of(storage: StorageReader, url: string): Promise<str
   return sha256Hex(await readBytes(storage, url))
 }
 
-export async function readable<Value>(read: () => Promise<Value>): Promise<Value> {
+export async function orUnreadable<Value>(read: () => Promise<Value>): Promise<Value> {
   try {
     return await read()
   } catch (error) {

@@ -5,7 +5,7 @@ import { sha256Of } from '../core/sha256-of.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow, RowProblem } from '../manifest/row.ts'
-import { Commitment, comparable, rowContentHash } from './leaves.ts'
+import { Commitment, comparableMetadata, rowContentHash } from './leaves.ts'
 import { isMargin, type ShuffleRule } from './shuffle/rule.ts'
 
 /** The part of a row that its NFT displays. */
@@ -19,7 +19,7 @@ export interface ReadCommitment {
   /** The line of each row. */
   lines: number[]
   /** Returns the hash of a row's content. Reads each file once. */
-  contentOf(row: Content): Promise<Buffer>
+  rowHash(row: Content): Promise<Buffer>
   /** Returns the SHA-256, in hex, that a local file of the manifest had when it was read. */
   hashOf(path: string): Promise<string>
 }
@@ -34,18 +34,18 @@ export async function readCommitment(
   items: AsyncIterable<ManifestItem>,
   rule: ShuffleRule | null = null,
 ): Promise<ReadCommitment | null> {
-  const { contentOf, unorderedOf, hashOf } = contentHashes()
+  const { rowHash, unorderedOf, hashOf } = contentHashes()
   const contents: Buffer[] = []
   const unordered: Buffer[] = []
   const lines: number[] = []
   for await (const item of items) {
-    if ('issue' in item || uncommittable(item.row, rule !== null) !== null) return null
-    contents.push(await contentOf(item.row))
+    if ('issue' in item || uncommittableProblem(item.row, rule !== null) !== null) return null
+    contents.push(await rowHash(item.row))
     unordered.push(await unorderedOf(item.row))
     lines.push(item.row.line)
   }
   const commitment = new Commitment(Buffer.concat(contents), rule)
-  return { commitment, unordered: Buffer.concat(unordered), lines, contentOf, hashOf }
+  return { commitment, unordered: Buffer.concat(unordered), lines, rowHash, hashOf }
 }
 
 /** Commitments of a collection, oldest first. */
@@ -76,7 +76,7 @@ export function committedTo(rows: Commitment, commitments: Commitments): Commitm
   return null
 }
 
-interface ContentHashes extends Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
+interface ContentHashes extends Pick<ReadCommitment, 'rowHash' | 'hashOf'> {
   /** Returns a hash of a row's content that is equal for rows that look alike. */
   unorderedOf(row: Content): Promise<Buffer>
 }
@@ -89,20 +89,20 @@ export function contentHashes(): ContentHashes {
     hashOfPath.set(path, hash)
     return hash
   }
-  const contentOf = async (row: Content): Promise<Buffer> => {
+  const rowHash = async (row: Content): Promise<Buffer> => {
     const hashes = new Map<string, string>()
     for (const { key, path, sha256 } of row.localFiles) hashes.set(key, sha256 ?? (await hashOf(path)))
     return rowContentHash(row, hashes)
   }
   const unorderedOf = async ({ metadata, localFiles }: Content): Promise<Buffer> =>
-    await contentOf({ metadata: comparable(metadata), localFiles })
-  return { contentOf, unorderedOf, hashOf }
+    await rowHash({ metadata: comparableMetadata(metadata), localFiles })
+  return { rowHash, unorderedOf, hashOf }
 }
 
 const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE]
 
 /** Returns why a row can't be part of a commitment or be revealed; null if it can. */
-export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled = false): RowProblem | null {
+export function uncommittableProblem({ metadata, localFiles }: ManifestRow, isShuffled = false): RowProblem | null {
   const extras = extraKeys(metadata)
   const files = metadata.file_fields.map(({ key }) => key)
   const reservedKey = [...files, ...extras].find((key) => OWN_KEYS.includes(key))

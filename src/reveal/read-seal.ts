@@ -3,12 +3,12 @@ import { isObject } from '../core/json.ts'
 import { PROVENANCE_COMMITTED } from '../verify/abi.ts'
 import { type Block, blockAt, isDevelopmentNode } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { committedBefore, readable, Unreadable } from './proof-reads.ts'
+import { committedBefore, orUnreadable, Unreadable } from './proof-reads.ts'
 
 type Chain = Pick<ChainReader, 'call' | 'request' | 'origin'>
 
 /** The commitment that ended the mint of a shuffled drop. */
-export interface Seal {
+export interface SealCommitment {
   /** The ID of the first token after the seal. This token and later ones don't belong to the drop. */
   firstTokenId: bigint
   block: number
@@ -30,10 +30,10 @@ export async function readSeal(
   contract: string,
   seal: string,
   expected: number | null = null,
-): Promise<Seal | null> {
+): Promise<SealCommitment | null> {
   const firstTokenId = await committedBefore(chain, contract, seal)
   if (firstTokenId === 0n) return null
-  return await readable(async () => {
+  return await orUnreadable(async () => {
     const isSimulated = await isDevelopmentNode(chain)
     const logged =
       (expected === null ? null : await loggedBlock(chain, contract, seal, expected)) ??

@@ -69,13 +69,13 @@ function byLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
   let searched = 0
   return (salt: string, expected = 0): number | null => {
     const bytes = Buffer.from(salt, 'hex')
-    const rowOf = (content: Buffer | undefined) =>
+    const rowWithContent = (content: Buffer | undefined) =>
       content === undefined ? null : (rowAt.get(leafOf(bytes, content)) ?? null)
     // Even in an edited manifest, most rows are still at their positions.
-    const usual = rowOf(contents[expected - 1])
+    const usual = rowWithContent(contents[expected - 1])
     if (usual !== null || searched++ >= MAX_SEARCHED) return usual
     for (const content of contents) {
-      const row = rowOf(content)
+      const row = rowWithContent(content)
       if (row !== null) return row
     }
     return null

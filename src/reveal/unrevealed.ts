@@ -91,7 +91,7 @@ export async function keepLeaves(stateDir: string, { commitment, unordered }: Re
 export async function* unrevealedItems(
   items: AsyncIterable<ManifestItem>,
   { metadata, localFiles }: Placeholder,
-  { commitment, contentOf }: ReadCommitment,
+  { commitment, rowHash }: ReadCommitment,
   leaves: string,
 ): AsyncGenerator<ManifestItem> {
   let n = 0
@@ -102,7 +102,7 @@ export async function* unrevealedItems(
     }
     const { row } = item
     n++
-    if (!(await contentOf(row)).equals(commitment.contentOf(n))) {
+    if (!(await rowHash(row)).equals(commitment.contentOf(n))) {
       throw editedWhileRead(`line ${row.line}`)
     }
     yield {
@@ -213,8 +213,8 @@ export async function editsOf(
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
   const { changed, added, removed } = commitment.differencesFrom(leaves, Buffer.from(seed, 'hex'))
-  const linesOf = (rows: readonly number[]) => rows.flatMap((row) => lines[row - 1] ?? [])
-  return { changed: linesOf(changed), added: linesOf(added), removed }
+  const lineNumbers = (rows: readonly number[]) => rows.flatMap((row) => lines[row - 1] ?? [])
+  return { changed: lineNumbers(changed), added: lineNumbers(added), removed }
 }
 
 /**
@@ -244,9 +244,9 @@ export async function committedRows(
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
   const all = leavesIn(leaves)
-  const { contentOf } = contentHashes()
+  const { rowHash } = contentHashes()
   return async (row, slot) => {
     const n = drawn?.rows[slot - 1] ?? slot
-    return leafOf(saltOf(Buffer.from(seed, 'hex'), n), await contentOf(row)) === all[n - 1]
+    return leafOf(saltOf(Buffer.from(seed, 'hex'), n), await rowHash(row)) === all[n - 1]
   }
 }

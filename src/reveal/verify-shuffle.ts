@@ -6,7 +6,7 @@ import { PROVENANCE, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import { isDevelopmentNode } from '../verify/block-at.ts'
 import { mintedUris } from '../verify/minted-uris.ts'
 import { provenanceOf } from './leaves.ts'
-import { differs, type Metadata, type ProofSources, readable, readBytes, rowIn, Unreadable } from './proof-reads.ts'
+import { differs, type Metadata, orUnreadable, type ProofSources, readBytes, rowIn, Unreadable } from './proof-reads.ts'
 import { readSeal } from './read-seal.ts'
 import { rowsOfSlots, shuffleSeed } from './shuffle/permutation.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
@@ -61,7 +61,7 @@ export async function verifyShuffle(
   const chainSeal = await readSeal(sources.chain, to, seal)
   const source = await sources.openBeacon()
   const { isNamed, chain } = source
-  const isSimulated = chainSeal?.isSimulated ?? (await readable(() => isDevelopmentNode(sources.chain)))
+  const isSimulated = chainSeal?.isSimulated ?? (await orUnreadable(() => isDevelopmentNode(sources.chain)))
   const proof = { slot, row: null, marginSeconds: rule.marginSeconds, seal, isNamed, isSimulated }
   if (chainSeal === null && revealed !== null) throw differs('the seal', `${seal} on the chain`, null, NOT_SEALED)
   if (chainSeal !== null && id >= chainSeal.firstTokenId) {
@@ -116,7 +116,7 @@ const AT_ONCE = 32
 async function* earlierUris(chain: ProofSources['chain'], to: string, first: bigint, id: bigint) {
   for (let next = first; next < id; next += PAGE) {
     const ids = Array.from({ length: Number(id - next < PAGE ? id - next : PAGE) }, (_, at) => next + BigInt(at))
-    yield* chunksOf([...(await readable(() => mintedUris(chain, to, ids, { from: first })))], AT_ONCE)
+    yield* chunksOf([...(await orUnreadable(() => mintedUris(chain, to, ids, { from: first })))], AT_ONCE)
   }
 }
 

@@ -28,7 +28,7 @@ import { databaseOf, type PartialDatabaseSettings } from './settings/database.ts
 import { loadServerSettings } from './settings/settings.ts'
 import type { ServerSettings } from './settings/types.ts'
 import { createCheckedFiles } from './storage/checked-files.ts'
-import { measured } from './storage/measured.ts'
+import { measureStorage } from './storage/measure-storage.ts'
 import { openStorage } from './storage/open-storage.ts'
 import { type BackendIdentity, keepIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
@@ -124,7 +124,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     await place.close()
     await stopped
   })
-  const storage = measured(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
+  const storage = measureStorage(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
   const checkedFiles = createCheckedFiles()
   const store = { ...opened, publishTo: place.publishing?.first, ...(faults && { onAccepted: faults.onAccepted }) }
   if (opened.postgres === null) await noticeCopy(store.db, dataDir)

@@ -15,10 +15,19 @@ export interface Log {
   error(facts: object, message: string): void
 }
 
-const NAMES = ['api_key', 'apiKey', 'x-api-key', 'authorization', 'private_key', 'privateKey', 'password', 'signature']
+const SECRET_FIELDS = [
+  'api_key',
+  'apiKey',
+  'x-api-key',
+  'authorization',
+  'private_key',
+  'privateKey',
+  'password',
+  'signature',
+]
 
-const nothing = () => {}
-const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothing }
+const ignoreMessage = () => {}
+const SILENT: Log = { debug: ignoreMessage, info: ignoreMessage, warn: ignoreMessage, error: ignoreMessage }
 
 /**
  * Creates the backend's log: one line of JSON for each event, without secrets.
@@ -37,7 +46,7 @@ export async function createLog(
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      redact: { paths: NAMES.flatMap((name) => [`["${name}"]`, `*["${name}"]`]), censor: REDACTED },
+      redact: { paths: SECRET_FIELDS.flatMap((name) => [`["${name}"]`, `*["${name}"]`]), censor: REDACTED },
     },
     { write: (line: string) => stream.write(redactText(line)) },
   )

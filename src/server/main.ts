@@ -76,18 +76,18 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
     const { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, faults, warnings } = core
     const app = await createApp({ ...options, tls, deps, apiVersion, identity, log, readiness, metrics, faults })
     const { drainMs = 0 } = options
-    const stopping = () => {
+    const isStopping = () => {
       core.stopping()
       app.draining.begin()
     }
     undo.push(async () => {
-      stopping()
+      isStopping()
       await app.draining.finish(Math.max(drainMs, MIN_FINISH_MS))
       await app.close()
     })
     const drain = async (enough?: AbortSignal) => {
       if (drainMs === 0) return
-      stopping()
+      isStopping()
       log.info({ ms: drainMs }, 'draining requests before shutdown')
       await delay(drainMs, undefined, { signal: enough }).catch(() => {})
     }

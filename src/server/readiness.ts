@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import { messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
 import { shareInFlight } from '../core/share-in-flight.ts'
-import type { Hindrance } from './chain/rpc/watch-network.ts'
+import type { NetworkProblem } from './chain/rpc/watch-network.ts'
 
 import type { OpenedStorage } from './storage/open-storage.ts'
 import { isPostgres } from './store/dialect.ts'
@@ -29,7 +29,7 @@ const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
   readonly blockchains: readonly string[]
-  unreachable(): Promise<readonly ({ blockchain: string } & Hindrance)[]>
+  unreachable(): Promise<readonly ({ blockchain: string } & NetworkProblem)[]>
 }
 
 export interface ReadinessInputs {

@@ -8,7 +8,7 @@ const MAX_LENGTH = 1000
 /** Time in milliseconds after which a line is printed again for an unchanged state. */
 const AGAIN_AFTER_MS = 10 * 60_000
 
-const nothing = (_facts: object, _message: string) => {}
+const ignoreMessage = (_facts: object, _message: string) => {}
 
 /** Matches warnings that `gdn serve` prints during startup, or that the user requested. */
 const KNOWN = new Set(['other machines can reach this server', 'fault injection is on', 'injected a fault'])
@@ -48,5 +48,5 @@ export function createWarningsLog(print: (line: string) => void, now: () => numb
     const line = [blockchain, message, reason].filter((part) => part !== null).join(': ')
     print(shorten(terminalText(redactText(line)), MAX_LENGTH))
   }
-  return { debug: nothing, info: nothing, warn, error: warn }
+  return { debug: ignoreMessage, info: ignoreMessage, warn, error: warn }
 }

@@ -150,7 +150,7 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
 /** Reads rows as arrays, because for objects libsql would convert each column name again for each row. */
 function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement {
   let names: readonly string[] = []
-  const rowOf = (values: readonly unknown[]): unknown => {
+  const namedColumns = (values: readonly unknown[]): unknown => {
     // This is the first execution, or a migration has added columns since the last execution.
     if (values.length !== names.length) names = statement.columns().map(({ name }) => name)
     const row: Record<string, unknown> = {}
@@ -162,10 +162,10 @@ function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement 
   const raw = statement.raw()
   return {
     reader: true,
-    all: (parameters) => raw.all(parameters).map(rowOf),
+    all: (parameters) => raw.all(parameters).map(namedColumns),
     run: (parameters) => raw.run(parameters),
     *iterate(parameters) {
-      for (const values of raw.iterate(parameters)) yield rowOf(values)
+      for (const values of raw.iterate(parameters)) yield namedColumns(values)
     },
   }
 }

@@ -121,7 +121,7 @@ export function markCompared(sql: Sql, collection: number, epoch: number): void 
 }
 
 /** Returns the given NFT IDs that belong to no operation and whose content isn't known. */
-export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
+export function listUncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT value AS id FROM json_each(?) WHERE value NOT IN (SELECT nft_gdn_id FROM nfts) AND NOT EXISTS (

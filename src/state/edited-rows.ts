@@ -144,7 +144,7 @@ export interface Relocated {
  * Returns SQL for the text that was last applied to an NFT. In an unrevealed drop, a text that was stored by a reveal
  * doesn't count, because the stored row remains a placeholder.
  */
-const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
+const appliedBody = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 
 /**
  * Returns the sent rows with an ID whose text differs from the minted or last applied text. Includes only texts that
@@ -152,7 +152,7 @@ const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
  * differ, because the stored texts already have the new paths.
  */
 export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
-  const before = `coalesce(${applied(drop)}, o.body, s.body)`
+  const before = `coalesce(${appliedBody(drop)}, o.body, s.body)`
   return sql.all(
     `SELECT r.position, r.content, coalesce(r.portable, r.content) AS portable, ${before} AS before, r.body,
         o.id AS operation
@@ -161,7 +161,7 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key AND s.content = o.content
       WHERE (r.files > 0 OR r.portable IS NOT NULL OR s.portable IS NOT NULL) AND r.key LIKE 'id:%' AND o.content <> r.content
-        AND ${before} IS NOT NULL AND coalesce(${applied(drop)} <> r.body, 1)
+        AND ${before} IS NOT NULL AND coalesce(${appliedBody(drop)} <> r.body, 1)
       ORDER BY r.position`,
     ...[drop.id, drop.scope, setId],
   )
@@ -170,8 +170,8 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
 /** Returns the texts that were last applied, keyed by operation ID. Omits operations without such a text. */
 export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const rows = sql.all<{ id: string; body: Uint8Array }>(
-    `SELECT n.operation_id AS id, ${applied(drop)} AS body FROM json_each(?) j
-      JOIN nfts n ON n.operation_id = j.value AND n.position = 0 WHERE ${applied(drop)} IS NOT NULL`,
+    `SELECT n.operation_id AS id, ${appliedBody(drop)} AS body FROM json_each(?) j
+      JOIN nfts n ON n.operation_id = j.value AND n.position = 0 WHERE ${appliedBody(drop)} IS NOT NULL`,
     JSON.stringify(operations),
   )
   return new Map(rows.map(({ id, body }) => [id, body]))
@@ -188,7 +188,7 @@ export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]):
       -- Reads the set once.
       planned AS MATERIALIZED (SELECT key, content, body FROM rows
         WHERE set_id = ? AND key IN (SELECT key FROM sent))
-      SELECT o.id, coalesce(${applied(drop)}, o.body, s.body) AS before FROM sent o
+      SELECT o.id, coalesce(${appliedBody(drop)}, o.body, s.body) AS before FROM sent o
         LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         LEFT JOIN planned s ON s.key = o.key AND s.content = o.content`,
     ...[drop.scope.length + 1, JSON.stringify(operations), drop.setId ?? -1],

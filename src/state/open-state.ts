@@ -8,7 +8,7 @@ import { SharedDatabase, type SharedDatabaseOptions, type Sql } from '../sqlite/
 import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
 import { FIRST_VERSION, STATE_MIGRATIONS } from './schema.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
-import { counterOf, holderOf, locateSeal, Seal, type SealLocation, whyCopied } from './seal.ts'
+import { CopySeal, counterOf, holderOf, locateSeal, type SealLocation, whyCopied } from './seal.ts'
 import { damagedState, otherSchema, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
@@ -91,12 +91,12 @@ export class StateReader {
  * processes can use it at the same time.
  */
 export class State extends StateReader {
-  readonly #seal: Seal
+  readonly #seal: CopySeal
   readonly #place: SealLocation
   #isMigrated = false
   #before = 0
 
-  constructor(stateDir: string, place: SealLocation, seal: Seal, open: OpenState['open']) {
+  constructor(stateDir: string, place: SealLocation, seal: CopySeal, open: OpenState['open']) {
     super(stateDir, {
       pragmas: [...readerPragmas(), ...PRAGMAS],
       onBegin: (sql) => this.#begin(sql),
@@ -197,7 +197,7 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
     if (existsSync(path)) (await openReader(stateDir, options)).state.close()
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)
-    const seal = new Seal(path)
+    const seal = new CopySeal(path)
     let state: State | null = null
     try {
       state = new State(stateDir, await locateSeal(path), seal, options.open)

@@ -60,8 +60,8 @@ export const tableOf = (rows: RowsIn): string =>
 export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 
 /** The columns that have no default value. */
-const USUAL = 'position, line, key, content, receivers, body'
-const COLUMNS = `${USUAL}, reference, portable, files, plain`
+const REQUIRED_COLUMNS = 'position, line, key, content, receivers, body'
+const COLUMNS = `${REQUIRED_COLUMNS}, reference, portable, files, plain`
 
 /** Number of rows in one INSERT. In measurements with libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
@@ -77,7 +77,9 @@ export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
   const hasRare = rows.some(
     ({ reference, portable, files, plain }) => reference !== null || portable !== null || files > 0 || plain !== null,
   )
-  const [columns, values] = hasRare ? [COLUMNS, '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'] : [USUAL, '(?, ?, ?, ?, ?, ?)']
+  const [columns, values] = hasRare
+    ? [COLUMNS, '(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)']
+    : [REQUIRED_COLUMNS, '(?, ?, ?, ?, ?, ?)']
   for (let from = 0; from < rows.length; ) {
     const size = rows.length - from < ROWS_PER_INSERT ? 1 : ROWS_PER_INSERT
     const parameters: SqlValue[] = []

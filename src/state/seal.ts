@@ -30,7 +30,7 @@ export async function locateSeal(path: string): Promise<SealLocation> {
  * If a process is killed between the two writes, the counters don't match. In this rare case, the database counts as a
  * copy, and gdn only compares it with the server.
  */
-export class Seal {
+export class CopySeal {
   readonly #file: number
   readonly #holder: number
 
@@ -112,7 +112,7 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): bo
  * Returns why the database may be a copy or an older version of itself; null if this machine wrote it last. Must be
  * called under the lock.
  */
-export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | null {
+export function whyCopied(sql: Sql, place: SealLocation, seal: CopySeal): string | null {
   // Run this query first, because it acquires the lock, which prevents other processes from writing the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
-import { quoted } from '../core/private-file.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { fileProblem, isDamaged } from '../sqlite/sqlite-error.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 
@@ -23,7 +23,7 @@ export function otherSchema(path: string, version: number): GdnError {
   const next =
     version > SCHEMA_VERSION
       ? 'Update gdn.'
-      : `Finish the runs with the version of gdn that created the file, then run \`mv ${quoted(path)} ${quoted(`${path}-schema-${version}`)}\`.`
+      : `Finish the runs with the version of gdn that created the file, then run \`mv ${shellWord(path)} ${shellWord(`${path}-schema-${version}`)}\`.`
   return new GdnError(
     'data_dir',
     `${path} has schema ${version}, but this version of gdn uses schema ${SCHEMA_VERSION}`,

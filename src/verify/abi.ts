@@ -61,7 +61,7 @@ const isWords = (hex: string): boolean => hex.length > 2 && (hex.length - 2) % W
  * Splits the data that a call returned into words, each with 0x. Returns null if the data doesn't consist of whole
  * words.
  */
-export function wordsOf(hex: string): string[] | null {
+export function splitWords(hex: string): string[] | null {
   if (!isWords(hex)) return null
   return Array.from(
     { length: (hex.length - 2) / WORD },
@@ -74,7 +74,7 @@ export const decodeNumber = (hex: string): bigint | null => (/^0x[0-9a-f]{64}$/i
 
 /** Decodes the list of addresses that a call returned, in lower case. Returns null if the data isn't such a list. */
 export function decodeAddresses(hex: string): string[] | null {
-  const [offset, length, ...words] = wordsOf(hex) ?? []
+  const [offset, length, ...words] = splitWords(hex) ?? []
   if (offset === undefined || length === undefined) return null
   if (BigInt(offset) !== 32n || BigInt(length) !== BigInt(words.length)) return null
   const addresses = words.flatMap((word) => decodeAddress(word) ?? [])

@@ -72,7 +72,7 @@ const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this 
 const isOpen = ({ kind }: CallResult, round: number): boolean =>
   kind === 'failed' || (kind === 'reverted' && round === 1)
 
-function unanswered(error: unknown): null {
+function nullIfUnanswered(error: unknown): null {
   if (error instanceof GdnError && (error.code === 'unreachable' || error.code === 'bad_answer')) return null
   throw error
 }
@@ -165,7 +165,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       for (const chunk of chunksOf(open, MAX_BATCH)) {
         const asking = askBatch(chunk.flatMap((index) => calls[index] ?? []))
         // If a later round gets no response, return the results of the earlier rounds.
-        const responses = await (round === 1 ? asking : asking.catch(unanswered))
+        const responses = await (round === 1 ? asking : asking.catch(nullIfUnanswered))
         if (responses === null) return results
         for (const [number, index] of chunk.entries()) results[index] = responses[number] ?? NO_RESPONSE
       }

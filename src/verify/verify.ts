@@ -92,7 +92,7 @@ async function verify(
   const differences: Difference[] = []
   const actualOwner = decodeAddress(owner.data)
   if (actualOwner !== claim.owner.toLowerCase()) {
-    differences.push({ what: 'owner', expected: claim.owner, found: actualOwner ?? nothing(owner.data) })
+    differences.push({ what: 'owner', expected: claim.owner, found: actualOwner ?? orNoContract(owner.data) })
   }
   const url = uri.kind === 'value' ? decodeString(uri.data) : null
   if (url === null || (claim.metadataUrl !== null && url !== claim.metadataUrl)) {
@@ -108,4 +108,4 @@ async function verify(
 }
 
 /** Returns 'no contract' for empty data. An address without a contract returns empty data for every call. */
-const nothing = (data: string): string => (data === '0x' ? 'no contract' : data)
+const orNoContract = (data: string): string => (data === '0x' ? 'no contract' : data)

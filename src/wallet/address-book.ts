@@ -4,7 +4,8 @@ import { platform } from 'node:process'
 import { checksumAddress } from '../api/address.ts'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
-import { quoted, refuseForeignFolder } from '../core/private-file.ts'
+import { refuseForeignFolder } from '../core/private-file.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
@@ -62,7 +63,7 @@ export interface AddressBook {
    */
   groups(): SavedGroup[]
   /** Returns the error for an unknown name, with the nearest name. */
-  unknown(name: string, place: Place): GdnError
+  unknownNameError(name: string, place: Place): GdnError
   /**
    * Returns all names, including the names of groups. Without SQLite, returns only the names of keystores.
    *
@@ -102,7 +103,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     if (!(error instanceof GdnError)) throw error
     problem = error
   }
-  const readable = () => {
+  const readBook = () => {
     if (problem !== null && problem.code !== 'native_missing') throw problem
     return { addresses: saved, groups: savedAsGroup }
   }
@@ -110,24 +111,25 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   const addressOfName = new Map<string, string | null>()
   let all: Set<string> | null = null
   const names = () => {
-    all ??= new Set([...keystoreNames(folder), ...readable().addresses.keys(), ...readable().groups.keys()])
+    all ??= new Set([...keystoreNames(folder), ...readBook().addresses.keys(), ...readBook().groups.keys()])
     return all
   }
 
   function find(name: string, place: Place): string | null {
     const keystore = join(folder, name + KEYSTORE_ENDING)
     const hasKeystore = checkWalletFolder(folder) && existsSync(keystore)
-    if (problem !== null && !(hasKeystore && problem.code === 'native_missing')) throw unreadable(name, place, problem)
+    if (problem !== null && !(hasKeystore && problem.code === 'native_missing'))
+      throw unreadableNameError(name, place, problem)
     const address = saved.get(name)?.address ?? null
     const isGroup = savedAsGroup.has(name)
-    if (hasKeystore && isGroup) throw ambiguous(name, 'a group', keystore, place)
+    if (hasKeystore && isGroup) throw ambiguousNameError(name, 'a group', keystore, place)
     if (isGroup) throw groupInstead(name, place)
     if (!hasKeystore) return address
-    if (address !== null) throw ambiguous(name, `the saved address ${address}`, keystore, place)
+    if (address !== null) throw ambiguousNameError(name, `the saved address ${address}`, keystore, place)
     return addressOfKeystore(keystore)
   }
 
-  function unknown(name: string, place: Place): GdnError {
+  function unknownNameError(name: string, place: Place): GdnError {
     const near = nearest(name, [...names()])
     return new GdnError('not_found_locally', `@${name} is not the name of a wallet or address on this machine`, {
       place,
@@ -145,12 +147,12 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
       const before = addressOfName.get(name)
       const address = before === undefined ? find(name, place) : before
       addressOfName.set(name, address)
-      if (address === null) throw unknown(name, place)
+      if (address === null) throw unknownNameError(name, place)
       return address
     },
     group(typed, place) {
       const name = readName(typed, place, 'group')
-      if (problem !== null) throw unreadable(name, place, problem)
+      if (problem !== null) throw unreadableNameError(name, place, problem)
       const group = savedAsGroup.get(name)
       if (group !== undefined) return group
       if (names().has(name)) {
@@ -166,23 +168,25 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
             : `Did you mean @${near}?`,
       })
     },
-    isGroup: (name) => readable().groups.has(name),
-    groups: () => [...readable().groups.values()],
-    unknown,
+    isGroup: (name) => readBook().groups.has(name),
+    groups: () => [...readBook().groups.values()],
+    unknownNameError,
     names,
     refuseTaken(name) {
       refuseKeystore(folder, name)
-      const { addresses, groups } = readable()
+      const { addresses, groups } = readBook()
       const currentUse = groups.has(name) ? 'a group' : addresses.get(name)?.address
       if (currentUse !== undefined) throw nameTaken(name, currentUse)
     },
     list() {
-      const addresses = [...readable().addresses.values()].map(ofAddress)
+      const addresses = [...readBook().addresses.values()].map(ofAddress)
       const keystores = keystoreNames(folder).map((name) => ofKeystore(name, join(folder, name + KEYSTORE_ENDING)))
       for (const keystore of keystores) {
         const contact = addresses.find(({ name }) => name === keystore.name)
         if (contact === undefined) continue
-        keystore.problem = withHint(ambiguous(contact.name, `the saved address ${contact.address}`, keystore.file, {}))
+        keystore.problem = withHint(
+          ambiguousNameError(contact.name, `the saved address ${contact.address}`, keystore.file, {}),
+        )
         contact.problem = keystore.problem
       }
       return [...keystores, ...addresses]
@@ -206,15 +210,15 @@ async function refuseOpenFile(path: string): Promise<void> {
   await refuseForeignFolder(path, { code: 'data_dir' })
   if (platform === 'win32' || (statSync(path).mode & 0o022) === 0) return
   throw new GdnError('data_dir', `${path} is writable by others, who could change saved addresses`, {
-    hint: `Run \`chmod 600 ${quoted(path)}\`.`,
+    hint: `Run \`chmod 600 ${shellWord(path)}\`.`,
   })
 }
 
-const unreadable = (name: string, place: Place, error: GdnError): GdnError =>
+const unreadableNameError = (name: string, place: Place, error: GdnError): GdnError =>
   error.with({ message: `@${name} can't be looked up: ${error.message}`, place })
 
 /** @param saved describes the saved address or the group with the name */
-function ambiguous(name: string, saved: string, keystore: string, place: Place): GdnError {
+function ambiguousNameError(name: string, saved: string, keystore: string, place: Place): GdnError {
   return new GdnError('invalid_input', `@${name} is both ${saved} and the keystore ${keystore}`, {
     place,
     hint: `Run \`gdn wallet rm ${name}\` to delete the saved name. The keystore is not deleted.`,

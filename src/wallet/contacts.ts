@@ -1,5 +1,5 @@
 import { anyAddressProblem, checksumAddress } from '../api/address.ts'
-import { grouped } from '../core/grouped.ts'
+import { groupDigits } from '../core/group-digits.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
@@ -60,7 +60,7 @@ async function read(source: ManifestSource, { contacts, issues }: Contacts): Pro
   for await (const records of csv.blocks()) {
     for (const record of records) {
       if (++rows > MAX_CONTACTS) {
-        const message = `has more than ${grouped(MAX_CONTACTS)} contacts`
+        const message = `has more than ${groupDigits(MAX_CONTACTS)} contacts`
         throw new ManifestError({
           place: { file },
           message,
@@ -93,9 +93,9 @@ interface Row {
 function contactOf({ file, columns, line, cells }: Row, lines: Map<string, number>, issues: ManifestIssue[]) {
   const before = issues.length
   const place = (column: Column) => ({ file, line, field: column, column: (columns[column] ?? 0) + 1 })
-  const textOf = (column: Column) => unescapeCell((cells[columns[column] ?? cells.length] ?? '').trim())
+  const cellText = (column: Column) => unescapeCell((cells[columns[column] ?? cells.length] ?? '').trim())
   const add = (column: Column, message: string, hint?: string) => issues.push({ place: place(column), message, hint })
-  const name = textOf('name').replace(/^@/, '').toLowerCase()
+  const name = cellText('name').replace(/^@/, '').toLowerCase()
   const wrongName = name === '' ? 'is required' : nameProblem(name)
   if (wrongName !== null) add('name', `name ${wrongName}`, usable(name))
   const first = lines.get(name)
@@ -103,11 +103,11 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
     const hint = 'Choose another name for one of them, or remove one of the lines.'
     add('name', `the name ${name} is already on line ${first}`, hint)
   } else if (wrongName === null) lines.set(name, line)
-  const address = textOf('address')
+  const address = cellText('address')
   const wrong = address === '' ? 'is required' : anyAddressProblem(address)
   if (wrong !== null) add('address', `address ${wrong}`)
   const groups = new Set<string>()
-  for (const typed of textOf('groups').split(/[\s,;]+/)) {
+  for (const typed of cellText('groups').split(/[\s,;]+/)) {
     const group = typed.replace(/^@/, '').toLowerCase()
     if (typed === '') continue
     const problem = nameProblem(group)

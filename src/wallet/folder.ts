@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, readdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { getuid, platform } from 'node:process'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
-import { quoted } from '../keystore/private-file.ts'
+import { shellWord } from '../core/shell-word.ts'
 
 /** The extension of keystores. For example, `alice.json` is the keystore of `@alice`. */
 export const KEYSTORE_ENDING = '.json'
@@ -32,7 +32,7 @@ export function checkWalletFolder(path: string): boolean {
   const me = getuid?.()
   if (me !== undefined && stats.uid !== me && me !== 0) throw fail('belongs to another user')
   if ((stats.mode & 0o077) !== 0)
-    throw fail('contains wallets, but other users can access it', `Run \`chmod 700 ${quoted(path)}\`.`)
+    throw fail('contains wallets, but other users can access it', `Run \`chmod 700 ${shellWord(path)}\`.`)
   return true
 }
 

@@ -6,7 +6,7 @@ import { TransportError, type TransportResponse } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { writeNewFile } from '../core/new-file.ts'
 import type { Secret } from '../core/secret.ts'
-import { quoted } from '../keystore/private-file.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { type KeystoreSeal, prepareSeal } from '../keystore/seal.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { readWalletResponse, type ServiceWallet } from './read-response.ts'
@@ -79,14 +79,14 @@ async function callOnce(source: WalletSource, url: URL): Promise<TransportRespon
     response = await source.call(url)
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    throw error.sent ? lost(url, error.message, error) : unreachable(shownUrl, error)
+    throw error.sent ? lostWalletError(url, error.message, error) : unreachable(shownUrl, error)
   }
   if (response.status >= 200 && response.status <= 299) return response
-  if (response.status >= 500 || response.status === 408) throw lost(url, `it returned ${response.status}`)
+  if (response.status >= 500 || response.status === 408) throw lostWalletError(url, `it returned ${response.status}`)
   throw responseError('the signed URL', shownUrl, response)
 }
 
-function lost({ origin }: URL, reason: string, cause?: unknown): GdnError {
+function lostWalletError({ origin }: URL, reason: string, cause?: unknown): GdnError {
   return new GdnError('unknown_outcome', `the response of ${origin} was lost: ${reason}`, {
     hint: 'The service may have generated a wallet whose key is lost. That wallet has no name and no assets. Run the command again to generate another wallet.',
     cause,
@@ -115,7 +115,7 @@ async function setAside(
     hint:
       file === null
         ? `Do not use an address from this response. The response could not be stored. This is the response, encrypted with your password: ${text.trim()}`
-        : `Do not use an address from this response. The response is stored, encrypted with your password. Run \`gdn wallet export ${quoted(file)} --to -\` to show it.`,
+        : `Do not use an address from this response. The response is stored, encrypted with your password. Run \`gdn wallet export ${shellWord(file)} --to -\` to show it.`,
     details: file === null ? { answer: text } : { file },
   })
 }
@@ -145,7 +145,7 @@ function notKept(address: string, text: string, error: unknown, { file }: KeptEl
         cause: error,
       })
     : new GdnError('unexpected', `the keystore of ${address} could not be stored in the wallet folder: ${reason}`, {
-        hint: `The keystore is in ${file}, encrypted with your password. Before you send anything to that address, run \`gdn wallet export ${quoted(file)} --to -\` to check it.`,
+        hint: `The keystore is in ${file}, encrypted with your password. Before you send anything to that address, run \`gdn wallet export ${shellWord(file)} --to -\` to check it.`,
         details: { address, file },
         cause: error,
       })

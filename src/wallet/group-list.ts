@@ -27,7 +27,7 @@ export function groupList(book: AddressBook, group: string, place: Place): Group
   const repeated: string[] = []
   const { name, members } = book.group(group, place)
   const lines = members.map((member) => {
-    const address = addressOf(book, member)
+    const address = memberAddress(book, member)
     if (address === null) return member
     const key = receiverKey(address)
     const earlier = first.get(key)
@@ -38,7 +38,7 @@ export function groupList(book: AddressBook, group: string, place: Place): Group
   return { text: `${lines.join('\n')}\n`, note: noteOf(name, repeated) }
 }
 
-function addressOf(book: AddressBook, member: string): string | null {
+function memberAddress(book: AddressBook, member: string): string | null {
   try {
     return isName(member) ? book.resolve(member, {}) : member
   } catch (error) {

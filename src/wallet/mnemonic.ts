@@ -55,7 +55,7 @@ async function secp256k1Key(seed: Uint8Array, parts: readonly PathPart[]): Promi
   const { HDKey } = await import('@scure/bip32')
   let node = HDKey.fromMasterSeed(seed)
   for (const part of parts) {
-    const next = node.deriveChild(numberOf(part))
+    const next = node.deriveChild(childIndex(part))
     node.wipePrivateData()
     node = next
   }
@@ -70,7 +70,7 @@ export function ed25519Seed(seed: Uint8Array, parts: readonly PathPart[]): Uint8
   for (const part of parts) {
     const data = Buffer.alloc(37)
     node.copy(data, 1, 0, 32)
-    data.writeUInt32BE(numberOf(part), 33)
+    data.writeUInt32BE(childIndex(part), 33)
     const next = createHmac('sha512', node.subarray(32)).update(data).digest()
     node.fill(0)
     data.fill(0)
@@ -79,4 +79,4 @@ export function ed25519Seed(seed: Uint8Array, parts: readonly PathPart[]): Uint8
   return node.subarray(0, 32)
 }
 
-const numberOf = ({ index, hardened }: PathPart): number => index + (hardened ? HARDENED : 0)
+const childIndex = ({ index, hardened }: PathPart): number => index + (hardened ? HARDENED : 0)

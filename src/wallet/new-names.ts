@@ -4,7 +4,7 @@ import { GdnError } from '../core/errors.ts'
 import { KEYSTORE_ENDING } from './folder.ts'
 import { readName } from './names.ts'
 
-const USUAL = 'wallet'
+const NAME_PREFIX = 'wallet'
 const PLACE = { flag: '--name' }
 
 /**
@@ -27,7 +27,8 @@ export function newNames(
     return Array.from({ length: amount }, (_, i) => readName(`${base}-${i + 1}`, PLACE))
   }
   const names: string[] = []
-  for (let n = 1; names.length < amount; n++) if (!takenNames.has(`${USUAL}-${n}`)) names.push(`${USUAL}-${n}`)
+  for (let n = 1; names.length < amount; n++)
+    if (!takenNames.has(`${NAME_PREFIX}-${n}`)) names.push(`${NAME_PREFIX}-${n}`)
   return names
 }
 

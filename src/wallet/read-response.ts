@@ -20,24 +20,24 @@ export interface ServiceWallet {
  * @param body the body of a 2xx response
  */
 export function readWalletResponse(body: Uint8Array): ServiceWallet | { ok: false; problem: string } {
-  const wrong = (problem: string) => ({ ok: false, problem }) as const
+  const invalidResponse = (problem: string) => ({ ok: false, problem }) as const
   const json = parseJson(body)
-  if (json === undefined) return wrong('is not JSON')
+  if (json === undefined) return invalidResponse('is not JSON')
   const parsed = generatedWallet.safeParse(json)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
     const field = issue?.path.join('.') || 'the whole'
-    return wrong(`does not match the API's schema: ${terminalText(field)} is invalid`)
+    return invalidResponse(`does not match the API's schema: ${terminalText(field)} is invalid`)
   }
   const { address: named, private_key } = parsed.data.wallet
   const privateKey = readPrivateKey(private_key)
-  if (privateKey === null) return wrong('has a private_key that is not 32 bytes in hex')
+  if (privateKey === null) return invalidResponse('has a private_key that is not 32 bytes in hex')
   const bytes = privateKeyBytes(privateKey)
   const derived = addressOfKey(bytes)
   bytes.fill(0)
-  if (derived === null) return wrong('has a private_key that is invalid for this curve')
+  if (derived === null) return invalidResponse('has a private_key that is invalid for this curve')
   if (sameAddress(named, derived)) return { ok: true, address: checksumAddress(derived), privateKey }
-  return wrong(
+  return invalidResponse(
     `has the address ${terminalText(named.slice(0, 100))}, but its key belongs to ${checksumAddress(derived)}`,
   )
 }

@@ -6,9 +6,10 @@ import { syncFolder } from '../core/durable-file.ts'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { linkNew, NO_LINKS } from '../core/new-file.ts'
 import { isAlive, ownIdentity, type ProcessIdentity } from '../core/process-identity.ts'
+import { shellWord } from '../core/shell-word.ts'
 import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
-import { quoted, readSecretFile } from '../keystore/private-file.ts'
+import { readSecretFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { nameTaken, refuseKeystore } from './new-names.ts'
 
@@ -175,7 +176,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
   }
   throw new GdnError('invalid_input', 'was left by a gdn process that was stopped, and may contain a key', {
     place: { file: draft },
-    hint: `Check the file. If you don't need it, run \`rm ${quoted(draft)}\`.`,
+    hint: `Check the file. If you don't need it, run \`rm ${shellWord(draft)}\`.`,
   })
 }
 

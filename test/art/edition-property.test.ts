@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseArt } from '../../src/art/art-file.ts'
 import { checkArt } from '../../src/art/check.ts'
-import { problemOf } from '../../src/art/problem.ts'
+import { buildProblem } from '../../src/art/problem.ts'
 import { isContradictory, prove } from '../../src/art/prove.ts'
 import type { Art } from '../../src/art/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -74,7 +74,7 @@ describe('for random layers, counts and rules', () => {
       fc.property(artFiles(SMALL), fc.integer({ min: 1, max: 12 }), (file, count) => {
         const art = artOf(file)
         if (art === null) return
-        const problem = problemOf(art, count)
+        const problem = buildProblem(art, count)
         const proof = prove(problem)
         if (proof === null) return
         proofs += 1

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import { retirementOf } from '../../src/api/retired.ts'
-import { folded, narrowed, unbroken } from '../../src/cli/io/prompts.ts'
+import { filterChoices, wrapErrors, wrapQuestion } from '../../src/cli/io/prompts.ts'
 import { blockchainChoices } from '../../src/cli/prompt/ask-missing.ts'
 
 const CHAINS = ['polygon', 'polygon-mumbai', 'astar', 'bnb-testnet', 'fantom-testnet'].map((name) => ({ name }))
-const names = (typed: string) => narrowed(CHAINS, typed).map(({ name }) => name)
+const names = (typed: string) => filterChoices(CHAINS, typed).map(({ name }) => name)
 
 test('narrows a list to entries with every typed word, in any case, prefix matches first', () => {
   expect(names('')).toHaveLength(CHAINS.length)
@@ -14,23 +14,23 @@ test('narrows a list to entries with every typed word, in any case, prefix match
 })
 
 test('searches the descriptions of a list too', () => {
-  expect(narrowed([{ name: 'Low tide', description: '0xAbC on polygon' }], '0xabc')).toHaveLength(1)
+  expect(filterChoices([{ name: 'Low tide', description: '0xAbC on polygon' }], '0xabc')).toHaveLength(1)
 })
 
 test('wraps an error about an answer between words and indents it', async () => {
   const wrong = 'no wallet or address is named @alice here: gdn wallet list names those there are'
-  expect(await folded(() => wrong, 40)('x')).toBe(
+  expect(await wrapErrors(() => wrong, 40)('x')).toBe(
     'no wallet or address is named @alice\n  here: gdn wallet list names those\n  there are',
   )
-  expect(await folded(() => true, 40)('x')).toBe(true)
+  expect(await wrapErrors(() => true, 40)('x')).toBe(true)
 })
 
 test('wraps a question between words, with room for (y/N) and the answer in its last line', () => {
   const question = 'Burn token 1 of 0x5aAe…eAed for good, for at most 0.0372 POL?'
-  expect(unbroken(question, 72)).toBe('Burn token 1 of 0x5aAe…eAed for good, for at most 0.0372\n  POL?')
-  expect(unbroken(question, 73)).toBe(question)
+  expect(wrapQuestion(question, 72)).toBe('Burn token 1 of 0x5aAe…eAed for good, for at most 0.0372\n  POL?')
+  expect(wrapQuestion(question, 73)).toBe(question)
   for (let columns = 24; columns < 90; columns++) {
-    const lines = unbroken(question, columns).split('\n  ')
+    const lines = wrapQuestion(question, columns).split('\n  ')
     expect(lines.join(' ')).toBe(question)
     expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns - 2)
     expect(`${lines.at(-1)} (y/N) Yes`.length).toBeLessThanOrEqual(columns - 2)

@@ -146,7 +146,7 @@ describe('gdn auth login', () => {
     await chmod(file, 0o644)
     const login = ['auth', 'login', '--base-url', 'https://a.test', '--no-check', '--key-file', file]
     const loose = await gdn(login)
-    expect(loose).toMatchObject({ code: 4, stderr: expect.stringContaining(`chmod 600 '${file}'`) })
+    expect(loose).toMatchObject({ code: 4, stderr: expect.stringContaining(`chmod 600 ${file}`) })
     await chmod(file, 0o600)
     expect((await gdn(login)).code).toBe(0)
   })

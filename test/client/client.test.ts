@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import { statusOf } from '../../src/client/responses.ts'
-import { type Exchange, watched } from '../../src/client/watched-transport.ts'
+import { type Exchange, watchTransport } from '../../src/client/watch-transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { type Reply, startHttpServer } from '../helpers/http-server.ts'
@@ -213,7 +213,7 @@ describe('reads', () => {
     const server = await serve([{ status: 503, json: {} }])
     const abort = new AbortController()
     const onExchange = () => abort.abort(new Error('stopped'))
-    const it = client(server.url, { transport: watched(createLightTransport(), onExchange) })
+    const it = client(server.url, { transport: watchTransport(createLightTransport(), onExchange) })
     await expect(it.call('getnfts', IDS, { signal: abort.signal })).rejects.toThrow('stopped')
     expect(server.seen).toHaveLength(1)
   })
@@ -264,7 +264,7 @@ describe('send', () => {
     const onExchange = () => {
       throw new Error('stderr is closed')
     }
-    const it = client(server.url, { transport: watched(createLightTransport(), onExchange) })
+    const it = client(server.url, { transport: watchTransport(createLightTransport(), onExchange) })
     expect(await it.send('createnft', body, { idempotencyKey: 'k' })).toMatchObject({ kind: 'answered', status: 200 })
     expect((await it.call('createnft', MINT)).nfts).toHaveLength(1)
   })
@@ -485,7 +485,7 @@ test('shows no key, signature or private key to --debug', async () => {
       },
     },
   ])
-  const transport = watched(createLightTransport(), (exchange) => seen.push(exchange))
+  const transport = watchTransport(createLightTransport(), (exchange) => seen.push(exchange))
   await client(server.url, { transport }).call('getpresignedurl', {
     email: 'a@example.com',
   })

@@ -32,7 +32,7 @@ const OPERATIONS = {
 }
 
 type Operation = keyof typeof OPERATIONS
-const NAMES = Object.keys(OPERATIONS) as Operation[]
+const OPERATION_NAMES = Object.keys(OPERATIONS) as Operation[]
 
 const PERMISSION = {
   createnft: 'nft:create',
@@ -53,7 +53,7 @@ beforeAll(async () => {
 const ids = async () => (await service.ask('getnftgdnids', OPERATIONS.getnftgdnids(where))).nft_gdn_ids
 
 describe('authentication', () => {
-  it.each(NAMES)('rejects %s without the key', async (name) => {
+  it.each(OPERATION_NAMES)('rejects %s without the key', async (name) => {
     const before = await ids()
     for (const key of ['', 'wrong', `${service.apiKey()}0`]) {
       const { status, json } = await service.post(name, OPERATIONS[name](where), { 'x-api-key': key })
@@ -63,7 +63,7 @@ describe('authentication', () => {
     expect(await ids()).toEqual(before)
   })
 
-  it.each(NAMES)('rejects %s if the key was issued without its permission', async (name) => {
+  it.each(OPERATION_NAMES)('rejects %s if the key was issued without its permission', async (name) => {
     const before = await ids()
     const all = ['collection:create', 'nft:create', 'nft:transfer', 'nft:read', 'wallet:create'] as const
     const key = await service.keyFor(all.filter((permission) => permission !== PERMISSION[name]))
@@ -94,7 +94,7 @@ describe('authentication', () => {
 
 describe('responses', () => {
   it('are JSON, also for errors', async () => {
-    for (const name of NAMES) {
+    for (const name of OPERATION_NAMES) {
       for (const body of [OPERATIONS[name](where), {}, '{']) {
         const { headers, json } = await service.post(name, body)
         expect(headers.get('content-type')).toMatch(/^application\/json\b/)
@@ -103,14 +103,14 @@ describe('responses', () => {
     }
   })
 
-  it.each(NAMES)('show by the HTTP status whether %s succeeded', async (name) => {
+  it.each(OPERATION_NAMES)('show by the HTTP status whether %s succeeded', async (name) => {
     const { status, json } = await service.post(name, OPERATIONS[name](where))
     expect({ status, failed: 'error' in json }).toEqual(
       name === 'transfernft' ? { status: 400, failed: true } : { status: 200, failed: false },
     )
   })
 
-  it.each(NAMES)('%s accepts only POST', async (name) => {
+  it.each(OPERATION_NAMES)('%s accepts only POST', async (name) => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH']) {
       const response = await fetch(`${service.url()}/api/v1/${name}`, {
         method,

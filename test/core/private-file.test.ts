@@ -144,7 +144,7 @@ describe('a folder for secrets', () => {
     const ours = join(dir, 'open', 'gdn')
     await mkdir(ours, { recursive: true })
     await chmod(join(dir, 'open'), 0o777)
-    await expect(refuseOpenFolder(ours)).rejects.toMatchObject({ hint: `Run \`chmod o-w '${join(dir, 'open')}'\`.` })
+    await expect(refuseOpenFolder(ours)).rejects.toMatchObject({ hint: `Run \`chmod o-w ${join(dir, 'open')}\`.` })
     // The sticky bit, as on /tmp.
     await chmod(join(dir, 'open'), 0o1777)
     await refuseOpenFolder(ours)

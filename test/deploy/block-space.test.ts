@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { expect, onTestFinished, test } from 'vitest'
-import { FOLDER, textOf } from './folder.ts'
+import { FOLDER, readDeployFile } from './folder.ts'
 
 const SCRIPT = join(FOLDER, 'block-space.mjs')
 
@@ -43,7 +43,9 @@ test('prints its usage without a URL', async () => {
 })
 
 test('uses the gas figures of the capacity page', () => {
-  const gas = [...textOf('block-space.mjs').matchAll(/: (\d{1,3}(?:_\d{3})+)[,\s]/g)].map(([, number = '']) => number)
+  const gas = [...readDeployFile('block-space.mjs').matchAll(/: (\d{1,3}(?:_\d{3})+)[,\s]/g)].map(
+    ([, number = '']) => number,
+  )
   expect(gas.slice(0, 3)).toHaveLength(3)
-  for (const number of gas.slice(0, 3)) expect(textOf('capacity.md')).toContain(number.replaceAll('_', ','))
+  for (const number of gas.slice(0, 3)) expect(readDeployFile('capacity.md')).toContain(number.replaceAll('_', ','))
 })

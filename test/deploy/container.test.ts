@@ -13,7 +13,7 @@ import { type Container, makeDistroless, mountHost, startContainer, whyNoContain
 import { buildImage, type ImageConfig } from '../helpers/dockerfile.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { ownPort } from '../helpers/own-port.ts'
-import { composeFile, textOf } from './folder.ts'
+import { composeFile, readDeployFile } from './folder.ts'
 
 const run = promisify(execFile)
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -33,7 +33,7 @@ beforeAll(async () => {
   await run('npm', ['pack', '--ignore-scripts', '--pack-destination', context], { cwd: ROOT })
   const host = await mountHost(join(folder, 'host'))
   try {
-    image = await buildImage(textOf('Dockerfile'), context, async (base) => {
+    image = await buildImage(readDeployFile('Dockerfile'), context, async (base) => {
       if (base.startsWith('gcr.io/distroless/cc-debian12:nonroot')) return await makeDistroless(join(folder, 'root'))
       if (!base.startsWith('node:24-slim')) throw new Error(`no stand-in for ${base}`)
       await cp(await cachedNode('24'), join(host.root, 'usr/local/bin/node'))

@@ -11,7 +11,7 @@ import { openStore } from '../../src/server/store/open-store.ts'
 import { cli } from '../cli/harness.ts'
 import { whenFileDone } from '../helpers/clean-up.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
-import { composeFile, FOLDER, filesInFolder, flagsIn, flagsOfCommands, textOf } from './folder.ts'
+import { composeFile, FOLDER, filesInFolder, flagsIn, flagsOfCommands, readDeployFile } from './folder.ts'
 
 /** Runs only if systemd is installed. */
 const systemd = spawnSync('systemd-analyze', ['--version']).status === 0 ? ['systemd'] : []
@@ -60,10 +60,10 @@ describe('the secrets', () => {
   })
 
   it('are in no published file', async () => {
-    const ignored = textOf('.gitignore').trim().split('\n')
+    const ignored = readDeployFile('.gitignore').trim().split('\n')
     expect(ignored).toEqual(['*.tgz', 'secrets/', '.env'])
     for (const file of await filesInFolder()) {
-      const text = textOf(file).replace(/@sha256:[0-9a-f]{64}( AS build)?$/gm, '')
+      const text = readDeployFile(file).replace(/@sha256:[0-9a-f]{64}( AS build)?$/gm, '')
       expect([file, text.match(/[0-9a-f]{32,}|BEGIN .*KEY|password\s*[:=]\s*['"]?\w{8,}/i)?.[0]]).toEqual([
         file,
         undefined,
@@ -85,7 +85,7 @@ describe('backend.yaml', () => {
 
   it('is valid with its example network', async () => {
     const path = join(copy, 'with-network.yaml')
-    await writeFile(path, withNetwork(textOf('backend.yaml')), { mode: 0o600 })
+    await writeFile(path, withNetwork(readDeployFile('backend.yaml')), { mode: 0o600 })
     expect(readSettings(path).chains.get('polygon')).toMatchObject({ chainId: 137, confirmations: 12, finality: 64 })
   })
 })
@@ -119,7 +119,7 @@ describe('compose.yaml', () => {
     for (const [name, { image, build }] of Object.entries(services)) {
       if (build === undefined) expect([name, image]).toEqual([name, pinned])
     }
-    const bases = [...textOf('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
+    const bases = [...readDeployFile('Dockerfile').matchAll(/^FROM (\S+)/gm)].map(([, base]) => base)
     expect(bases).toEqual([pinned, expect.stringMatching(/:nonroot@sha256:[0-9a-f]{64}$/)])
     expect(Number(/^postgres:(\d+)/.exec(services.postgres?.image ?? '')?.[1])).toBeGreaterThanOrEqual(16)
   })
@@ -145,7 +145,9 @@ describe('compose.yaml', () => {
   it('trusts only the balancer for the addresses of clients', () => {
     const trusted = Object.fromEntries(flagsIn(services.api?.command ?? []))['--trust-proxy']
     expect(trusted).toBe(networks.default.ipam.config[0]?.subnet)
-    expect(textOf('haproxy.cfg')).toMatch(/del-header x-forwarded-for\n[\s\S]*set-header x-forwarded-for %\[src\]/)
+    expect(readDeployFile('haproxy.cfg')).toMatch(
+      /del-header x-forwarded-for\n[\s\S]*set-header x-forwarded-for %\[src\]/,
+    )
   })
 
   it('publishes ports on loopback only', () => {
@@ -157,18 +159,18 @@ describe('compose.yaml', () => {
   it('uses the same ports in all files', () => {
     const api = Object.fromEntries(flagsIn(services.api?.command ?? []))['--port']
     const worker = Object.fromEntries(flagsIn(services.worker?.command ?? []))['--health-port']
-    expect(textOf('haproxy.cfg').match(/server-template api \d+ api:(\d+)/g)).toHaveLength(2)
-    expect(textOf('haproxy.cfg')).toContain(`api:${api} `)
-    expect(textOf('prometheus.yml')).toContain(`names: [api], type: A, port: ${api}`)
-    expect(textOf('prometheus.yml')).toContain(`names: [worker], type: A, port: ${worker}`)
+    expect(readDeployFile('haproxy.cfg').match(/server-template api \d+ api:(\d+)/g)).toHaveLength(2)
+    expect(readDeployFile('haproxy.cfg')).toContain(`api:${api} `)
+    expect(readDeployFile('prometheus.yml')).toContain(`names: [api], type: A, port: ${api}`)
+    expect(readDeployFile('prometheus.yml')).toContain(`names: [worker], type: A, port: ${worker}`)
     expect(services.worker?.environment?.HEALTH_PORT).toBe(worker)
-    expect(textOf('Dockerfile')).toContain(`HEALTH_PORT=${api}\n`)
+    expect(readDeployFile('Dockerfile')).toContain(`HEALTH_PORT=${api}\n`)
   })
 })
 
 describe('the balancer', () => {
   it('checks /readyz, and removes a process before it stops', () => {
-    const text = textOf('haproxy.cfg')
+    const text = readDeployFile('haproxy.cfg')
     const backends = text.split(/^backend /m).slice(1)
     expect(backends.map((part) => /^\w+/.exec(part)?.[0])).toEqual(['api', 'events'])
     const drain = Object.fromEntries(flagsIn(composeFile().services.api?.command ?? []))['--drain'] ?? ''
@@ -180,7 +182,7 @@ describe('the balancer', () => {
   })
 
   it('denies metrics and JSON-RPC to the public', () => {
-    const denied = textOf('haproxy.cfg').match(/http-request deny deny_status 404 if .*/g)
+    const denied = readDeployFile('haproxy.cfg').match(/http-request deny deny_status 404 if .*/g)
     expect(denied?.map((rule) => rule.split(' if ')[1])).toEqual([
       '{ path /metrics }',
       '{ path_beg /rpc/ } or { path /rpc }',
@@ -188,7 +190,7 @@ describe('the balancer', () => {
   })
 
   it('retries only requests that no process received, and keeps silent event streams open for an hour', () => {
-    const text = textOf('haproxy.cfg')
+    const text = readDeployFile('haproxy.cfg')
     expect(text.match(/retry-on .*/g)).toEqual(['retry-on conn-failure', 'retry-on conn-failure'])
     expect(text).toMatch(/use_backend events if \{ req\.hdr\(accept\) -m sub text\/event-stream \}/)
     expect(text).toMatch(/backend events[\s\S]*timeout server 1h/)
@@ -196,7 +198,7 @@ describe('the balancer', () => {
 })
 
 describe('the README', () => {
-  const blocks = [...textOf('README.md').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text)
+  const blocks = [...readDeployFile('README.md').matchAll(/^```sh\n(.*?)^```$/gms)].map(([, text = '']) => text)
   const keys = [...blocks.join('').matchAll(/\bgdn (key create .*)$/gm)].map(([, line = '']) =>
     line.replace(/--data-dir \S+ /, '').split(' '),
   )
@@ -223,15 +225,15 @@ describe('the README', () => {
 describe('Dockerfile', () => {
   it('installs the npm package of this version, on a Node version that gdn supports', async () => {
     const { version, engines } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'))
-    expect(textOf('Dockerfile')).toContain(`ARG PACKAGE=gdn-${version}.tgz`)
-    const [, node = ''] = /^FROM node:(\d+)-slim@/m.exec(textOf('Dockerfile')) ?? []
+    expect(readDeployFile('Dockerfile')).toContain(`ARG PACKAGE=gdn-${version}.tgz`)
+    const [, node = ''] = /^FROM node:(\d+)-slim@/m.exec(readDeployFile('Dockerfile')) ?? []
     expect(Number(node)).toBeGreaterThanOrEqual(Number(/\d+/.exec(engines.node)?.[0]))
-    expect(textOf('.dockerignore')).toBe('*\n!*.tgz\n')
+    expect(readDeployFile('.dockerignore')).toBe('*\n!*.tgz\n')
   })
 
   it('runs as an unprivileged user, and is healthy when it is ready', () => {
-    expect(textOf('Dockerfile')).toMatch(/^USER 65532:65532$/m)
-    const [, json = ''] = /HEALTHCHECK[^\n]*\\\n\s+CMD (\[.*\])$/m.exec(textOf('Dockerfile')) ?? []
+    expect(readDeployFile('Dockerfile')).toMatch(/^USER 65532:65532$/m)
+    const [, json = ''] = /HEALTHCHECK[^\n]*\\\n\s+CMD (\[.*\])$/m.exec(readDeployFile('Dockerfile')) ?? []
     const [program, flag, script = ''] = JSON.parse(json) as string[]
     expect([program, flag]).toEqual(['node', '-e'])
     expect(script).toContain('/readyz')
@@ -241,7 +243,7 @@ describe('Dockerfile', () => {
 })
 
 describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
-  const text = textOf(`systemd/${unit}`)
+  const text = readDeployFile(`systemd/${unit}`)
   const commandLine = (/^ExecStart=(.*)$/m.exec(text)?.[1] ?? '').split(' ')
   const settings = new Map(
     [...text.matchAll(/^(\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value] as const),
@@ -261,7 +263,7 @@ describe.each(['gdn-api@.service', 'gdn-worker@.service'])('%s', (unit) => {
       expect(name).toBe(file)
       return name
     })
-    const named = [...withNetwork(textOf('backend.yaml')).matchAll(/(?:_file|keystore): ([\w.-]+)/g)].map(
+    const named = [...withNetwork(readDeployFile('backend.yaml')).matchAll(/(?:_file|keystore): ([\w.-]+)/g)].map(
       ([, one]) => one,
     )
     const first = named.filter((name) => !name?.startsWith('operator-2'))

@@ -8,7 +8,7 @@ import { cli } from '../cli/harness.ts'
 
 export const FOLDER = fileURLToPath(new URL('../../examples/deploy', import.meta.url))
 
-export const textOf = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
+export const readDeployFile = (name: string): string => readFileSync(join(FOLDER, name), 'utf8')
 
 /** Every file of the folder, relative to it. */
 export async function filesInFolder(): Promise<string[]> {
@@ -47,7 +47,7 @@ const compose = z.looseObject({
 })
 
 /** The compose file, with its anchors merged as in Compose. */
-export const composeFile = () => compose.parse(parse(textOf('compose.yaml'), { merge: true }))
+export const composeFile = () => compose.parse(parse(readDeployFile('compose.yaml'), { merge: true }))
 
 /** `--drain=10s` and `--drain 10s` as pairs. */
 export function flagsIn(words: readonly string[]): [flag: string, value: string][] {

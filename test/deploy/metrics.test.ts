@@ -11,7 +11,7 @@ import {
   startTestBackend,
   type TestBackend,
 } from '../helpers/backend.ts'
-import { textOf } from './folder.ts'
+import { readDeployFile } from './folder.ts'
 
 const panel = z.looseObject({
   title: z.string(),
@@ -36,8 +36,8 @@ const alerts = z.object({
   ),
 })
 
-const { panels } = dashboard.parse(JSON.parse(textOf('grafana/dashboards/gdn.json')))
-const rules = alerts.parse(parse(textOf('alerts.yml'))).groups.flatMap((group) => group.rules)
+const { panels } = dashboard.parse(JSON.parse(readDeployFile('grafana/dashboards/gdn.json')))
+const rules = alerts.parse(parse(readDeployFile('alerts.yml'))).groups.flatMap((group) => group.rules)
 
 /** Metrics that Prometheus itself creates for each target. */
 const OF_PROMETHEUS = { metrics: ['up'], labels: ['job', 'instance', 'le'] }
@@ -130,7 +130,7 @@ describe('the dashboard', () => {
   })
 
   it('uses the provisioned data source', () => {
-    const [source] = parse(textOf('grafana/provisioning/datasources/prometheus.yaml')).datasources
+    const [source] = parse(readDeployFile('grafana/provisioning/datasources/prometheus.yaml')).datasources
     const asked = panels.flatMap(({ targets = [] }) => targets.map(({ datasource }) => datasource.uid))
     expect(new Set(asked)).toEqual(new Set([source.uid]))
   })

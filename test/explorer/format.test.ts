@@ -34,18 +34,18 @@ describe('texts of the web explorer', () => {
   })
 
   it('shortens a long ID in the middle, keeps a short one, and splits no character', () => {
-    expect(format.shortened('0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359')).toBe('0xfB69…d359')
-    expect(format.shortened('0123456789')).toBe('0123456789')
-    expect(format.shortened('🌊'.repeat(20), 2, 1)).toBe('🌊🌊…🌊')
+    expect(format.shortenMiddle('0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359')).toBe('0xfB69…d359')
+    expect(format.shortenMiddle('0123456789')).toBe('0123456789')
+    expect(format.shortenMiddle('🌊'.repeat(20), 2, 1)).toBe('🌊🌊…🌊')
   })
 
   it.each(['', '   ', '\u200b\u200e', '\u202e\u2066', '\u3164', '\u0301\u0301', '\u2800'])(
     'shows a title of %j, which is invisible, as untitled',
-    (title) => expect(format.visible(title)).toBe(null),
+    (title) => expect(format.visibleTitle(title)).toBe(null),
   )
 
   it.each(['a', '🌊', 'الليل', '.', '\u202eabc'])('shows a title of %j unchanged', (title) =>
-    expect(format.visible(title)).toBe(title),
+    expect(format.visibleTitle(title)).toBe(title),
   )
 })
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { gridOf, heightOf, itemsBetween, scaleOf } from '../../src/explorer/gallery/geometry.ts'
-import { type Move, moved } from '../../src/explorer/gallery/keys.ts'
+import { type Move, movedIndex } from '../../src/explorer/gallery/keys.ts'
 
 const MAX = 6_000_000
 
@@ -87,7 +87,7 @@ describe('the keys of a gallery', () => {
     ['PageUp', 20, 5],
     ['Home', 57, 0],
     ['End', 3, 102],
-  ])('%s moves from %i to %i', (key, from, to) => expect(moved(key, from, 103, grid)).toBe(to))
+  ])('%s moves from %i to %i', (key, from, to) => expect(movedIndex(key, from, 103, grid)).toBe(to))
 
   it.each([
     ['ArrowUp', 3, 3],
@@ -97,10 +97,12 @@ describe('the keys of a gallery', () => {
     ['PageDown', 100, 102],
     ['ArrowDown', 101, 101],
     ['ArrowDown', 99, 102],
-  ])('%s from %i stops at %i, the edge', (key, from, to) => expect(moved(key, from, 103, grid)).toBe(to))
+  ])('%s from %i stops at %i, the edge', (key, from, to) => expect(movedIndex(key, from, 103, grid)).toBe(to))
 
   it('other keys, and all keys in an empty gallery, do not move', () => {
-    expect(['a', 'Enter', 'Tab', ' ', 'constructor'].map((key) => moved(key, 0, 10, grid))).toEqual(Array(5).fill(null))
-    expect(moved('End', 0, 0, grid)).toBe(null)
+    expect(['a', 'Enter', 'Tab', ' ', 'constructor'].map((key) => movedIndex(key, 0, 10, grid))).toEqual(
+      Array(5).fill(null),
+    )
+    expect(movedIndex('End', 0, 0, grid)).toBe(null)
   })
 })

@@ -64,7 +64,7 @@ export function readTables(raw: RawDatabase, names: readonly string[]): Map<stri
 }
 
 /** Returns the subselects of a statement, each without those inside it. */
-function partsOf(text: string): string[] {
+function selectParts(text: string): string[] {
   const parts: string[] = []
   let rest = text.replace(/"/g, '').replace(/\s+/g, ' ')
   for (;;) {
@@ -89,7 +89,7 @@ interface Step {
  */
 function stopsEarly(text: string, step: Step, { columns, key }: Table): boolean {
   const indexed = [...key, ...(step.index?.columns ?? [])]
-  return partsOf(text).some((part) => {
+  return selectParts(text).some((part) => {
     const from = new RegExp(`\\b(?:from|join) ${step.table}\\b`)
     if (!from.test(part)) return false
     const isEnd = /^select (min|max)\[[\w.]+\]( as \w+)? from/.test(part)

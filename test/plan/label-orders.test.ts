@@ -144,11 +144,11 @@ describe.each(MINTING)('a drop that %s --adopt gave to the second,', (adopting) 
   )
 })
 
-const NAMES = {
+const DROP_NAMES = {
   jan: { runName: 'januar', label: 'januar' },
   feb: { runName: 'februar', label: 'februar' },
 }
-type Named = keyof typeof NAMES
+type Named = keyof typeof DROP_NAMES
 
 /** The same with a name for each drop in `named`. `again`: the first mint on each machine has --again. */
 const NAMED = ([['feb'], ['jan'], ['jan', 'feb']] satisfies Named[][]).flatMap((named) =>
@@ -168,7 +168,7 @@ describe.each(NAMED)('with --run for $named and --again: $again', ({ named, agai
         const at = [await start(), await start()] as [Machine, Machine]
         const minted = new Set<string>()
         const step = async ({ drop, command, at: n }: (typeof NAMED_STEPS)[number]) => {
-          const name = named.includes(drop) ? NAMES[drop] : {}
+          const name = named.includes(drop) ? DROP_NAMES[drop] : {}
           const isFirst = command === 'mint' && !minted.has(`${drop} ${n}`)
           minted.add(`${drop} ${n}`)
           const code = await codeOf(
@@ -185,7 +185,7 @@ describe.each(NAMED)('with --run for $named and --again: $again', ({ named, agai
         for (const drop of ['jan', 'feb'] as const) {
           const { rows, options } = DROPS[drop]
           const edited = rows.map((one) => ({ ...one, metadata: { ...one.metadata, title: `${one.metadata.title}!` } }))
-          const all = { ...options, ...(named.includes(drop) ? NAMES[drop] : {}) }
+          const all = { ...options, ...(named.includes(drop) ? DROP_NAMES[drop] : {}) }
           for (const machine of [...at, await start()]) {
             const { counts } = await machine.plan(edited, all)
             expect([drop, counts.mint, counts.update]).toEqual([drop, 0, rows.length])

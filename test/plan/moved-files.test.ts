@@ -16,7 +16,7 @@ const IDS = [
   ['with IDs', true],
   ['without IDs', false],
 ] as const
-const NAMES = ['1/art.png', '2/art.png', '3.png']
+const IMAGE_NAMES = ['1/art.png', '2/art.png', '3.png']
 
 /** A folder with the files of a manifest, on a machine. */
 async function folder(server: Server) {
@@ -28,11 +28,11 @@ async function folder(server: Server) {
     await mkdir(dirname(path(name)), { recursive: true })
     await writeFile(path(name), text)
   }
-  for (const name of NAMES) await put(`old/media/${name}`, name)
+  for (const name of IMAGE_NAMES) await put(`old/media/${name}`, name)
   await put('old/drop.csv', '')
   /** The rows of a manifest in a folder, with their files beside it. */
   const rowsIn = (place: string, hasIds: boolean, media = 'media'): ManifestRow[] =>
-    NAMES.map((name, n) => ({
+    IMAGE_NAMES.map((name, n) => ({
       ...row(String.fromCharCode(97 + n), ALICE, n === 2 ? 'C' : 'A'),
       id: hasIds ? String.fromCharCode(97 + n) : null,
       metadata: { title: n === 2 ? 'C' : 'A', description: '', file_fields: [{ key: 'image', url: '' }] },
@@ -151,7 +151,7 @@ describe.each(SERVERS)('a row without an ID that got another file of the same na
     const one = await folder(new Server({ isOurs }))
     const { machine, put, rowsIn, at } = one
     await machine.mint(rowsIn('old', false), at('old'))
-    for (const name of NAMES) await put(`old/art/${name}`, name === '3.png' ? 'another' : name)
+    for (const name of IMAGE_NAMES) await put(`old/art/${name}`, name === '3.png' ? 'another' : name)
     return { ...one, rows: rowsIn('old', false, 'art') }
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { WITHOUT_LABEL } from '../../src/batch/identity/other-labels.ts'
-import { keptNotes } from '../../src/cli/mcp/obstacle.ts'
+import { keptNotes } from '../../src/cli/mcp/why-not-runnable.ts'
 import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
 
 const NOTHING: NotedFacts = {

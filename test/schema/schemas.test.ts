@@ -343,7 +343,7 @@ const ODD: readonly Json[] = [
   ],
   ...[{ kind: 'files' }, { keystore: 'a' }, { keypair_credential: 'a' }, metadata, row],
 ]
-const NAMES = [
+const KEY_NAMES = [
   ...[
     '$schema',
     'x',
@@ -395,7 +395,7 @@ const NAMES = [
 const change = fc.record({
   at: fc.array(fc.nat(20), { maxLength: 5 }),
   kind: fc.constantFrom('set', 'drop', 'add', 'rename'),
-  name: fc.constantFrom(...NAMES),
+  name: fc.constantFrom(...KEY_NAMES),
   value: fc.constantFrom(...ODD),
 })
 type Change = typeof change extends fc.Arbitrary<infer Value> ? Value : never

@@ -151,7 +151,7 @@ test.each(OPENERS.flatMap(([who, open]) => [-1, 0, 1, 6].map((version) => [who, 
       code: 'data_dir',
       exitCode: 2,
       message: `${path} has schema ${version}, but this version of gdn uses schema ${SCHEMA_VERSION}`,
-      hint: `Nothing was changed. Finish the runs with the version of gdn that created the file, then run \`mv '${path}' '${path}-schema-${version}'\`.`,
+      hint: `Nothing was changed. Finish the runs with the version of gdn that created the file, then run \`mv ${path} ${path}-schema-${version}\`.`,
     })
     expect(await everyFile()).toEqual(before)
   },

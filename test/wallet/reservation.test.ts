@@ -90,7 +90,7 @@ describe('reserving a name', () => {
     chmodSync(folder, 0o755)
     const refused: unknown = await reserve(folder, 'alice').catch((error: unknown) => error)
     const { hint } = refused as { hint: string }
-    expect(hint).toBe(`Run \`chmod 700 '${folder}'\`.`)
+    expect(hint).toBe(`Run \`chmod 700 ${folder}\`.`)
     execFileSync('/bin/sh', ['-c', hint.slice('Run `'.length, -'`.'.length)])
     await (await reserve(folder, 'alice')).release()
   })

@@ -50,12 +50,13 @@ export const commitprovenance = defineCreatingEndpoint({
       reference_id: referenceId.optional(),
     })
     .check(checkAddresses('contract_address'), ({ value: { seal_of, leaves_url, shuffle_margin }, issues }) => {
-      const invalid = (field: string, message: string) =>
+      const addIssue = (field: string, message: string) =>
         issues.push({ code: 'custom', message, input: undefined, path: [field] })
       if ((seal_of === undefined) !== (leaves_url === undefined)) {
-        invalid(seal_of === undefined ? 'seal_of' : 'leaves_url', 'is required to seal a drop')
+        addIssue(seal_of === undefined ? 'seal_of' : 'leaves_url', 'is required to seal a drop')
       }
-      if (seal_of !== undefined && shuffle_margin !== undefined) invalid('shuffle_margin', "can't be used with seal_of")
+      if (seal_of !== undefined && shuffle_margin !== undefined)
+        addIssue('shuffle_margin', "can't be used with seal_of")
     }),
   response: transactionResponseTo({ contract_address: z.string(), provenance: z.string() }),
   example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),

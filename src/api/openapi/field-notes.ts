@@ -1,4 +1,4 @@
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 
 /** Descriptions of fields, by name. They are used if `ENDPOINT_NOTES` has no specific description. */
@@ -56,7 +56,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   kind: 'update, freeze, transfer or burn.',
   max_fee: 'Maximum gas price of the run in wei, as decimal digits.',
   max_value: 'Extension: the maximum of a typed trait that is not a date, as a decimal number.',
-  metadata: `The NFTs to create: at most ${grouped(MAX_NFTS_PER_REQUEST)}. A larger request returns 413.`,
+  metadata: `The NFTs to create: at most ${groupDigits(MAX_NFTS_PER_REQUEST)}. A larger request returns 413.`,
   metadata_url: 'The ipfs URL of the stored metadata; null until the NFT is deployed.',
   minted_to: 'Extension: the receiver in the mint request.',
   next_offset: 'The offset of the next page; null after the last event.',

@@ -5,7 +5,7 @@ import { type Json, jsonSchema } from './json-schema.ts'
 import { errorResponses } from './responses.ts'
 
 /** A route of a server that isn't an endpoint of the contract. */
-export interface Surrounding {
+export interface ExtraRoute {
   method: 'GET' | 'POST'
   /** The pattern of the route, such as `/rpc/:blockchain` or `/ipfs/*`. */
   route: string
@@ -45,7 +45,7 @@ const rpcCall = {
 }
 
 /** Routes that need no API key. */
-export const SURROUNDINGS: readonly Surrounding[] = [
+export const SURROUNDINGS: readonly ExtraRoute[] = [
   {
     method: 'POST',
     route: WALLET_CREATE_PATH,

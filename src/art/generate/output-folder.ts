@@ -258,7 +258,7 @@ export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
   return await Promise.all(
     drafts.sort().map(async (name) => {
       const path = join(parent, name)
-      const { bytes, changedAt } = await contentOf(path)
+      const { bytes, changedAt } = await measureFolder(path)
       return { path, bytes, isRecent: Date.now() - changedAt < RECENT_MS }
     }),
   )
@@ -267,7 +267,7 @@ export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
 const DRAFT_END = new RegExp(`^[0-9a-f]{${DIGITS}}\\.partial$`)
 
 /** Returns the total size of a folder's files, and the time of the last change, in milliseconds since the epoch. */
-async function contentOf(folder: string): Promise<{ bytes: number; changedAt: number }> {
+async function measureFolder(folder: string): Promise<{ bytes: number; changedAt: number }> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   let [bytes, changedAt] = [0, 0]
   for (const entry of entries) {

@@ -14,7 +14,7 @@ export interface NumberedFile {
  * Returns a problem if all metadata files or all images of a build were renumbered; null otherwise. Other checks would
  * report this once per file, and each image would be paired with another NFT's metadata.
  */
-export function renumbered(folder: BuildFolder, files: readonly NumberedFile[]): ArtIssue | null {
+export function renumberingIssue(folder: BuildFolder, files: readonly NumberedFile[]): ArtIssue | null {
   const [first] = files
   if (first === undefined) return null
   const numbers = files.map(({ number }) => number)
@@ -32,7 +32,7 @@ export function renumbered(folder: BuildFolder, files: readonly NumberedFile[]):
     const image = isObject(value) ? value.image : undefined
     return typeof image === 'string' && folder.imageNames.has(image.split('/').at(-1) ?? '')
   }
-  const images = [...new Set([...folder.imageNames].flatMap(numberOf))].sort((a, b) => a - b)
+  const images = [...new Set([...folder.imageNames].flatMap(imageNumbers))].sort((a, b) => a - b)
   if (images.length < 2 || shiftOf(numbers, images) === 0 || files.every(isNamed)) return null
   return {
     place: { file: folder.images },
@@ -86,7 +86,7 @@ const editionOf = (value: unknown): number | null => {
   return typeof edition === 'number' && Number.isSafeInteger(edition) ? edition : null
 }
 
-function numberOf(name: string): number[] {
+function imageNumbers(name: string): number[] {
   const [, digits] = /^(\d{1,9})\.[^.]+$/.exec(name) ?? []
   return digits === undefined || !isImageName(name) ? [] : [Number(digits)]
 }

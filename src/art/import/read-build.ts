@@ -8,7 +8,7 @@ import { parseStrictJson } from '../../core/strict-json.ts'
 import type { ArtIssue } from '../types.ts'
 import { type BuildFolder, COLLECTION, isImageName, LIST, openBuildFolder } from './build-folder.ts'
 import { isOmitted, type MetadataCells, metadataCells } from './metadata-cells.ts'
-import { listProblem, type NumberedFile, renumbered } from './numbering.ts'
+import { listProblem, type NumberedFile, renumberingIssue } from './numbering.ts'
 
 /** An NFT of a build. */
 export interface BuildNft extends Pick<MetadataCells, 'cells' | 'fields'> {
@@ -133,7 +133,7 @@ class BuildReader {
         const isFirst = files.at(-1)?.number !== number
         ;(isFirst ? files : repeated).push({ number, file, value })
       }
-      const problem = renumbered(this.#folder, files)
+      const problem = renumberingIssue(this.#folder, files)
       if (problem !== null) {
         this.#issues.push(problem)
         return
@@ -399,8 +399,8 @@ function differenceOf(
     }
     return null
   }
-  return { field, own: textOf(own), other: textOf(other) }
+  return { field, own: quoteValue(own), other: quoteValue(other) }
 }
 
-const textOf = (value: unknown): string =>
+const quoteValue = (value: unknown): string =>
   value === undefined ? 'missing' : typeof value === 'string' ? quoted(value) : quoted(JSON.stringify(value))

@@ -2,7 +2,7 @@ import { constants, open } from 'node:fs/promises'
 import { GdnError, messageOf, type Place, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sniffContentType } from '../../files/content-type.ts'
 import type { Sharp } from './load-sharp.ts'
@@ -76,13 +76,13 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
     const typeText = type.startsWith('image/') ? `is ${type}` : 'is not an image'
     throw imageProblem(image, `${typeText}, but layers need PNG, WebP or JPEG`)
   }
-  const { autoOrient: size, pages = 1 } = await decoding(
+  const { autoOrient: size, pages = 1 } = await withImageErrors(
     image,
     async () => await sharp(bytes, { ...OPTIONS, limitInputPixels: false }).metadata(),
   )
   if (pages > 1) throw imageProblem(image, 'is animated')
   if (size.width * size.height > MAX_PIXELS) {
-    const most = grouped(MAX_PIXELS)
+    const most = groupDigits(MAX_PIXELS)
     throw imageProblem(image, `has ${size.width} × ${size.height} pixels, but an image can have at most ${most}`)
   }
   return { width: size.width, height: size.height }
@@ -103,7 +103,7 @@ export async function decodeImage(
   const size = await sizeOf(sharp, image, bytes)
   const isScaled = size.width !== width || size.height !== height
   if (isScaled && fit === null) throw wrongSize(image, size, { width, height })
-  const { data } = await decoding(image, async () => {
+  const { data } = await withImageErrors(image, async () => {
     const decoder = source(sharp, bytes).autoOrient().toColourspace('srgb').ensureAlpha()
     const scaled = isScaled
       ? decoder.resize({ width, height, fit: fit ?? 'contain', background: { r: 0, g: 0, b: 0, alpha: 0 } })
@@ -124,7 +124,7 @@ export const wrongSize = (image: ImageFile, size: Size, output: Size, also = '')
 const OPTIONS = { limitInputPixels: MAX_PIXELS, failOn: 'warning' } as const
 const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, OPTIONS)
 
-async function decoding<Value>(image: ImageFile, act: () => Promise<Value>): Promise<Value> {
+async function withImageErrors<Value>(image: ImageFile, act: () => Promise<Value>): Promise<Value> {
   try {
     return await act()
   } catch (cause) {

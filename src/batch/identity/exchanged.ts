@@ -64,7 +64,7 @@ export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: 
   const explained = judged.mayBeOther === true ? noted.filter(({ field }) => field === 'receiver') : noted
   const notes = explained.map((field) => {
     const isPermitted = judged.isAllowed && isRefused(field)
-    return `${textOf(field)}. ${isPermitted ? '--allow-exchanged permits this' : 'If only one column was sorted, restore it'}`
+    return `${describeField(field)}. ${isPermitted ? '--allow-exchanged permits this' : 'If only one column was sorted, restore it'}`
   })
   return {
     notes: [...permuted.map(noteOfReceivers), ...notes],
@@ -111,7 +111,7 @@ function exchangedRowsError(
   const name = first.field
   const otherFields = likely.filter((other) => other !== first).map(({ field }) => field)
   const example = pair === undefined ? '' : ` Row ${shownKey(pair.key)} gets the ${name} of row ${shownKey(pair.was)}.`
-  return new GdnError('edited_rows', `${textOf(first)}: ${drop.name}`, {
+  return new GdnError('edited_rows', `${describeField(first)}: ${drop.name}`, {
     hint: [
       `Nothing was sent.${example}`,
       ...(otherFields.length === 0 ? [] : [`The same applies to ${otherFields.join(', ')}.`]),
@@ -169,7 +169,7 @@ const isRefused = ({ field }: ExchangedField): boolean => field === 'receiver' |
 
 const countOf = ({ moved, kept, changed }: ExchangedField): number => (seemChanged(moved, changed) ? moved : kept)
 
-function textOf(field: ExchangedField): string {
+function describeField(field: ExchangedField): string {
   const name = field.field
   const does = seemChanged(field.moved, field.changed)
     ? `get the ${name} of another row`

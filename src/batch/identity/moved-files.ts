@@ -34,7 +34,7 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promis
 }
 
 /** Returns the sent rows with an ID in which only the paths of local files or the order of columns changed. */
-export async function relocated(store: StoredRun, rows: RowsIn, setId: number): Promise<Relocated[]> {
+export async function findRelocated(store: StoredRun, rows: RowsIn, setId: number): Promise<Relocated[]> {
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
@@ -84,13 +84,13 @@ const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).loca
  * Otherwise, the row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
-  const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)
+  const relativePath = (path: string, from: string | null) => relative(dirname(from ?? ''), path)
   for (const { key, path } of files) {
     const earlier = before.find((file) => file.key === key)?.path
     if (earlier === undefined || earlier === path) continue
     const isMoved =
       !existsSync(existingPath(earlier)) ||
-      placeOf(earlier, movedFrom ?? manifest) === placeOf(path, manifest) ||
+      relativePath(earlier, movedFrom ?? manifest) === relativePath(path, manifest) ||
       (await haveSameContent(earlier, path))
     if (!isMoved) return false
   }

@@ -4,7 +4,7 @@ import { saltIn } from '../../manifest/reveal-keys.ts'
 import { readPages } from '../../operations/reconcile/listing.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
 import { plannedPages, rowsAt } from '../../state/rows.ts'
-import type { Gathered } from '../gather.ts'
+import type { RowSet } from '../gather.ts'
 import { ServerNames } from '../identity/server-names.ts'
 import { type Adopted, keptRow } from '../rows/manifest-row.ts'
 import { referenceOf } from '../rows/row-key.ts'
@@ -26,11 +26,7 @@ export async function refuseCommitted(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
-  {
-    gathered,
-    unrecorded,
-    pending,
-  }: { gathered: Gathered; unrecorded: readonly string[]; pending: ReadonlySet<number> },
+  { gathered, unrecorded, pending }: { gathered: RowSet; unrecorded: readonly string[]; pending: ReadonlySet<number> },
 ): Promise<Set<number>> {
   const { committedRow, signal } = options
   if (committedRow === undefined || store.drop.again) return new Set()
@@ -69,7 +65,7 @@ export async function refuseCommitted(
  */
 export async function openPositions(
   store: StoredRun,
-  { rows, foundBy }: Gathered,
+  { rows, foundBy }: RowSet,
   pending: ReadonlySet<number>,
 ): Promise<Map<number, boolean>> {
   const open = new Map<number, boolean>()
@@ -90,7 +86,7 @@ export async function mintedElsewhere(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
-  { rows, foundBy }: Pick<Gathered, 'rows' | 'foundBy'>,
+  { rows, foundBy }: Pick<RowSet, 'rows' | 'foundBy'>,
 ): Promise<Adopted[]> {
   const { committedRow, signal } = options
   if (committedRow === undefined) return []

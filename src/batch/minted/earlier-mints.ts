@@ -5,10 +5,10 @@ import { givenNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/kn
 import { absentKeys } from '../../state/row-outcomes.ts'
 import type { RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
-import type { Gathered } from '../gather.ts'
+import type { RowSet } from '../gather.ts'
 import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
-import { readOthers } from '../reconcile/unknown-rows.ts'
+import { readOtherRecords } from '../reconcile/unknown-rows.ts'
 import { positionsOf, type RequestPlan } from '../request-plan.ts'
 import type { Adopted, KeptRow } from '../rows/manifest-row.ts'
 import { isSharedScope } from '../rows/row-key.ts'
@@ -46,7 +46,7 @@ interface Start {
   options: BatchOptions
   deps: CheckDeps
   client: BatchClient
-  gathered: Gathered
+  gathered: RowSet
   plan: RequestPlan
 }
 
@@ -73,7 +73,7 @@ export async function findEarlierMints(
   store: StoredRun,
   options: BatchOptions,
   deps: CheckDeps,
-  { gathered, plan, pairs }: { gathered: Gathered; plan: RequestPlan; pairs: readonly Pair[] },
+  { gathered, plan, pairs }: { gathered: RowSet; plan: RequestPlan; pairs: readonly Pair[] },
 ): Promise<EarlierMints> {
   const { drop } = store
   const { client } = deps
@@ -108,8 +108,8 @@ export async function findEarlierMints(
   if (mints.listed === null) return mints
 
   const explained = new Set([...mints.adopted, ...pairs].map(({ nftGdnId }) => nftGdnId))
-  const unexplained = (ids: Iterable<string>) => new Set([...ids].filter((id) => !explained.has(id)))
-  const listed = unexplained(mints.listed)
+  const listUnexplained = (ids: Iterable<string>) => new Set([...ids].filter((id) => !explained.has(id)))
+  const listed = listUnexplained(mints.listed)
   const pending = new Set(positionsOf(plan))
   for (const { row } of mints.adopted) pending.delete(row.position)
   if (searches.absent) {
@@ -121,7 +121,7 @@ export async function findEarlierMints(
   await refuseRevealed(store, sourceOf(start), { rows: gathered.rows, positions: pending })
   const unrecorded = await unrecordedOf(store, listed)
   const hidden = await refuseCommitted(store, options, client, { gathered, unrecorded, pending })
-  const earlierMints = await findByContent(start, remaining, { unexplained, pending })
+  const earlierMints = await findByContent(start, remaining, { unexplained: listUnexplained, pending })
   for (const { row } of earlierMints.adopted) hidden.delete(row.position)
   if (hidden.size > 0) throw seemsMintedAs('with another placeholder', hidden.size, '--no-lookup')
   return earlierMints
@@ -184,7 +184,7 @@ async function refuseFoundAgain(
  *
  * @throws GdnError `already_accepted`
  */
-async function refuseRevealed(store: StoredRun, source: RecordSource, selection: Wanted): Promise<void> {
+async function refuseRevealed(store: StoredRun, source: RecordSource, selection: RowSelection): Promise<void> {
   const { drop } = store
   // The rows of an unrevealed drop have the content of the placeholder.
   if (drop.again || isUnrevealed(drop)) return
@@ -209,7 +209,7 @@ async function findByContent(
   const isNew = store.drop.setId === null
   const open = isNew ? null : await openPositions(store, gathered, pending)
   const rows = () =>
-    open === null ? rowsOf(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
+    open === null ? selectedRows(store, { rows: gathered.rows, positions: pending }) : sentFirst(store, gathered, open)
   const { isOfOtherDrop } = options
   const lookup = new RowLookup(rows, store.drop.marker ?? undefined, { isOfOtherDrop, byOwner: isOfList(store.drop) })
   const search = async (ids: Iterable<string>) =>
@@ -230,12 +230,12 @@ async function findByContent(
     }
     return { ...mints, listed }
   }
-  const matches = () => unsent(store, lookup.found(), open)
+  const matches = () => unsentRows(store, lookup.found(), open)
   if (options.adopt === true) return await adoptMatches(start, { ...mints, listed }, matches())
   for await (const _match of matches()) {
     throw await seemsMinted(matches(), {
       run: store.drop.name,
-      pending: rowsOf(store, { rows: gathered.rows, positions: pending }),
+      pending: selectedRows(store, { rows: gathered.rows, positions: pending }),
       which: isNew ? 'new' : 'forgotten',
       hasReferences: client.supports('references') === true,
     })
@@ -254,7 +254,7 @@ async function adoptMatches(
   mints: EarlierMints & { listed: Set<string> },
   matches: AsyncIterable<FoundRow>,
 ): Promise<EarlierMints> {
-  const { unresolved } = await readOthers(store, [])
+  const { unresolved } = await readOtherRecords(store, [])
   const adopted: Adopted[] = []
   const ofOtherWallets: FoundRow[] = []
   const doubtful: FoundRow[] = []
@@ -288,7 +288,7 @@ export async function refuseMintedBefore(
   await refuseRevealed(store, source, selection)
   const lookup = await lookUpRows(store, selection, source, ids)
   if (!lookup.hasMatches) return
-  const pending = rowsOf(store, selection)
+  const pending = selectedRows(store, selection)
   throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which: 'new', hasReferences })
 }
 
@@ -304,24 +304,24 @@ async function notesOfOthers(
   return [noteOfUnnamed(unrecorded.length)]
 }
 
-interface Wanted {
+interface RowSelection {
   rows: RowsIn
   positions: Pick<ReadonlySet<number>, 'has'>
 }
 
-async function* rowsOf(store: StoredRun, { rows, positions }: Wanted): AsyncGenerator<KeptRow> {
+async function* selectedRows(store: StoredRun, { rows, positions }: RowSelection): AsyncGenerator<KeptRow> {
   for await (const row of store.rows(rows)) if (positions.has(row.position)) yield row
 }
 
 /** Searches for the content of rows among NFTs without a record in the state. */
 async function lookUpRows(
   store: StoredRun,
-  selection: Wanted,
+  selection: RowSelection,
   source: RecordSource,
   unrecorded: readonly string[],
   onEvent?: (event: BatchEvent) => void,
 ): Promise<RowLookup> {
-  const lookup = new RowLookup(() => rowsOf(store, selection), store.drop.marker ?? undefined, {
+  const lookup = new RowLookup(() => selectedRows(store, selection), store.drop.marker ?? undefined, {
     byOwner: isOfList(store.drop),
   })
   await lookUp(lookup, source, unrecorded, onEvent)
@@ -334,16 +334,16 @@ async function lookUpRows(
  */
 async function* sentFirst(
   store: StoredRun,
-  { rows }: Gathered,
+  { rows }: RowSet,
   open: ReadonlyMap<number, boolean>,
 ): AsyncGenerator<KeptRow> {
   for (const wasSent of [true, false]) {
-    yield* rowsOf(store, { rows, positions: { has: (position) => open.get(position) === wasSent } })
+    yield* selectedRows(store, { rows, positions: { has: (position) => open.get(position) === wasSent } })
   }
 }
 
 /** Yields the rows that the run never sent. Omits NFTs that were assigned to another row in the meantime. */
-async function* unsent(
+async function* unsentRows(
   store: StoredRun,
   rows: AsyncIterable<FoundRow>,
   open: ReadonlyMap<number, boolean> | null,
@@ -367,7 +367,7 @@ async function lookUp(
  * Returns the positions of rows to be sent again because reconciling found them absent. Omits rows that the user
  * declared absent.
  */
-async function repeatedRows(store: StoredRun, { rows }: Gathered): Promise<Set<number>> {
+async function repeatedRows(store: StoredRun, { rows }: RowSet): Promise<Set<number>> {
   const absentRows = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))
   const positions = new Set<number>()
   if (absentRows.size === 0) return positions

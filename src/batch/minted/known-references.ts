@@ -5,7 +5,7 @@ import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { rowsAt } from '../../state/rows.ts'
-import type { Gathered } from '../gather.ts'
+import type { RowSet } from '../gather.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
 import { labeledRow, type OtherLabel, refuseMintedElsewhere } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
@@ -40,7 +40,7 @@ export async function knownReferences(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient,
-  { gathered, plan }: { gathered: Gathered; plan: RequestPlan },
+  { gathered, plan }: { gathered: RowSet; plan: RequestPlan },
 ): Promise<KnownRows | null> {
   const { adopt, keepEdited, signal } = options
   if (client.supports('references') === null) await client.learnIdempotency({ signal })

@@ -10,7 +10,7 @@ import type { FoundRow } from './lookup.ts'
 export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
   new GdnError(
     'seems_minted',
-    `${rowsOf(rows)} can't be adopted: another run or command sent the same metadata, and its outcome is unknown`,
+    `${rowCountText(rows)} can't be adopted: another run or command sent the same metadata, and its outcome is unknown`,
     {
       hint: 'Nothing was sent. Run `gdn batch list --all` to find that run or command. Resolve its outcome first, or remove it with `gdn batch rm`.',
       details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
@@ -21,7 +21,7 @@ export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
 export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean): GdnError =>
   new GdnError(
     'seems_minted',
-    `${rowsOf(rows)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been transferred`,
+    `${rowCountText(rows)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been transferred`,
     {
       hint: [
         'Nothing was sent.',
@@ -61,7 +61,7 @@ export const mintedByOtherRun = (rows: readonly number[], run: string): GdnError
     },
   )
 
-const rowsOf = ({ length }: readonly unknown[]): string => count(length, 'row')
+const rowCountText = ({ length }: readonly unknown[]): string => count(length, 'row')
 
 const shownRow = ({ row, match }: FoundRow) => ({
   key: shownKey(row.key),

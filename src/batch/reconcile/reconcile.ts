@@ -17,15 +17,15 @@ import { otherLabelOf } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
 import { ABSENCE, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import { resendable } from '../send/resendable.ts'
+import { listResendable } from '../send/list-resendable.ts'
 import { CollectionSearch, type CollectionSearchResult } from './collection-search.ts'
-import { type Open, type Others, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
+import { type Open, type OtherRecords, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
 
 /** The inputs of `reconcile` that don't come from the run. */
 export interface ReconcileInputs {
   markerKey: string | undefined
   /** Reads the current records of other runs and commands, including which NFTs in `ids` are already assigned. */
-  others(ids: readonly string[]): Promise<Others>
+  others(ids: readonly string[]): Promise<OtherRecords>
   /** Called repeatedly during the waits of reconciling, to let other work of the run continue. */
   meanwhile(): Promise<void>
   /** Time at which waiting must stop. */
@@ -87,7 +87,7 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
   const repeatable = new Set<number>()
-  for (const request of await resendable(context.store)) {
+  for (const request of await listResendable(context.store)) {
     if (context.notResolved.has(request.id)) continue
     if (await isRepeatable(context.client, request, { signal: context.halt, refresh: false }))
       repeatable.add(request.id)
@@ -107,7 +107,7 @@ async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Pro
   if (named.length === 0) return new Set()
   if (client.supports('references') === null) await client.learnIdempotency({ signal })
   if (client.supports('references') !== true) return new Set()
-  const mints = await tolerant(() =>
+  const mints = await catchFailure(() =>
     new ServerNames(client, { ...options, signal }).mintsOf(named.map(({ reference }) => reference)),
   )
   if (mints instanceof GdnError) return new Set()
@@ -149,7 +149,7 @@ async function decide(
   let earlier: string | null = null
   for (;;) {
     const askedAt = now()
-    const result = await tolerant(() => search.run())
+    const result = await catchFailure(() => search.run())
     if (result instanceof GdnError && stops(result)) context.stop(result)
     if (halt.aborted) return null
     if (result instanceof GdnError) {
@@ -184,7 +184,7 @@ async function decide(
   }
 }
 
-async function tolerant<Value>(act: () => Promise<Value>): Promise<Value | GdnError> {
+async function catchFailure<Value>(act: () => Promise<Value>): Promise<Value | GdnError> {
   try {
     return await act()
   } catch (error) {
@@ -227,7 +227,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
 }
 
 /** Returns, as JSON, the properties that must be equal in two searches. */
-function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResult, others: Others): string {
+function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResult, others: OtherRecords): string {
   const matchTexts = [...matches].map(([identity, all]) => [
     identity,
     all
@@ -243,7 +243,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResu
 function decideAll(
   open: Open,
   result: CollectionSearchResult,
-  others: Others,
+  others: OtherRecords,
   { markerKey, hasBaseline }: { markerKey: string | undefined; hasBaseline: boolean },
   lacks: string | null,
 ): Decision {
@@ -261,7 +261,7 @@ function decideAll(
     const verdict = decideGroup({
       copies: copies.map((copy) => ({
         owners: copy.owners,
-        unprovable: unprovable(copy, adopted, result, open, lacks),
+        unprovable: whyUnprovable(copy, adopted, result, open, lacks),
       })),
       superseded,
       matches,
@@ -297,29 +297,31 @@ function settle(
 }
 
 /** Returns why the row can't be proved to be absent, or null if it can. */
-function unprovable(
+function whyUnprovable(
   { notAbsentReason, owners }: UnknownRow,
   adopted: Open['adopted'],
   { proof, unrecorded, matches }: CollectionSearchResult,
   open: Open,
   lacks: string | null,
 ): { reason: string; passing: boolean } | null {
-  const lasting = (reason: string) => ({ reason, passing: false })
+  const lastingReason = (reason: string) => ({ reason, passing: false })
   if (lacks !== null) return { reason: lacks, passing: true }
-  if (notAbsentReason !== null) return lasting(notAbsentReason)
+  if (notAbsentReason !== null) return lastingReason(notAbsentReason)
   if (proof.rewrites || open.rewrites)
-    return lasting(
+    return lastingReason(
       'the server returns metadata that differs from the request: this row may exist with different metadata',
     )
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && unrecorded > 0) {
-    return lasting('the collection has new NFTs that match no row: one of them may be this row with different metadata')
+    return lastingReason(
+      'the collection has new NFTs that match no row: one of them may be this row with different metadata',
+    )
   }
-  if (adopted.some((each) => each.owners.join() !== owners.join())) return lasting(MOVED)
+  if (adopted.some((each) => each.owners.join() !== owners.join())) return lastingReason(MOVED)
   return null
 }
 
-function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: Others): string | null {
+function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: OtherRecords): string | null {
   if (unresolved.has(identity)) {
     return 'another command on this machine sent a row with the same metadata, and its outcome is unknown: the NFT may belong to either command'
   }

@@ -96,14 +96,14 @@ function sentRows(sentBody: string, markerKey: string | undefined) {
 }
 
 /** This machine's records of a collection, except those of the run that is being reconciled. */
-export interface Others {
+export interface OtherRecords {
   /** Contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of them. */
   unresolved: ReadonlySet<string>
   /** The NFTs that are already assigned to rows or commands. */
   given: ReadonlySet<string>
 }
 
-export async function readOthers(store: StoredRun, ids: readonly string[]): Promise<Others> {
+export async function readOtherRecords(store: StoredRun, ids: readonly string[]): Promise<OtherRecords> {
   const collection = { ...store.drop, backendId: store.drop.backend.id }
   return await store.read((sql) => ({
     unresolved: unresolvedContents(sql, collection, store.id),

@@ -133,7 +133,8 @@ export function pairsOf(
       const row = keptRow(record)
       const newFields = rowFields(row, drop.manifest)
       for (const candidate of best) {
-        const score = similarity(...comparable(candidate, newFields)) + (candidate.line === row.row.line ? 0.5 : 0)
+        const score =
+          similarity(...comparableFields(candidate, newFields)) + (candidate.line === row.row.line ? 0.5 : 0)
         const { line } = row.row
         if (score > candidate.score)
           Object.assign(candidate, { score, now: { line, position: record.position, ...newFields } })
@@ -146,7 +147,7 @@ export function pairsOf(
   const pairedPositions = new Set<number>()
   for (const candidate of best.toSorted((a, b) => b.score - a.score)) {
     if (candidate.now === null) continue
-    const [from, to] = comparable(candidate, candidate.now)
+    const [from, to] = comparableFields(candidate, candidate.now)
     const isLike = candidate.score > Math.max(Object.keys(from).length, Object.keys(to).length) / 2
     if (isLike && !pairedPositions.has(candidate.now.position)) pairedPositions.add(candidate.now.position)
     else candidate.now = null
@@ -155,7 +156,7 @@ export function pairsOf(
     line,
     title: fields.title ?? shownKey(key),
     now: now === null ? null : { line: now.line, title: now.fields.title ?? '' },
-    changes: now === null ? [] : changesOf(...comparable({ fields, files, gone }, now)),
+    changes: now === null ? [] : changesOf(...comparableFields({ fields, files, gone }, now)),
   }))
 }
 
@@ -203,7 +204,7 @@ const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fie
  * Returns the fields in which a sent row and a new row can be compared. Local files are compared by name if both names
  * are known.
  */
-function comparable(sentRow: RowFields, newRow: RowFields): [Fields, Fields] {
+function comparableFields(sentRow: RowFields, newRow: RowFields): [Fields, Fields] {
   const from = { ...sentRow.fields, ...sentRow.files }
   const to = { ...newRow.fields, ...newRow.files }
   for (const key of Object.keys(newRow.files)) {

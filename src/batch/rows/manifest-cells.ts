@@ -69,7 +69,7 @@ export class ManifestColumns {
   }
 
   learn(row: ManifestRow): void {
-    for (const [name, cells] of grouped(cellsOf(row, this.#folder))) {
+    for (const [name, cells] of groupCells(cellsOf(row, this.#folder))) {
       const group = this.#groups[groupOf(name)]
       if (group !== undefined && (group.get(name) ?? 0) < cells.length) group.set(name, cells.length)
     }
@@ -81,7 +81,7 @@ export class ManifestColumns {
 
   /** Returns the row's cells in the order of `names`, or null if the row needs a column that is missing. */
   cells(row: ManifestRow): string[] | null {
-    const rowCells = grouped(cellsOf(row, this.#folder))
+    const rowCells = groupCells(cellsOf(row, this.#folder))
     const cells: string[] = []
     let used = 0
     for (const group of this.#groups) {
@@ -98,7 +98,7 @@ export class ManifestColumns {
 const groupOf = (name: string): number =>
   GROUPS.indexOf(name.startsWith('attr(') ? 'attr:' : (/^[^:]*:?/.exec(name)?.[0] ?? name))
 
-function grouped(cells: readonly Cell[]): Map<string, string[]> {
+function groupCells(cells: readonly Cell[]): Map<string, string[]> {
   const byName = new Map<string, string[]>()
   for (const [name, text] of cells) {
     const texts = byName.get(name)

@@ -104,7 +104,7 @@ export const plainHash = (row: ManifestRow): string | null => (hasNames(row) ? c
  */
 export function keptRow({ position, line, key, content, plain, body }: RowRecord): KeptRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
-  if (contentHash(row) !== content) throw damaged()
+  if (contentHash(row) !== content) throw damagedStateError()
   return { key, content, position, row, plain }
 }
 
@@ -112,11 +112,11 @@ function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
   try {
     return rowOfParts(splitRowText(body))
   } catch {
-    throw damaged()
+    throw damagedStateError()
   }
 }
 
-const damaged = () =>
+const damagedStateError = () =>
   new GdnError('data_dir', 'the state is damaged: a stored row is unreadable', {
     hint: 'Mint the manifest again. Rows that were already sent are not sent twice.',
   })

@@ -42,10 +42,10 @@ export function checkMarkerKey(key: string | undefined): void {
  * the marker.
  */
 export function withRoomForMarker(items: Items, marker: string | undefined): Items {
-  return marker === undefined ? items : checked(items, marker)
+  return marker === undefined ? items : checkMarkers(items, marker)
 }
 
-async function* checked(items: Items, marker: string): AsyncGenerator<ManifestItem> {
+async function* checkMarkers(items: Items, marker: string): AsyncGenerator<ManifestItem> {
   for await (const item of items) yield ('row' in item ? markerFault(item.row, marker) : null) ?? item
 }
 

@@ -26,17 +26,17 @@ type Named = Pick<Drop, 'runName' | 'manifest'>
 
 const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ runName, manifest, order: null })
 
-type Gone = Drop & { manifest: string }
+type DropWithManifest = Drop & { manifest: string }
 
 /** The newest drops of runs whose manifest no longer exists. The given manifest may be the same file at a new path. */
 interface GoneRuns {
   /** Runs whose rows have the same reference IDs. Their manifests may have been moved. */
-  moved: Gone[]
+  moved: DropWithManifest[]
   /**
    * Other runs. Their manifests may have been renamed, or moved after a mint with a `--run` name that this command
    * doesn't have.
    */
-  renamed: Gone[]
+  renamed: DropWithManifest[]
 }
 
 /**
@@ -52,7 +52,7 @@ function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   }
   const scope = sharedScope({ runName, manifest: manifestPath })
   const isMoved = (drop: Named) => sharedScope(drop) === scope
-  const newest = new Map<string, Gone>()
+  const newest = new Map<string, DropWithManifest>()
   for (const drop of dropsIn(sql, options).toReversed()) {
     const { manifest, family, setId } = drop
     if (manifest === null || (setId === null && !isMoved(drop)) || existsSync(manifest)) continue
@@ -88,7 +88,7 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
   const all = options.runName === undefined ? [...moved, ...renamed] : moved
   if (all.length === 1) return first.family
   const runs = all.map(({ name, manifest }) => `\n  ${name} (${manifest})`).join('')
-  const names = all.map((drop) => `--run ${nameOf(drop)}`)
+  const names = all.map((drop) => `--run ${runFlagValue(drop)}`)
   throw new GdnError(
     'usage',
     `the manifests of several runs no longer exist, and this manifest may be any of them:${runs}`,
@@ -100,7 +100,7 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
 }
 
 /** Returns the value of --run with which a command takes over a run. */
-const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
+const runFlagValue = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
 
 /**
  * Returns the newest drops of the runs whose manifest may have been moved to this path. Their rows have the same
@@ -125,7 +125,8 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
  * Returns the flags with which a command takes over a run. A run with a name finds its moved manifest without
  * `--adopt`.
  */
-export const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
+export const howToTake = (drop: Named): string =>
+  `--run ${runFlagValue(drop)}${drop.runName === null ? ' --adopt' : ''}`
 
 const movedOrRenamed = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
   basename(from) === basename(manifestPath ?? '') ? 'moved' : 'renamed'

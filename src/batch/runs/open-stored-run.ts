@@ -48,7 +48,7 @@ export async function leaseStoredRun(
 export async function lookAtStoredRun(state: StateReader, options: BatchOptions): Promise<StoredRun> {
   const drop = await state.read((sql) => {
     const runOfManifest = wantedDrop(sql, options)
-    return runOfManifest.known ?? virtual(sql, newDrop(sql, options, runOfManifest.generation))
+    return runOfManifest.known ?? virtualDrop(sql, newDrop(sql, options, runOfManifest.generation))
   }, options.signal)
   return new StoredRun(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
@@ -144,7 +144,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
   }
 }
 
-function virtual(sql: Sql, drop: NewDrop): Drop {
+function virtualDrop(sql: Sql, drop: NewDrop): Drop {
   const { origin, blockchain, contract, backend } = drop
   const [collectionId = -1] = collectionNumbersOf(sql, { origin, backendId: backend.id, blockchain, contract })
   const { name } = runRef(

@@ -63,7 +63,7 @@ export async function* runRowPages(
     for await (const page of pages) {
       const names = drawn === undefined ? null : await state.read((sql) => drawnNames(sql, drop, page, drawn))
       yield page.map(({ key, result, parts, position }) => {
-        const row = rowOf(key, result.line, parts)
+        const row = buildManifestRow(key, result.line, parts)
         const drawnRow = result.nft_gdn_id === null ? null : (names?.get(position) ?? null)
         return { result, row, removed: null, drawn: drawnRow, sentMetadata: () => metadataOf(state, drop, key) }
       })
@@ -74,7 +74,7 @@ export async function* runRowPages(
       yield chunk.map(({ result, key, parts }) => ({
         result,
         row: null,
-        removed: parts === null ? null : rowOf(key, result.line, parts),
+        removed: parts === null ? null : buildManifestRow(key, result.line, parts),
         drawn: null,
         sentMetadata: async () => null,
       }))
@@ -94,7 +94,7 @@ function drawnNames(sql: Sql, { setId }: Drop, slots: readonly { position: numbe
   return new Map(names)
 }
 
-const rowOf = (key: string, line: number, parts: readonly string[]): ManifestRow => ({
+const buildManifestRow = (key: string, line: number, parts: readonly string[]): ManifestRow => ({
   line,
   id: key.startsWith('id:') ? key.slice('id:'.length) : null,
   ...rowOfParts(parts),

@@ -46,7 +46,7 @@ async function toRun(stateDir: string, drop: Drop): Promise<Run> {
 }
 
 /** Reads from the state. Returns `none` if there is no state yet. */
-async function reading<Value>(
+async function withReadState<Value>(
   stateDir: string,
   none: Value,
   act: (state: StateReader) => Promise<Value>,
@@ -62,7 +62,7 @@ async function reading<Value>(
 
 /** Returns the cost limit in wei that this machine stores for a run, or null if there is none. */
 export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
-  await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
+  await withReadState(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
 
 /** Stores the cost limit of a run, in wei, so that a later command doesn't lower the limit on the server. */
 export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
@@ -88,7 +88,7 @@ export async function storeShuffle(
  * without an NFT are abandoned and don't count.
  */
 export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'id'>): Promise<boolean> =>
-  await reading(stateDir, false, (state) =>
+  await withReadState(stateDir, false, (state) =>
     state.read((sql) => {
       const drop = readDrop(sql, id)
       return drop !== null && areAllRevealed(sql, drop, drop.reading.draw !== undefined)
@@ -100,7 +100,7 @@ export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'i
  * Returns undefined otherwise.
  */
 export const repeatedGeneration = async (options: BatchOptions): Promise<number | undefined> =>
-  await reading(options.stateDir, undefined, (state) =>
+  await withReadState(options.stateDir, undefined, (state) =>
     state.read((sql) => {
       const drops = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
       const [latest, hidden] = [drops.at(-1), drops.findLast(isUnrevealed)]
@@ -111,7 +111,7 @@ export const repeatedGeneration = async (options: BatchOptions): Promise<number 
 
 /** Returns the runs of a state directory, newest first. */
 export async function listRuns(stateDir: string): Promise<Run[]> {
-  return await reading<Run[]>(stateDir, [], async (state) => {
+  return await withReadState<Run[]>(stateDir, [], async (state) => {
     const drops = await state.read(listDrops)
     return await Promise.all(drops.map((drop) => toRun(stateDir, drop)))
   })
@@ -162,7 +162,7 @@ export async function openRun(
   const fits = named.length > 0 ? named : candidates
   const [newest] = fits
   if (newest === undefined) {
-    const commands = await reading(stateDir, [], (state) => state.read(commandRuns))
+    const commands = await withReadState(stateDir, [], (state) => state.read(commandRuns))
     throw commands.some(({ id, name }) => id === nameOrPath || name === nameOrPath)
       ? notADrop(nameOrPath)
       : noSuchRun(nameOrPath, limits)
@@ -330,7 +330,7 @@ export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> 
 
 /** Like `runStatus`, for several runs. */
 export async function runStatuses(stateDir: string, runs: readonly Run[]): Promise<RunStatus[]> {
-  return await reading<RunStatus[]>(stateDir, [], async (state) => {
+  return await withReadState<RunStatus[]>(stateDir, [], async (state) => {
     const statuses: RunStatus[] = []
     for (const { stateDir: _, ...info } of runs) {
       const rowCounts = await state.read((sql) => {

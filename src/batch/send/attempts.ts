@@ -20,15 +20,15 @@ import {
 import { otherLabelOf } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import { isBeyondSupply, rowsThatFit } from '../supply.ts'
+import { countRowsWithinSupply, isMaxSupplyRefusal } from '../supply.ts'
 
 /**
- * The outcome of an attempt. If the request was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` is true
+ * The outcome of an attempt. If the request was accepted, `created` has the IDs of its NFTs. `exceedsMaxSupply` is true
  * if the request exceeded the maximum supply. `fits` is the number of rows that the server would accept, if any.
  * `isSealed` is true if the shuffled drop of the rows is sealed.
  */
 export type AttemptResult = ClassifiedAttempt<string[]> & {
-  isBeyondSupply?: boolean
+  exceedsMaxSupply?: boolean
   isSealed?: boolean
   fits?: number
 }
@@ -102,11 +102,11 @@ export class Attempts {
       const stop = new GdnError('refused', verdict.message, { hint: SEALED })
       return { ...verdict, outcome: 'no_effect', cause: 'forbidden', retryAfterMs: null, stop, isSealed: true }
     }
-    if (!isBeyondSupply(result)) return verdict
+    if (!isMaxSupplyRefusal(result)) return verdict
     const { client, options } = this.#context
-    const fits = await rowsThatFit(client, options, rows).catch(() => 0)
-    if (fits === 0) return { ...verdict, isBeyondSupply: true }
-    return { ...verdict, outcome: 'no_effect', cause: 'too_large', retryAfterMs: null, fits, isBeyondSupply: true }
+    const fits = await countRowsWithinSupply(client, options, rows).catch(() => 0)
+    if (fits === 0) return { ...verdict, exceedsMaxSupply: true }
+    return { ...verdict, outcome: 'no_effect', cause: 'too_large', retryAfterMs: null, fits, exceedsMaxSupply: true }
   }
 
   /**

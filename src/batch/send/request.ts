@@ -18,8 +18,8 @@ import { type MarkerOf, markerOf } from '../rows/marker.ts'
 import { isContentKey, referenceOf } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions, PlannedMint, PlannedMints } from '../types.ts'
+import { resentRows } from './list-resendable.ts'
 import type { RequestPart } from './request-queue.ts'
-import { resentRows } from './resendable.ts'
 
 /** Returns the URL of an uploaded file for the file's local path. */
 export type FileUrlOf = (path: string) => string

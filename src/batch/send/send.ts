@@ -10,9 +10,9 @@ import { stoppedByLabel } from '../identity/other-labels.ts'
 import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { type AttemptResult, Attempts, type Job } from './attempts.ts'
+import { listResendable } from './list-resendable.ts'
 import { type BuildRequest, namingOf } from './request.ts'
 import { type Repetition, Repetitions, type RequestPart, RequestQueue } from './request-queue.ts'
-import { resendable } from './resendable.ts'
 import { ServerHealth } from './server-health.ts'
 
 /**
@@ -70,7 +70,7 @@ export class Sender {
   /** Sends requests until each has an outcome or is left to reconciling, or until the run is stopped. */
   async run(): Promise<{ requests: number; attempts: number }> {
     const { client, store, options } = this.#context
-    for (const request of await resendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
+    for (const request of await listResendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
     if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learn()
     // The server may process concurrent requests in any order.
     const count = store.drop.inOrder ? 1 : (options.inFlight ?? IN_FLIGHT)
@@ -187,7 +187,7 @@ export class Sender {
     if (slot === null) return
     const verdict = await this.#attempts.make(job, slot, attempts)
     if (verdict.outcome === 'accepted') return await this.#record(job, verdict, 'unknown')
-    const isFinal = verdict.isBeyondSupply === true || verdict.isSealed === true
+    const isFinal = verdict.exceedsMaxSupply === true || verdict.isSealed === true
     if (isFinal && (await this.#attempts.settleRefused(job, verdict))) return this.#onAttempt()
     this.#attempts.report(job, 'unknown', verdict)
     // An earlier attempt may have taken effect before the drop was sealed.

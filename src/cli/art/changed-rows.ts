@@ -25,7 +25,7 @@ export async function changedRows(
   images: ReadonlySet<number>,
 ): Promise<ChangedRows | null> {
   try {
-    const [before, after] = await Promise.all([rowsOf(former), rowsOf(current)])
+    const [before, after] = await Promise.all([readRowsById(former), readRowsById(current)])
     const inBoth = [...before].filter(([id]) => after.has(id))
     const unchanged = inBoth.filter(([id, content]) => after.get(id) === content)
     const onlyImage = unchanged.filter(([id]) => images.has(Number(id))).length
@@ -37,7 +37,7 @@ export async function changedRows(
 }
 
 /** Returns the content of each row by ID. */
-async function rowsOf(path: string): Promise<Map<string, string>> {
+async function readRowsById(path: string): Promise<Map<string, string>> {
   const { header, blocks } = await openCsv(createReadStream(path, 'utf8'), path, () => true)
   const at = header.names.indexOf('id')
   const rows = new Map<string, string>()

@@ -1,7 +1,7 @@
 import { layersText } from '../../art/describe.ts'
 import type { EditionReport, LayerReport, RuleReport, ValueReport } from '../../art/edition-report.ts'
 import { count } from '../../core/count.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import { METHOD_TEXT, percent } from '../../marketplace/rarity.ts'
 import { badge, card } from '../sheet/card.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection } from '../sheet/html.ts'
@@ -45,13 +45,13 @@ export function editionPage(page: EditionPage): string {
   const values = report.layers.flatMap((layer) => layer.values)
   const deviating = values.filter(({ wanted, made }) => wanted !== made).length
   const figures = stats([
-    [grouped(size), size === 1 ? 'NFT' : 'NFTs'],
-    [grouped(report.layers.length), report.layers.length === 1 ? 'layer' : 'layers'],
-    [grouped(report.rules.length), report.rules.length === 1 ? 'rule' : 'rules'],
-    [grouped(oneOfOnes.total), oneOfOnes.total === 1 ? 'one-of-one' : 'one-of-ones'],
+    [groupDigits(size), size === 1 ? 'NFT' : 'NFTs'],
+    [groupDigits(report.layers.length), report.layers.length === 1 ? 'layer' : 'layers'],
+    [groupDigits(report.rules.length), report.rules.length === 1 ? 'rule' : 'rules'],
+    [groupDigits(oneOfOnes.total), oneOfOnes.total === 1 ? 'one-of-one' : 'one-of-ones'],
     deviating === 0
       ? ['All', 'weights met', 'good']
-      : [grouped(deviating), 'trait counts differ from the weights', 'busy'],
+      : [groupDigits(deviating), 'trait counts differ from the weights', 'busy'],
   ])
   const facts = definitions([
     ['File', `<code>${escapeHtml(beginningOf(file, MAX_NAME))}</code>`],
@@ -79,7 +79,7 @@ function nftCard(
   { number: nftNumber, title, attributes, image: source, isOneOfOne, rarity }: PageNft,
   id: string,
 ): string {
-  const rank = rarity === null ? '' : badge(`Rank ${grouped(rarity.rank)}`, '')
+  const rank = rarity === null ? '' : badge(`Rank ${groupDigits(rarity.rank)}`, '')
   return card({
     ...{ id, classes: '', title, description: '', problems: '' },
     image: source === null ? imagePlaceholder('No image') : image(source, title),
@@ -109,21 +109,23 @@ function table(caption: string, columns: readonly Column[], rows: readonly (read
 
 function traitsPart({ generated, layers }: EditionReport, ones: number): string {
   const columns = [{ name: 'Trait' }, numeric('Wanted'), numeric('Made'), numeric('Share'), { name: 'Distribution' }]
-  const rowOf = (value: ValueReport): string[] => {
+  const valueCells = (value: ValueReport): string[] => {
     const { trait, isExact, wanted, made } = value
     const share = generated === 0 ? 0 : made / generated
     const difference = made - wanted
     const off =
-      difference === 0 ? '' : ` ${badge(difference > 0 ? `+${grouped(difference)}` : grouped(difference), 'busy')}`
+      difference === 0
+        ? ''
+        : ` ${badge(difference > 0 ? `+${groupDigits(difference)}` : groupDigits(difference), 'busy')}`
     return [
       trait === null ? '<i>Not shown</i>' : text(trait),
-      `${grouped(wanted)}${isExact ? ` ${badge('exact', '')}` : ''}`,
-      `${grouped(made)}${off}`,
+      `${groupDigits(wanted)}${isExact ? ` ${badge('exact', '')}` : ''}`,
+      `${groupDigits(made)}${off}`,
       percent(share),
       shareCell(share),
     ]
   }
-  const tables = layers.map(({ layer, values }: LayerReport) => table(layer, columns, values.map(rowOf)))
+  const tables = layers.map(({ layer, values }: LayerReport) => table(layer, columns, values.map(valueCells)))
   return `<h2>Traits</h2>
 <p class="note">The tables show the requested and actual numbers of NFTs with each trait, of ${layersText(generated, ones)}.</p>
 <div class="tables">${tables.join('')}</div>
@@ -138,8 +140,8 @@ function rulesPart({ rules, reasons }: EditionReport): string {
   if (rules.length === 0) return ''
   const rows = rules.map(({ text: rule, line, forbidden, applies, isBinding }: RuleReport) => [
     `${text(rule)}${isBinding ? ` ${badge('binds', 'busy')}` : ''}`,
-    line === null ? '' : grouped(line),
-    grouped(applies),
+    line === null ? '' : groupDigits(line),
+    groupDigits(applies),
     percent(forbidden),
   ])
   const columns = [{ name: 'Rule' }, numeric('Line'), numeric('Applies to'), numeric('Forbids')]
@@ -166,7 +168,7 @@ function rarityPart({ rarest }: EditionPage): string {
   const ranked = rarest.flatMap((nft) => (nft.rarity === null ? [] : [{ ...nft, rarity: nft.rarity }]))
   if (ranked.length === 0) return ''
   const rows = ranked.map(({ number: nftNumber, title, rarity }) => [
-    grouped(rarity.rank),
+    groupDigits(rarity.rank),
     `#${nftNumber}`,
     text(title),
     rarity.score.toFixed(2),

@@ -97,7 +97,7 @@ export class EditionView {
     among: readonly EditionItem[] = this.edition.items,
   ): Promise<string> {
     const { art, seed, items } = this.edition
-    const shown = async (list: readonly EditionItem[]) => {
+    const pageNfts = async (list: readonly EditionItem[]) => {
       const nfts: PageNft[] = []
       for (const item of list) nfts.push(this.nft(item, await imageOf(item)))
       return nfts
@@ -107,11 +107,11 @@ export class EditionView {
     return editionPage({
       ...{ file: art.file, seed, report, name: art.collection ?? art.file, size: items.length },
       groups: [
-        { heading: 'Sample', nfts: await shown(picked.sample) },
-        { heading: 'The rarest', nfts: await shown(picked.rarest) },
-        { heading: 'The most common', nfts: await shown(picked.commonest) },
+        { heading: 'Sample', nfts: await pageNfts(picked.sample) },
+        { heading: 'The rarest', nfts: await pageNfts(picked.rarest) },
+        { heading: 'The most common', nfts: await pageNfts(picked.commonest) },
       ],
-      oneOfOnes: { total: art.oneOfOnes.length, nfts: await shown(ones) },
+      oneOfOnes: { total: art.oneOfOnes.length, nfts: await pageNfts(ones) },
       rarest: this.#ranking.order.slice(0, RANKED).map((index) => this.nft(items[index] as EditionItem, null)),
     })
   }

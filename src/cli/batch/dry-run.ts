@@ -28,7 +28,7 @@ import type { LocalFiles } from './local-files.ts'
 import { NOTHING_LEFT } from './nothing-left.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 import type { MappedColumns } from './options/manifest-options.ts'
-import { roughly } from './progress/progress-text.ts'
+import { roughDuration } from './progress/progress-text.ts'
 import { duplicateWarnings, otherEditionText, refuseDuplicates } from './report/row-warnings.ts'
 import { checkRunPlan, spendingOfRun, worstOfMints } from './run-costs.ts'
 import { hasBegun } from './run-sender.ts'
@@ -313,7 +313,7 @@ function sizeText(bytes: number): string {
   return `${unit === 0 || value >= 100 ? Math.round(value) : value.toFixed(1)} ${UNITS[unit]}`
 }
 
-const timeText = (seconds: number): string => (seconds < 1 ? 'less than 1 s' : `about ${roughly(seconds * 1000)}`)
+const timeText = (seconds: number): string => (seconds < 1 ? 'less than 1 s' : `about ${roughDuration(seconds * 1000)}`)
 
 interface Request {
   endpoint: string
@@ -332,7 +332,7 @@ const MAX_SHOWN_TEXT = 160
 const MAX_SHOWN_KEYS = 12
 
 /** Shortens a value of any length for a terminal. */
-function shortened(value: unknown): string {
+function shortenValue(value: unknown): string {
   return shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_SHOWN_TEXT, ' …')
 }
 
@@ -355,10 +355,10 @@ function firstPairs(request: unknown): [string, unknown][] | null {
     ['endpoint', endpoint],
     ...(sender === undefined ? [] : [['sender', sender] as [string, string]]),
     ['receiver', body.receiver_wallet_address],
-    ['title', shortened(first.title)],
-    ['description', shortened(first.description)],
-    ...first.file_fields.map(({ key, url }): [string, string] => [`file ${key}`, shortened(fileText(url))]),
-    ...keys.slice(0, MAX_SHOWN_KEYS).map(([name, value]): [string, string] => [name, shortened(value)]),
+    ['title', shortenValue(first.title)],
+    ['description', shortenValue(first.description)],
+    ...first.file_fields.map(({ key, url }): [string, string] => [`file ${key}`, shortenValue(fileText(url))]),
+    ...keys.slice(0, MAX_SHOWN_KEYS).map(([name, value]): [string, string] => [name, shortenValue(value)]),
     ...(more.length === 0 ? [] : [['and', more.join(', ')] as [string, string]]),
   ]
 }

@@ -56,7 +56,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const drawn = keptDraw(run.reading)
   const items =
     list === null
-      ? rowsOf(readManifest({ path: manifestPath }, options), drawn)
+      ? itemsAsDrawn(readManifest({ path: manifestPath }, options), drawn)
       : (await import('./receivers/read-list.ts')).readList(
           deps,
           { row: manifestPath, to: list.path, list, checking: null },
@@ -93,7 +93,8 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   }
 }
 
-const rowsOf = (items: Items, drawn: DrawnRows | null): Items => (drawn === null ? items : withDrawnRows(items, drawn))
+const itemsAsDrawn = (items: Items, drawn: DrawnRows | null): Items =>
+  drawn === null ? items : withDrawnRows(items, drawn)
 
 /** Returns whether a list can be read again. A missing group is only noticed when the list is read. */
 const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))

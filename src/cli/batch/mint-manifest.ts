@@ -32,7 +32,7 @@ import {
 import { labelOf } from './options/run-options.ts'
 import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receivers/receiver-list.ts'
 import { printEditedRows } from './report/print-edited-rows.ts'
-import { linesOf } from './report/run-error.ts'
+import { lineRanges } from './report/run-error.ts'
 import { summaryView } from './report/summary.ts'
 import { formerFoldersText } from './reveal/former-folders.ts'
 import { checkShuffleFlags } from './reveal/shuffled.ts'
@@ -229,7 +229,7 @@ export function withRemedy(error: unknown, isDryRun = false): unknown {
   const hasLines = code === 'seems_minted' || code === 'already_accepted' || code === 'edited_rows'
   if (hasLines && rows !== undefined && rows.length > 0) {
     const more = Number(all) > rows.length ? ', …' : ''
-    return error.with({ message: `${message}\n${linesOf(rows)}${more}` })
+    return error.with({ message: `${message}\n${lineRanges(rows)}${more}` })
   }
   return error
 }

@@ -15,7 +15,7 @@ import { serverFlagsAgain } from './options/flags-again.ts'
 import { runOptions } from './options/run-options.ts'
 import { summaryView } from './report/summary.ts'
 import { flagsOfRun } from './reveal/next-reveal.ts'
-import { sealed } from './reveal/shuffled.ts'
+import { sealedError } from './reveal/shuffled.ts'
 import { findRun, flagsOfServer, settingsOfRun } from './runs/which-server.ts'
 import { sendAndPrint } from './send-run.ts'
 
@@ -67,7 +67,7 @@ async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags:
   if (!isShuffled(run)) return
   const { learnDrop } = await import('./reveal/learn-drop.ts')
   const phase = dropStateOf(await learnDrop(deps, connection, run))?.phase
-  if (phase !== 'open') throw sealed(run.manifestPath, { isRevealed: phase === 'drawn' }, flags)
+  if (phase !== 'open') throw sealedError(run.manifestPath, { isRevealed: phase === 'drawn' }, flags)
 }
 
 /**

@@ -281,11 +281,11 @@ export class RunSender {
   async #sufficientLimit(): Promise<string | null> {
     const { options, others = 0 } = this.#sending
     const changes = await worstOfChanges('provenance', others)
-    const reserved = async () => ({ ...(await this.#readUnsent()).reserved, changes })
+    const readReserved = async () => ({ ...(await this.#readUnsent()).reserved, changes })
     return await sufficientLimit(this.#deps, this.#connection, {
       blockchain: options.blockchain,
       run: this.#run,
-      reserved,
+      reserved: readReserved,
     })
   }
 

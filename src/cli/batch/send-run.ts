@@ -13,7 +13,7 @@ import { BatchProgress } from './progress/progress.ts'
 import { errorOfRun } from './report/run-error.ts'
 import { printNextSteps, summaryData } from './report/summary.ts'
 import { flagsOfRun, notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
-import { sealed } from './reveal/shuffled.ts'
+import { sealedError } from './reveal/shuffled.ts'
 import { type RunLimits, RunSender, type RunSending, type SentRun } from './run-sender.ts'
 import { runCommands } from './runs/run-commands.ts'
 import { refuseUnverified } from './verify/verify-run.ts'
@@ -48,7 +48,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
       for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
       // If rows are abandoned, another machine has sealed the drop while this command sent rows.
       const isRefused = options.reconcileOnly !== true && summarized.counts.abandoned > 0
-      if (isRefused) throw sealed(manifestPath, { isRevealed: state?.phase === 'drawn' }, flagsOfRun(drop, flags))
+      if (isRefused) throw sealedError(manifestPath, { isRevealed: state?.phase === 'drawn' }, flagsOfRun(drop, flags))
       return
     }
     await refuseFailure(deps, sentRun, sending)

@@ -36,7 +36,8 @@ import {
   stoppedAfter,
   summaryOf,
 } from '../plan/change-nfts.ts'
-import { obstaclesOf, obstaclesText, wayOut } from '../plan/obstacles.ts'
+import { checkPlanMaxSupply } from '../plan/check-plan-max-supply.ts'
+import { collectImpossibleChanges, impossibleChangesText, wayOut } from '../plan/impossible-changes.ts'
 import { addPlanFlags, openPlan, type PlanFlags, refuseHiddenChanges } from '../plan/open-plan.ts'
 import { changedSince, openPlanSource } from '../plan/open-source.ts'
 import { reservedForPlan, worstOfPlan } from '../plan/plan-use.ts'
@@ -50,7 +51,6 @@ import {
   planLines,
   printPlanNotes,
 } from '../plan/plan-view.ts'
-import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
 import { confirmNames, idsText, storeNames } from '../plan/store-names.ts'
 import { createOutput, type DataRecord, type Output, type View } from '../render/output.ts'
 import { withDraw } from '../reveal/with-draw.ts'
@@ -277,7 +277,7 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
   const { blockchain, newRows } = options
   const { counts } = plan
   const isList = !io.settings.machine && !io.settings.quiet
-  const obstacles = await obstaclesOf(plan)
+  const obstacles = await collectImpossibleChanges(plan)
   if (isList) for (const line of await planLines(plan, obstacles, io.look())) io.note(line)
   const onlyMint = onlyMintOf(applyAgain(manifest, flags), plan, newRows)
   const allText = isList ? whereAllAre(manifest, flags, isSaved) : null
@@ -287,7 +287,7 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
   if (isRefused) {
     throw new GdnError(
       'refused',
-      `${count(counts.impossible, 'change')} in the plan can't be made${obstaclesText(obstacles, counts.impossible)}`,
+      `${count(counts.impossible, 'change')} in the plan can't be made${impossibleChangesText(obstacles, counts.impossible)}`,
       {
         hint: `Nothing was sent. ${wayOut(obstacles, counts, onlyMint)}`,
         details: { counts },
@@ -297,7 +297,7 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
   if (counts.mint > 0) {
     // A saved plan includes the rows to mint. Without this check, edited rows would be refused only after the prompt.
     await plan.refuseEdited()
-    await refusePlanBeyondSupply(deps, connection, { options }, plan)
+    await checkPlanMaxSupply(deps, connection, { options }, plan)
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)

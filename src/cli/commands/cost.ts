@@ -103,13 +103,13 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   await output.one({ blockchain: target.blockchain, rows, receivers, deploys_collection: deploys, ...estimate })
   if (fees.isSimulated) io.note(SIMULATED)
   else {
-    const status = `gdn chain status ${target.blockchain}${await placeOf(deps, settings)}`
+    const status = `gdn chain status ${target.blockchain}${await dataDirFlag(deps, settings)}`
     io.note(`On the machine of the backend, \`${status}\` shows the operators to fund.`)
   }
 }
 
 /** Returns ` --data-dir <dir>` unless the server is the backend of `gdn local start`. */
-async function placeOf({ env }: Deps, settings: Awaited<ReturnType<Deps['settings']>>): Promise<string> {
+async function dataDirFlag({ env }: Deps, settings: Awaited<ReturnType<Deps['settings']>>): Promise<string> {
   const running = await runningBackend(localDataDirectory(env))
   const server = await settings.server().catch(() => null)
   return running !== null && server?.origin === checkedOrigin(running.url) ? '' : ' --data-dir <dir>'

@@ -20,7 +20,8 @@ import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps, QuoteSpending } from '../deps.ts'
 import { addOutputFlags, addServerFlags, notEmpty, type OutputMode } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
-import { type Obstacles, obstaclesOf } from '../plan/obstacles.ts'
+import { checkPlanMaxSupply } from '../plan/check-plan-max-supply.ts'
+import { collectImpossibleChanges, type ImpossibleChanges } from '../plan/impossible-changes.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan, type PlanSource } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
 import { reservedForPlan, typicalOfPlan } from '../plan/plan-use.ts'
@@ -35,7 +36,6 @@ import {
   planRecord,
   printPlanNotes,
 } from '../plan/plan-view.ts'
-import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
 import { createOutput, type DataRecord, type Output } from '../render/output.ts'
 import { withDraw } from '../reveal/with-draw.ts'
 
@@ -104,7 +104,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       await printPlan(planning, changePlan, isMarkdown ? null : output)
       // Don't save a plan if `apply` would refuse its edited rows.
       if (changePlan.counts.mint > 0) await changePlan.refuseEdited()
-      await refusePlanBeyondSupply(deps, connection, drawn, changePlan)
+      await checkPlanMaxSupply(deps, connection, drawn, changePlan)
       if (saveAs !== null) await save(planning, changePlan, saveAs)
       if (flags.detailedExitCode && pendingCount(changePlan.counts) + pendingPairs(changePlan) > 0)
         deps.setExitCode(EXIT.changesPending)
@@ -139,7 +139,7 @@ async function printPlan(planning: Planning, changePlan: ChangePlan, output: Out
   // Without a terminal, the list includes all changes.
   const isBrief = isList && io.stdoutTty
   const isForPeople = isBrief && flags.fields === undefined
-  const all = await obstaclesOf(changePlan)
+  const all = await collectImpossibleChanges(changePlan)
   // If the user selects columns, the table has one row for each change.
   const obstacles = isList && !isForPeople ? { ...all, folded: new Map() } : all
   if (output === null) await io.data(await planMarkdown(manifest, changePlan, obstacles))
@@ -157,7 +157,7 @@ async function printPlan(planning: Planning, changePlan: ChangePlan, output: Out
 }
 
 /** Prints the number of unrevealed NFTs, and how to reveal them. */
-async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: Obstacles): Promise<void> {
+async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: ImpossibleChanges): Promise<void> {
   const { deps, connection, manifest, flags, source, drawn } = planning
   const { io } = deps
   const countOf = (wantedReason: string) => all.find(({ reason }) => reason === wantedReason)?.count ?? 0

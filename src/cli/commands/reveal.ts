@@ -12,7 +12,7 @@ import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { recordNfts } from '../../plan/record-changes.ts'
 import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
-import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
+import { asCommitted, type ReadCommitment, readCommitment, uncommittableProblem } from '../../reveal/read-commitment.ts'
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { isoOfSeconds } from '../../reveal/shuffle/rule.ts'
 import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
@@ -134,10 +134,12 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
 }
 
 async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags): Promise<OpenedManifest> {
-  const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittable }).catch((error: unknown) => {
-    const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
-    throw isMissing ? error.with({ hint: onlyManifest(resolve(deps.cwd, manifest)) }) : error
-  })
+  const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittableProblem }).catch(
+    (error: unknown) => {
+      const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
+      throw isMissing ? error.with({ hint: onlyManifest(resolve(deps.cwd, manifest)) }) : error
+    },
+  )
   const { blockchain } = opened.options
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
   return opened

@@ -16,7 +16,7 @@ import {
 } from '../../state/known-collections.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
-interface Known {
+interface KnownValue {
   value: string
   what: string
 }
@@ -45,7 +45,7 @@ export async function knownValues([kind = '', ...words]: readonly string[], env:
     .join('')
 }
 
-const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.ProcessEnv) => Promise<Known[]>>> = {
+const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.ProcessEnv) => Promise<KnownValue[]>>> = {
   profiles,
   collections,
   wallets,
@@ -53,11 +53,11 @@ const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.Pr
   'run-names': (words, env) => runs(words, env, ({ runName }) => runName ?? ''),
 }
 
-async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
+async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<KnownValue[]> {
   const ownProfiles = Object.entries(await readProfiles(env)).filter(([name]) => name !== 'local')
   return [
     { value: 'local', what: 'Use the local backend (gdn local start)' },
-    ...ownProfiles.map(([value, settings]) => ({ value, what: textOf(settings, 'base_url') })),
+    ...ownProfiles.map(([value, settings]) => ({ value, what: readTextField(settings, 'base_url') })),
   ]
 }
 
@@ -65,7 +65,7 @@ async function runs(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
   nameOf: (run: RunName) => string,
-): Promise<Known[]> {
+): Promise<KnownValue[]> {
   const names = runNames(stateDirOf(words, env), AT_MOST)
   return names.map((run) => ({
     value: nameOf(run),
@@ -77,7 +77,7 @@ async function runs(
  * Returns the collections on the server and blockchain that the typed words or the environment select. By default,
  * returns all collections.
  */
-async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
+async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<KnownValue[]> {
   const isOfServer = await serverOf(words, env)
   const all = glanceAtState(stateDirOf(words, env), collectionsOfServers)
   const blockchain = flagValue(words, '--blockchain', '-b')
@@ -91,7 +91,7 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
 }
 
 /** Returns the names of wallets and addresses. For speed, reads only the beginning of each keystore. */
-async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
+async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<KnownValue[]> {
   const folder = walletsDirectory(env)
   const files = await readdir(folder).catch(() => [])
   const names = files.flatMap((file) => /^([a-z0-9][a-z0-9._-]*)\.json$/.exec(file)?.[1] ?? [])
@@ -154,7 +154,7 @@ async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promi
     return ({ origin }) => id !== null && origin === originOfBackend(id)
   }
   const profiles = await readProfiles(env)
-  return isAt(Object.hasOwn(profiles, name) ? textOf(profiles[name], 'base_url') : '')
+  return isAt(Object.hasOwn(profiles, name) ? readTextField(profiles[name], 'base_url') : '')
 }
 
 function isAt(url: string): IsOfServer {
@@ -173,7 +173,7 @@ async function readProfiles(env: NodeJS.ProcessEnv): Promise<Record<string, unkn
   return profiles !== null && typeof profiles === 'object' ? { ...profiles } : {}
 }
 
-function textOf(record: unknown, name: string): string {
+function readTextField(record: unknown, name: string): string {
   const value =
     record !== null && typeof record === 'object' ? Object.entries(record).find(([key]) => key === name) : null
   return typeof value?.[1] === 'string' ? value[1] : ''

@@ -19,7 +19,7 @@ const NOBODYS_NFT = {
  * `bad_answer`
  */
 export async function tryKey(client: Client, signal: AbortSignal): Promise<void> {
-  const error = await reading(client, signal)
+  const error = await checkReadPermission(client, signal)
   if (error === null) return
   const permissions = await seemingPermissions(client, signal)
   if (![...permissions.values()].includes(true)) throw error
@@ -29,7 +29,7 @@ export async function tryKey(client: Client, signal: AbortSignal): Promise<void>
  * Returns an error if the key lacks the read permission; null otherwise. If a server rejects the content of the
  * request, it has accepted the key.
  */
-async function reading(client: Client, signal: AbortSignal): Promise<GdnError | null> {
+async function checkReadPermission(client: Client, signal: AbortSignal): Promise<GdnError | null> {
   try {
     await client.call('getisgdnnft', { ...NOBODYS_NFT, nft_gdn_ids: [...NOBODYS_NFT.nft_gdn_ids] }, { signal })
     return null

@@ -1,5 +1,5 @@
 import { HEADERS } from '../../api/headers.ts'
-import type { Exchange } from '../../client/watched-transport.ts'
+import type { Exchange } from '../../client/watch-transport.ts'
 import { type Io, safe } from '../io/io.ts'
 
 /** Headers that are omitted, because they don't help with debugging. */

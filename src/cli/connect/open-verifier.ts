@@ -72,14 +72,14 @@ export async function openVerifier(
 ): Promise<OpenedVerifier> {
   const named = namedRpc(deps, flags)
   const gateway = flags.gateway ?? server?.baseUrl
-  const nothing = (reason: string): OpenedVerifier => ({ verifier: { reason }, close: async () => {} })
-  if (!isEvm(blockchain)) return nothing(`gdn can't read ${blockchain} yet`)
+  const noVerifier = (reason: string): OpenedVerifier => ({ verifier: { reason }, close: async () => {} })
+  if (!isEvm(blockchain)) return noVerifier(`gdn can't read ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) {
     const files = gateway === undefined ? ', and --gateway for the files' : ''
-    return nothing(`no node is specified: set --rpc-url or GDN_RPC_URL${files}`)
+    return noVerifier(`no node is specified: set --rpc-url or GDN_RPC_URL${files}`)
   }
-  if (gateway === undefined) return nothing('no gateway is specified: set --gateway for the files')
+  if (gateway === undefined) return noVerifier('no gateway is specified: set --gateway for the files')
   const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
   try {
     const actualId = await chain.chainId()
@@ -92,7 +92,7 @@ export async function openVerifier(
     if (named !== null) throw asNodeError(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message
-    return nothing(`${why}: set --rpc-url or GDN_RPC_URL to the URL of a node`)
+    return noVerifier(`${why}: set --rpc-url or GDN_RPC_URL to the URL of a node`)
   }
 }
 

@@ -3,7 +3,7 @@ import { isStuck } from '../../api/stuck-reason.ts'
 import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins, inGwei, larger } from '../../core/units.ts'
+import { inCoins, inGwei, maxBigint } from '../../core/units.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
@@ -80,8 +80,8 @@ export async function costAtMost(
 ): Promise<CostAtMost> {
   if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return NO_COST
   const [foundFees, costs] = await Promise.all([
-    soon(deps, feesOfServer(deps, blockchain, connection)),
-    run === undefined ? null : soon(deps, costsOf(connection, run, deps.signals.signal)),
+    withinTime(deps, feesOfServer(deps, blockchain, connection)),
+    run === undefined ? null : withinTime(deps, costsOf(connection, run, deps.signals.signal)),
   ])
   const fresh = foundFees === null ? null : await worst()
   const use = fresh === null ? null : withAccepted(fresh, accepted)
@@ -107,7 +107,7 @@ export async function costAtMost(
     const then = countedAt(costs, foundFees.fees, highest)
     const typical = await typicalCost(use.estimate, withinMaxFee(foundFees.fees, highest))
     const estimate = { typical, reserved: sufficient - then }
-    notes.push(noteOfLimit(estimate, { counted: then, left: larger(0n, limit - then), isReserved, coin }))
+    notes.push(noteOfLimit(estimate, { counted: then, left: maxBigint(0n, limit - then), isReserved, coin }))
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
   if (limit === null || left === null) {
@@ -206,7 +206,7 @@ async function noteOfFunds(
   const all = needed + reserveFor(smallest, fees)
   const most = payable === null ? null : payable + leastSignerFunds({ maxFeePerGas: fees.offered })
   const need = most !== null && most < all ? most : all
-  const free = larger(funds.balance - funds.owed, 0n)
+  const free = maxBigint(funds.balance - funds.owed, 0n)
   if (free >= need) return null
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
@@ -248,7 +248,7 @@ export async function noteCost(
     return printNotes(deps, (await costAtMost(deps, connection, blockchain, requests)).notes)
   }
   if (!isEvm(blockchain) || isWithoutValue(blockchain, connection)) return
-  const foundFees = await soon(deps, feesOfServer(deps, blockchain, connection))
+  const foundFees = await withinTime(deps, feesOfServer(deps, blockchain, connection))
   if (foundFees === null) return
   const use = await worst()
   const needed = await costOfRun(use, foundFees.fees, maxFee)
@@ -349,7 +349,7 @@ export async function shortageOfRun(
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
     // The smallest transaction leaves the highest reserve. A signer needs only the highest of all reserves.
     const ownReserve = reserveFor(smallestMint, fees)
-    const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? ownReserve : larger(lack.reserve, ownReserve)
+    const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? ownReserve : maxBigint(lack.reserve, ownReserve)
     const maxFee = maxFeeOfRun(costs)
     const cost = await costOfRun(worst, fees, maxFee)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
@@ -369,7 +369,7 @@ export async function shortageOfRun(
     }
     const least = leastSignerFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.
-    const most = larger(payable + least, needed + limit - counted)
+    const most = maxBigint(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance
     return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
   } catch (error) {
@@ -392,7 +392,7 @@ export async function warnOfSigned(
   connection: Pick<Connection, 'client'>,
   { limit, run }: { limit: bigint; run: string },
 ): Promise<void> {
-  const costs = await soon(deps, costsOf(connection, run, deps.signals.signal))
+  const costs = await withinTime(deps, costsOf(connection, run, deps.signals.signal))
   const signed = costs?.pending_transactions ?? 0
   const counted = costs?.counted ?? null
   if (signed === 0 || (counted !== null && BigInt(counted) <= limit)) return
@@ -403,7 +403,7 @@ export async function warnOfSigned(
 }
 
 /** Returns the server's response; null if the request fails or takes too long for a prompt. */
-async function soon<T>(deps: Pick<Deps, 'signals'>, response: Promise<T>): Promise<T | null> {
+async function withinTime<T>(deps: Pick<Deps, 'signals'>, response: Promise<T>): Promise<T | null> {
   try {
     return await withTimeout(response, FEES_MS)
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import { inCoins, inGwei, type Rounding } from '../../core/units.ts'
 import type { DropGas, DropMeter } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { Cost } from '../../server/chain/evm/cost/network-fees.ts'
@@ -78,7 +78,7 @@ export function estimateCard(data: DataRecord): RecordCard {
     cost_estimate_wei,
     cost_high_wei,
   } = data
-  const number = grouped(Number(gas_estimate))
+  const number = groupDigits(Number(gas_estimate))
   const gas = `about ${number} in ${count(Number(transactions), 'transaction')}`
   if (gas_price_wei === undefined || gas_price_wei === null) return []
   const coins = data.currency ?? 'coins'

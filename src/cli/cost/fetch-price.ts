@@ -12,14 +12,14 @@ const MAX_BYTES = 256 * 1024
 
 /** Requests the price of a coin once. Errors show only the host of the URL, because the URL may contain an API key. */
 export async function fetchPrice({ env, io, signals }: Deps, source: PriceSource, coin: string | null): Promise<Money> {
-  const filled = (text: string) => {
+  const fillTemplate = (text: string) => {
     if (coin !== null) return text.replaceAll('{coin}', coin)
     if (!text.includes('{coin}')) return text
     throw new GdnError('invalid_config', 'the coin of this network has no known symbol for {coin} in price_url', {
       hint: 'Set --price.',
     })
   }
-  const url = filled(source.url)
+  const url = fillTemplate(source.url)
   const { host } = new URL(url)
   const transport = await createTransport('single', { proxy: proxyOf(env), onExchange: debugExchanges(io) })
   try {
@@ -32,7 +32,7 @@ export async function fetchPrice({ env, io, signals }: Deps, source: PriceSource
         throw new GdnError('unreachable', `the price at ${host} can't be read: ${messageOf(cause)}`, { cause })
       })
     if (status !== 200) throw new GdnError('bad_answer', `the price at ${host} can't be read: HTTP ${status}`)
-    return { amount: priceAt(parseJson(body), filled(source.path), host), currency: source.currency }
+    return { amount: priceAt(parseJson(body), fillTemplate(source.path), host), currency: source.currency }
   } finally {
     await transport.close()
   }

@@ -8,7 +8,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { confirmRaise } from './confirm-spending.ts'
 
-interface Stated {
+interface AcceptedLimitOptions {
   /** Returns the limit of this command; null if the command has none. Throws if the limit isn't acceptable. */
   commandLimit: (() => Promise<RunLimit | null>) | null
   /** Stores the operation's limit in wei, for repetitions of the same command. */
@@ -29,7 +29,7 @@ export async function limitAccepted(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
   connection: Pick<Connection, 'client' | 'server'>,
   { id, request, accepted }: AcceptedOperation,
-  { commandLimit, keep, yes }: Stated,
+  { commandLimit, keep, yes }: AcceptedLimitOptions,
 ): Promise<void> {
   const { client } = connection
   const {
@@ -59,9 +59,8 @@ export async function limitAccepted(
   }
   if (commandLimit !== null) await keep(wei)
   if (changes) {
-    const { contract_address = await addressOf(connection, accepted.transaction_gdn_id, signal) } = JSON.parse(
-      request.body,
-    )
+    const { contract_address = await findCollectionAddress(connection, accepted.transaction_gdn_id, signal) } =
+      JSON.parse(request.body)
     if (contract_address === null) return await refuse('and its collection has no address yet')
     const limited = { run: id, contract_address, blockchain: costs.blockchain as Blockchain, max_cost: String(wei) }
     const only_lower = commandLimit === null ? true : undefined
@@ -86,7 +85,7 @@ const tooLate = (why: string) =>
   })
 
 /** Returns the address of the collection that a request creates; null if the server doesn't report it. */
-async function addressOf(
+async function findCollectionAddress(
   { client }: Pick<Connection, 'client'>,
   id: string | null,
   signal: AbortSignal,

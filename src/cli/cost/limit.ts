@@ -23,7 +23,7 @@ export const addMaxCostFlag = (command: GdnCommand, subject: string): GdnCommand
     parse: maxCost,
   })
 
-const bad = (message: string, hint: string) => flagError('--max-cost', message, hint)
+const maxCostError = (message: string, hint: string) => flagError('--max-cost', message, hint)
 
 export interface CostLimit {
   /** The limit in wei; null if the server doesn't limit costs. */
@@ -114,7 +114,7 @@ async function readLimit(
 ): Promise<{ wei: bigint; foundFees: FoundFees | null; isLimited: boolean }> {
   const { client } = connection
   const { maxCost } = flags
-  if (!isEvm(blockchain)) throw bad(`costs on ${blockchain} can't be limited`, 'Omit the flag.')
+  if (!isEvm(blockchain)) throw maxCostError(`costs on ${blockchain} can't be limited`, 'Omit the flag.')
   await client.learnIdempotency({ signal: deps.signals.signal })
   const isLimited = client.supports('runCosts') === true
   const foundFees = await findFees(deps, flags, blockchain, async () => connection).catch((error: unknown) => {
@@ -129,20 +129,20 @@ async function readLimit(
   if (price?.currency !== maxCost.currency && foundFees?.coin != null) {
     const { isKnownCoin } = await import('../../server/settings/networks.ts')
     if (isKnownCoin(maxCost.currency)) {
-      throw bad(
+      throw maxCostError(
         `is in ${maxCost.currency}, but the currency of ${blockchain} is ${coin}`,
         `Use ${coin}, such as --max-cost 0.5${coin}, or a currency, such as --max-cost 10USD.`,
       )
     }
   }
   if (price === null) {
-    throw bad(
+    throw maxCostError(
       `the price of ${coin} in ${maxCost.currency} is not known`,
       `Use ${coin}, such as --max-cost 0.5${foundFees?.coin ?? ''}. To use a currency, such as 10USD, set --price to the price of a coin, or configure price_url in your profile.`,
     )
   }
   if (price.currency !== maxCost.currency) {
-    throw bad(
+    throw maxCostError(
       `is in ${maxCost.currency}, but the price of a coin is in ${price.currency}`,
       `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${foundFees?.coin ?? ''}. To use another currency, set --price to the price of one coin in it, such as 3100${maxCost.currency}.`,
     )

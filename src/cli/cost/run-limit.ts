@@ -2,7 +2,7 @@ import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 import { costsOf, type RunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins, larger } from '../../core/units.ts'
+import { inCoins, maxBigint } from '../../core/units.ts'
 import type { DropGas, ReservedNfts } from '../../server/chain/evm/cost/drop-gas.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -132,7 +132,7 @@ export async function sufficientFor(
   { costs, maxFee }: { costs: RunCosts | null; maxFee: bigint | null },
 ): Promise<bigint> {
   const before = { gasLimit: BigInt(costs?.nft_gas ?? 0), bytes: costs?.nft_bytes ?? 0 }
-  const after = { gasLimit: larger(before.gasLimit, each.gasLimit), bytes: Math.max(before.bytes, each.bytes) }
+  const after = { gasLimit: maxBigint(before.gasLimit, each.gasLimit), bytes: Math.max(before.bytes, each.bytes) }
   const costOfOne = await costOfRun(after, fees, maxFee)
   const raised = BigInt(costs?.unsigned_nfts ?? 0) * (costOfOne - (await costOfRun(before, fees, maxFee)))
   return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * costOfOne + (await costOfRun(changes, fees, maxFee))

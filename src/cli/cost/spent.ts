@@ -5,7 +5,7 @@ import { statusOf } from '../../client/responses.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import type { Deps } from '../deps.ts'
 import type { DataRecord } from '../render/view.ts'
 import { coinsIn } from './estimate.ts'
@@ -116,7 +116,7 @@ export function spentText(spent: DataRecord): string {
   const uncounted = `${count(pending, 'transaction')} ${pending === 1 ? 'is' : 'are'} not counted yet`
   if (pending > 0 && fee_paid_wei === '0') return `nothing yet${limit}: ${uncounted}`
   const later = pending === 0 ? '' : ` so far: ${uncounted}`
-  const gas = grouped(BigInt(String(gas_used)))
+  const gas = groupDigits(BigInt(String(gas_used)))
   const by = spent.paid_before === true ? ' by this command' : ''
   return `${coinsIn(fee_paid_wei)} ${coin}${limit}${by}, for ${gas} gas${simulated ? ' (simulated)' : ''}${later}`
 }

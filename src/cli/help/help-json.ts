@@ -16,10 +16,10 @@ export type HelpRoute =
  * or the sections that match the words.
  */
 export async function helpInJson(route: HelpRoute, io: Io, make: MakeCommand): Promise<string> {
-  return `${JSON.stringify(await asked(route, make), null, io.stdoutTty ? 2 : undefined)}\n`
+  return `${JSON.stringify(await commandHelpJson(route, make), null, io.stdoutTty ? 2 : undefined)}\n`
 }
 
-async function asked(route: HelpRoute, make: MakeCommand): Promise<unknown> {
+async function commandHelpJson(route: HelpRoute, make: MakeCommand): Promise<unknown> {
   if (route.kind === 'topic') {
     const { readTopic } = await import('./topic.ts')
     return { name: route.topic.name, ...(await readTopic(route.topic.page)) }

@@ -20,7 +20,7 @@ export function searchText(sections: readonly FoundSection[], width: number, hea
     )
   }
   const blocks = blockLines(blocksIn(terminalLines(best.markdown)), width)
-  lines.push('', ...wrap(heading(terminalText(sectionName(best))), width), ...blocks, '', `  ${placeOf(best)}`)
+  lines.push('', ...wrap(heading(terminalText(sectionName(best))), width), ...blocks, '', `  ${sectionLocation(best)}`)
   if (best.setup !== undefined) {
     const path = pathOf(best.setup).replace(/^docs\//, '')
     lines.push('', ...wrap(`First run the commands of an earlier section: gdn help ${path}`, width))
@@ -51,7 +51,7 @@ const pathOf = ({ page, anchor }: Pick<PageSection, 'page' | 'anchor'>) =>
   `docs/${page}${anchor === '' ? '' : `#${anchor}`}`
 
 /** Returns the location of a section: on the site or, if there is no site, in this package. */
-const placeOf = (section: PageSection) =>
+const sectionLocation = (section: PageSection) =>
   sectionUrl(section.page, section.anchor) ?? join(packageRoot(), pathOf(section))
 
 /** Shortens text to one line. */

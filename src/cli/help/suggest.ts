@@ -121,7 +121,7 @@ function nearFirst(word: string, next: string | undefined): string[] {
   const turnedVerb = turned === undefined ? undefined : verbNear(word, turned)
   if (turned !== undefined && turnedVerb !== undefined) return [`gdn ${turned.name} ${turnedVerb}`]
   const joined = NOUNS.flatMap(({ name, verbs }) => verbs.map((verb) => `${name} ${verb.name}`)).filter(
-    (command) => bare(command) === bare(word),
+    (command) => bareName(command) === bareName(word),
   )
   if (joined.length > 0) return joined.map((command) => `gdn ${command}`)
   const first = nearest(word, [...FIRST_WORDS, ...OTHER_FIRST_WORDS])
@@ -150,4 +150,4 @@ function verbNear(word: string, { verbs }: Noun): string | undefined {
   return nearest(word, names) ?? synonyms?.find((name) => names.includes(name))
 }
 
-const bare = (command: string) => command.toLowerCase().replaceAll(/[\s:._/-]/g, '')
+const bareName = (command: string) => command.toLowerCase().replaceAll(/[\s:._/-]/g, '')

@@ -115,17 +115,17 @@ function tableOf({ header, rows }: Tokens.Table): TopicBlock {
   return {
     header: null,
     rows: rows.flatMap((cells) => {
-      const [term = '', ...values] = cells.map(textOf)
+      const [term = '', ...values] = cells.map(cellText)
       return values.map((value, i) => [i === 0 ? term : '', `${names[i]}: ${value}`] as const)
     }),
   }
 }
 
 /** Returns the text of a cell. A term in the first column isn't wrapped, so there is no room for a link target. */
-const textOf = (cell: Tokens.TableCell, column: number) => (column === 0 ? textOnly(cell) : plainText(cell))
+const cellText = (cell: Tokens.TableCell, column: number) => (column === 0 ? textOnly(cell) : plainText(cell))
 
 function asRow(cells: readonly Tokens.TableCell[]): Row {
-  const [term = '', text = '', note = ''] = cells.map(textOf)
+  const [term = '', text = '', note = ''] = cells.map(cellText)
   return [term, note === '' ? text : `${text} (${note})`]
 }
 

@@ -1,4 +1,4 @@
-import { broken, checkSize, type Pixels } from './pixels.ts'
+import { brokenImageError, checkSize, type Pixels } from './pixels.ts'
 
 // Damaged files cause an infinite loop in omggif and a crash in gifuct-js, so gdn has its own decoder. It decodes only
 // the first frame, which takes little code. Format: GIF89a, W3C.
@@ -25,18 +25,18 @@ export function decodeGif(bytes: Uint8Array): Pixels {
       seeThrough = file[at + 6] ?? -1
     at = end
   }
-  if (file[at] !== FRAME) throw broken()
+  if (file[at] !== FRAME) throw brokenImageError()
   const [left, top] = [file.readUInt16LE(at + 1), file.readUInt16LE(at + 3)]
   const [columns, rows] = [file.readUInt16LE(at + 5), file.readUInt16LE(at + 7)]
   // A frame has its own size. In a damaged file, it may extend beyond the image.
   checkSize(columns, rows)
-  if (left + columns > width || top + rows > height) throw broken()
+  if (left + columns > width || top + rows > height) throw brokenImageError()
   const flags = file[at + 9] ?? 0
   const ownTable = tableAt(file, at + 10, flags)
   const colors = ownTable.length > 0 ? ownTable : common
   const codes = at + 10 + ownTable.length
-  const indexes = unpacked(joined(file, codes + 1), file[codes] ?? 0, columns * rows)
-  const order = (flags & 0x40) === 0 ? null : interlaced(rows)
+  const indexes = unpackCodes(joinBlocks(file, codes + 1), file[codes] ?? 0, columns * rows)
+  const order = (flags & 0x40) === 0 ? null : interlacedRows(rows)
   for (let i = 0; i < indexes.length; i++) {
     const index = indexes[i] ?? 0
     if (index === seeThrough || index * 3 + 2 >= colors.length) continue
@@ -70,7 +70,7 @@ function blocksAt(file: Buffer, from: number): { length: number; end: number } {
   return { length, end: file.length }
 }
 
-function joined(file: Buffer, from: number): Buffer {
+function joinBlocks(file: Buffer, from: number): Buffer {
   const blocks: Buffer[] = []
   for (let at = from, size = file[at] ?? 0; size > 0; at += size + 1, size = file[at] ?? 0) {
     blocks.push(file.subarray(at + 1, at + 1 + size))
@@ -79,7 +79,7 @@ function joined(file: Buffer, from: number): Buffer {
 }
 
 /** Returns the row numbers of an interlaced frame, in file order. */
-function interlaced(rows: number): number[] {
+function interlacedRows(rows: number): number[] {
   const passes = [
     [0, 8],
     [4, 8],
@@ -95,8 +95,8 @@ function interlaced(rows: number): number[] {
  * Decodes the LZW data of a GIF. Returns at most `most` values, or fewer if the codes end early. Each code adds one
  * value to a shorter code, so the values of a code are written from last to first.
  */
-function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
-  if (minBits < 2 || minBits > 8) throw broken()
+function unpackCodes(codes: Buffer, minBits: number, most: number): Uint8Array {
+  if (minBits < 2 || minBits > 8) throw brokenImageError()
   const clear = 1 << minBits
   const end = clear + 1
   const before = new Uint16Array(MAX_CODES)
@@ -129,7 +129,7 @@ function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
         last = -1
         continue
       }
-      if (code > next || (code === next && last < 0)) throw broken()
+      if (code > next || (code === next && last < 0)) throw brokenImageError()
       if (last >= 0 && next < MAX_CODES) {
         before[next] = last
         length[next] = (length[last] ?? 0) + 1
@@ -138,7 +138,7 @@ function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
         next++
         if (next === 1 << bits && bits < 12) bits++
       }
-      if (code >= next) throw broken()
+      if (code >= next) throw brokenImageError()
       write(code)
       last = code
     }

@@ -1,6 +1,6 @@
 import jpeg from 'jpeg-js'
-import { orientationOf, turned } from './orientation.ts'
-import { broken, type Pixels } from './pixels.ts'
+import { orientationOf, turnImage } from './orientation.ts'
+import { brokenImageError, type Pixels } from './pixels.ts'
 
 /**
  * Maximum number of scans. A baseline JPEG has one, and a progressive JPEG about ten. Each scan takes time for the
@@ -9,12 +9,12 @@ import { broken, type Pixels } from './pixels.ts'
 const MAX_SCANS = 64
 
 export function decodeJpeg(bytes: Uint8Array): Pixels {
-  if (scansOf(bytes) > MAX_SCANS) throw broken()
+  if (scansOf(bytes) > MAX_SCANS) throw brokenImageError()
   const limits = { maxResolutionInMP: 20, maxMemoryUsageInMB: 512 }
   const image = jpeg.decode(bytes, { useTArray: true, tolerantDecoding: true, ...limits })
   const { width, height, data } = image
   const exif: unknown = 'exifBuffer' in image ? image.exifBuffer : undefined
-  return turned({ width, height, data }, exif instanceof Uint8Array ? orientationOf(exif) : 1)
+  return turnImage({ width, height, data }, exif instanceof Uint8Array ? orientationOf(exif) : 1)
 }
 
 /** Returns an upper bound for the number of scans. In scan data, this marker byte never follows FF. */

@@ -1,6 +1,6 @@
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import { convertIndexedToRgb, type DecodedPng, decode } from 'fast-png'
-import { broken, checkSize, type Pixels } from './pixels.ts'
+import { brokenImageError, checkSize, type Pixels } from './pixels.ts'
 
 const SIGNATURE_BYTES = 8
 /** Number of bytes in a chunk in addition to its data: length, type and checksum. */
@@ -25,7 +25,7 @@ interface Chunk {
 function harmless(bytes: Uint8Array): Uint8Array {
   const chunks = [...chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))]
   const header = chunks.find(({ type }) => type === 'IHDR')?.data
-  if (header === undefined || header.length !== 13) throw broken()
+  if (header === undefined || header.length !== 13) throw brokenImageError()
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
   checkSize(width, height)
   const bits = (header[8] ?? 0) * (CHANNELS[header[9] ?? -1] ?? 0)
@@ -35,7 +35,9 @@ function harmless(bytes: Uint8Array): Uint8Array {
   // The library decompresses in JavaScript, which is slow. Pass it uncompressed pixels in the same format.
   const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: most }), { level: 0 })
   const otherChunks = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
-  const parts = [...otherChunks, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(written)
+  const parts = [...otherChunks, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(
+    inflateChunk,
+  )
   return Buffer.concat([bytes.subarray(0, SIGNATURE_BYTES), ...parts])
 }
 
@@ -49,7 +51,7 @@ function* chunksOf(bytes: Buffer): Generator<Chunk> {
   }
 }
 
-function written({ type, data }: Chunk): Buffer {
+function inflateChunk({ type, data }: Chunk): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
   const chunk = Buffer.alloc(data.length + AROUND)
   chunk.writeUInt32BE(data.length, 0)
@@ -67,7 +69,7 @@ function toRgba(png: DecodedPng): Pixels {
   const rgba = new Uint8Array(width * height * 4)
   const isGrey = channels < 3
   const seeThrough =
-    png.transparency === undefined ? null : [...png.transparency].map((value) => shrunk(value, png.depth))
+    png.transparency === undefined ? null : [...png.transparency].map((value) => scaleSample(value, png.depth))
   for (let at = 0, to = 0; to < rgba.length; at += channels, to += 4) {
     const red = data[at] ?? 0
     const green = isGrey ? red : (data[at + 1] ?? 0)
@@ -97,11 +99,11 @@ function eightBits({ data, depth, width, height, channels }: DecodedPng): Uint8A
     else {
       const column = (i % perRow) * depth
       const byte = data[Math.floor(i / perRow) * stride + (column >> 3)] ?? 0
-      bytes[i] = shrunk((byte >> (8 - depth - (column & 7))) & ((1 << depth) - 1), depth)
+      bytes[i] = scaleSample((byte >> (8 - depth - (column & 7))) & ((1 << depth) - 1), depth)
     }
   }
   return bytes
 }
 
-const shrunk = (value: number, depth: number) =>
+const scaleSample = (value: number, depth: number) =>
   depth === 16 ? value >> 8 : Math.round((value * 255) / ((1 << depth) - 1))

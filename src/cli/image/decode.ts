@@ -1,6 +1,6 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { imageSize } from '../../files/image-size.ts'
-import { broken, checkSize, ImageError, MAX_IMAGE_BYTES, type Pixels, tooManyBytes } from './pixels.ts'
+import { brokenImageError, checkSize, ImageError, MAX_IMAGE_BYTES, type Pixels, tooManyBytes } from './pixels.ts'
 
 const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pixels>>> = {
   'image/png': async () => (await import('./decode-png.ts')).decodePng,
@@ -8,7 +8,7 @@ const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pix
   'image/gif': async () => (await import('./decode-gif.ts')).decodeGif,
 }
 
-const NAMES: Readonly<Record<string, string>> = {
+const UNSUPPORTED_FORMATS: Readonly<Record<string, string>> = {
   'image/svg+xml': 'an SVG',
   'image/webp': 'a WebP',
   'image/avif': 'an AVIF',
@@ -27,11 +27,11 @@ export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   if (decoder === undefined) throw cantBeDrawn(type)
   // In a photo, a lot of metadata may precede the size.
   const size = imageSize(bytes, type, bytes.length)
-  if (size === null) throw broken()
+  if (size === null) throw brokenImageError()
   checkSize(size.width, size.height)
   const decode = await decoder()
   const pixels = attempt(() => decode(bytes))
-  if (pixels.data.length !== pixels.width * pixels.height * 4) throw broken()
+  if (pixels.data.length !== pixels.width * pixels.height * 4) throw brokenImageError()
   return pixels
 }
 
@@ -40,12 +40,12 @@ function attempt<Value>(act: () => Value): Value {
   try {
     return act()
   } catch (error) {
-    throw error instanceof ImageError ? error : broken()
+    throw error instanceof ImageError ? error : brokenImageError()
   }
 }
 
 function cantBeDrawn(type: string): ImageError {
-  const name = Object.hasOwn(NAMES, type) ? NAMES[type] : undefined
+  const name = Object.hasOwn(UNSUPPORTED_FORMATS, type) ? UNSUPPORTED_FORMATS[type] : undefined
   if (name !== undefined) return new ImageError(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
   const [kind] = type.split('/')
   if (kind === 'video') return new ImageError("is a video, which can't be drawn here", 'video')

@@ -1,7 +1,7 @@
 import { encode } from 'fast-png'
 import { halfBlocks } from './half-blocks.ts'
 import type { Pixels } from './pixels.ts'
-import { fitted, type Size, scaled } from './scale.ts'
+import { fitInto, type Size, scalePixels } from './scale.ts'
 import type { DrawMethod } from './way.ts'
 
 /** An area of a terminal, in characters. */
@@ -29,13 +29,13 @@ export const boxOf = ({ columns, rows }: ImageArea, way: DrawMethod): Size => ({
 })
 
 export const inRoom = (image: Pixels, room: ImageArea, way: DrawMethod): Pixels =>
-  scaled(image, fitted(image, boxOf(room, way)))
+  scalePixels(image, fitInto(image, boxOf(room, way)))
 
 /**
  * Returns text that draws an image on separate lines. The image must already be scaled. The text contains only the
  * pixels, so no other data in the file can reach the terminal.
  */
-export async function drawn(pixels: Pixels, way: DrawMethod): Promise<string> {
+export async function drawPixels(pixels: Pixels, way: DrawMethod): Promise<string> {
   // The terminal derives the height from the width, because its characters may not be exactly twice as high as wide.
   const columns = Math.ceil(pixels.width / CELL[way].width)
   switch (way) {

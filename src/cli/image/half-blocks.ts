@@ -11,7 +11,7 @@ const SEEN = 128
  */
 export function halfBlocks(pixels: Pixels, colors: 256 | 'true'): string {
   const { width, height } = pixels
-  const code = colors === 256 ? indexed : direct
+  const code = colors === 256 ? indexedColor : trueColor
   let text = ''
   for (let y = 0; y < height; y += 2) {
     let [front, back] = ['', '']
@@ -49,14 +49,14 @@ function colorAt({ width, data }: Pixels, x: number, y: number, code: Code): str
   return code(data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0)
 }
 
-const direct: Code = (red, green, blue) => `2;${red};${green};${blue}`
+const trueColor: Code = (red, green, blue) => `2;${red};${green};${blue}`
 
 /** The six levels of each color in the color cube of 256-color terminals. */
 const STEPS = [0, 95, 135, 175, 215, 255]
 const nearestStep = (value: number) => (value < 48 ? 0 : value < 115 ? 1 : Math.floor((value - 35) / 40))
 
 /** Returns the nearest color in the color cube or the gray ramp of 256-color terminals. */
-const indexed: Code = (red, green, blue) => {
+const indexedColor: Code = (red, green, blue) => {
   const [r, g, b] = [nearestStep(red), nearestStep(green), nearestStep(blue)]
   const grey = Math.min(23, Math.max(0, Math.round(((red + green + blue) / 3 - 8) / 10)))
   const level = 8 + 10 * grey

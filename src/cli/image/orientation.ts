@@ -34,7 +34,7 @@ function tiffStart(bytes: Buffer): number {
 }
 
 /** Returns the image, mirrored and rotated according to its EXIF orientation. */
-export function turned(image: Pixels, orientation: number): Pixels {
+export function turnImage(image: Pixels, orientation: number): Pixels {
   if (orientation === UPRIGHT) return image
   const { width, height } = image
   const isOnItsSide = orientation >= 5

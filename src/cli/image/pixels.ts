@@ -19,7 +19,7 @@ export class ImageError extends Error {
   }
 }
 
-export const broken = () => new ImageError('is broken', 'broken')
+export const brokenImageError = () => new ImageError('is broken', 'broken')
 
 export const tooManyBytes = () => new ImageError('is too large to be drawn here: more than 16 MiB', 'too large')
 
@@ -34,7 +34,7 @@ const MAX_SIDE = 16_384
  * @throws ImageError
  */
 export function checkSize(width: number, height: number): void {
-  if (!(width > 0 && height > 0)) throw broken()
+  if (!(width > 0 && height > 0)) throw brokenImageError()
   if (width <= MAX_SIDE && height <= MAX_SIDE && width * height <= MAX_PIXELS) return
   throw new ImageError(`is too large to be drawn here: ${width} x ${height} pixels`, 'too large')
 }

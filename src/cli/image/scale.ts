@@ -6,14 +6,14 @@ export interface Size {
 }
 
 /** Returns the largest size that fits into a box. Small images are enlarged only by whole factors. */
-export function fitted({ width, height }: Size, box: Size): Size {
+export function fitInto({ width, height }: Size, box: Size): Size {
   const scale = Math.min(box.width / width, box.height / height)
   const factor = scale >= 2 ? Math.floor(scale) : Math.min(scale, 1)
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) }
 }
 
 /** Scales an image. Each new pixel is the mean of the pixels that it covers. */
-export function scaled({ width, height, data }: Pixels, to: Size): Pixels {
+export function scalePixels({ width, height, data }: Pixels, to: Size): Pixels {
   const target = new Uint8Array(to.width * to.height * 4)
   for (let y = 0; y < to.height; y++) {
     const top = Math.floor((y * height) / to.height)

@@ -4,7 +4,7 @@ import { safe } from '../io/io.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import { decodeImage } from './decode.ts'
-import { boxOf, drawn, type ImageArea, inRoom } from './draw.ts'
+import { boxOf, drawPixels, type ImageArea, inRoom } from './draw.ts'
 import { ImageError, type Pixels } from './pixels.ts'
 import { readImage } from './read-image.ts'
 import type { Size } from './scale.ts'
@@ -46,7 +46,7 @@ export async function drawTiles({ io }: Pick<Deps, 'io'>, sources: readonly Tile
   for (let at = 0; at < sources.length; at += perLine) {
     const tiles = await Promise.all(sources.slice(at, at + perLine).map((source) => tileOf(source, tile, way)))
     const images = tiles.map(({ image }) => image)
-    const image = await drawn(sideBySide(images, boxOf(tile, way), space), way)
+    const image = await drawPixels(sideBySide(images, boxOf(tile, way), space), way)
     const captions = Array.from({ length: Math.max(...tiles.map(({ title }) => title.length)) }, (_, line) =>
       inColumns(tiles, tile, gap, ({ title }) => title[line] ?? ''),
     )

@@ -7,9 +7,15 @@ export interface Paint {
   busy(text: string): string
 }
 
-const unstyled = (text: string) => text
+const keepUnstyled = (text: string) => text
 
-export const PLAIN: Paint = { bold: unstyled, dim: unstyled, good: unstyled, bad: unstyled, busy: unstyled }
+export const PLAIN: Paint = {
+  bold: keepUnstyled,
+  dim: keepUnstyled,
+  good: keepUnstyled,
+  bad: keepUnstyled,
+  busy: keepUnstyled,
+}
 
 /** Colors a text according to a status: good, bad or in progress. Unknown statuses count as in progress. */
 export function paintStatus(status: string, text: string, paint: Paint): string {

@@ -27,7 +27,7 @@ export function prompts(output: OutStream): Prompts {
     try {
       return (await prompt([{ ...question, name: 'answer' }])).answer as Value
     } catch (error) {
-      if (error instanceof Error && CANCELED.has(error.name)) throw canceled()
+      if (error instanceof Error && CANCELED.has(error.name)) throw canceledError()
       throw error
     } finally {
       process.stdin.off('pause', close)
@@ -35,7 +35,7 @@ export function prompts(output: OutStream): Prompts {
   }
 
   const whether: Prompts['whether'] = ({ message, default: usual }) =>
-    answer({ type: 'confirm', message: unbroken(message, stream.columns), default: usual })
+    answer({ type: 'confirm', message: wrapQuestion(message, stream.columns), default: usual })
 
   return {
     async ask(question) {
@@ -46,25 +46,25 @@ export function prompts(output: OutStream): Prompts {
     text: ({ message, default: usual, check }) =>
       answer({
         type: 'input',
-        message: unbroken(message, stream.columns),
+        message: wrapQuestion(message, stream.columns),
         default: usual && terminalText(usual),
-        validate: check && folded(check, stream.columns),
+        validate: check && wrapErrors(check, stream.columns),
       }),
     async secret({ message, check }) {
       // inquirer would keep rejected input in the hidden field, where the user can't see it. So use a new prompt for
       // each attempt.
       for (let problem: string | undefined; ; ) {
-        const theme = { prefix: {}, style: { help: (text: string) => text, maskedText: hidden(problem) } }
+        const theme = { prefix: {}, style: { help: (text: string) => text, maskedText: hiddenFieldText(problem) } }
         problem = undefined
         const typed = await answer<string>({
           type: 'password',
-          message: unbroken(message, stream.columns),
+          message: wrapQuestion(message, stream.columns),
           mask: false,
           // Never show typed input, because a screen recording could contain it.
           toggleMask: false,
           theme,
           async validate(attempt: string) {
-            const wrong = check === undefined || (await folded(check, stream.columns)(attempt))
+            const wrong = check === undefined || (await wrapErrors(check, stream.columns)(attempt))
             if (wrong !== true) {
               problem = wrong
               theme.prefix = { done: styleText('red', '✖') }
@@ -85,7 +85,7 @@ export function prompts(output: OutStream): Prompts {
         type: 'search',
         message: terminalText(message),
         ...(usual === undefined ? {} : { default: usual }),
-        source: (typed: string | undefined) => narrowed(shownChoices, typed ?? ''),
+        source: (typed: string | undefined) => filterChoices(shownChoices, typed ?? ''),
       })
     },
   }
@@ -93,7 +93,7 @@ export function prompts(output: OutStream): Prompts {
 
 const CANCELED: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptError'])
 
-const canceled = () => new GdnError('not_confirmed', 'the prompt was canceled')
+const canceledError = () => new GdnError('not_confirmed', 'the prompt was canceled')
 
 /** Time to wait for keys that were typed before a question, in milliseconds. */
 const TYPED_AHEAD_MS = 50
@@ -119,11 +119,11 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   if (!typed.includes(CTRL_C)) return
   input.pause()
   input.setRawMode(false)
-  throw canceled()
+  throw canceledError()
 }
 
 /** Returns the text to show in a hidden field: a placeholder, and the problem with the last attempt. */
-function hidden(problem: string | undefined): string {
+function hiddenFieldText(problem: string | undefined): string {
   const field = styleText('dim', '(hidden)')
   return problem === undefined ? field : `${field}\n${styleText('red', `> ${problem}`)}`
 }
@@ -135,14 +135,14 @@ const ANSWER_WIDTH = 10
  * Escapes a question and wraps it at spaces, because inquirer wraps within words. Leaves room for the answer on the
  * last line. Indents further lines by the width of inquirer's `? ` prefix.
  */
-export function unbroken(question: string, columns: number | undefined): string {
+export function wrapQuestion(question: string, columns: number | undefined): string {
   const answer = '\u00a0'.repeat(ANSWER_WIDTH)
   const lines = wrap(terminalText(question) + answer, Math.max(20, (columns || 80) - 2))
   return lines.join('\n  ').slice(0, -ANSWER_WIDTH)
 }
 
 /** Wraps the error messages of a check at spaces. Indents further lines by the width of inquirer's `> ` prefix. */
-export function folded(check: NonNullable<TextQuestion['check']>, columns: number | undefined): typeof check {
+export function wrapErrors(check: NonNullable<TextQuestion['check']>, columns: number | undefined): typeof check {
   return async (answer) => {
     const wrong = await check(answer)
     return typeof wrong === 'string' ? wrap(wrong, Math.max(20, (columns || 80) - 2)).join('\n  ') : wrong
@@ -150,14 +150,14 @@ export function folded(check: NonNullable<TextQuestion['check']>, columns: numbe
 }
 
 /** Returns the choices that contain every typed word, starting with those that begin with the first word. */
-export function narrowed<Of extends { name: string; description?: string | undefined }>(
+export function filterChoices<Of extends { name: string; description?: string | undefined }>(
   all: readonly Of[],
   typed: string,
 ): Of[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
-  const textOf = ({ name, description = '' }: Of) => `${name} ${description}`.toLowerCase()
-  const fitting = all.filter((choice) => words.every((word) => textOf(choice).includes(word)))
+  const searchText = ({ name, description = '' }: Of) => `${name} ${description}`.toLowerCase()
+  const fitting = all.filter((choice) => words.every((word) => searchText(choice).includes(word)))
   const [first = ''] = words
-  const begins = (choice: Of) => textOf(choice).startsWith(first)
+  const begins = (choice: Of) => searchText(choice).startsWith(first)
   return [...fitting.filter(begins), ...fitting.filter((choice) => !begins(choice))]
 }

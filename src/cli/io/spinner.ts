@@ -21,10 +21,10 @@ function withColumns(stream: OutStream): NodeJS.WriteStream {
  */
 export function spinner(text: string, stderr: OutStream, colored: boolean): Progress {
   const since = performance.now()
-  const elapsed = () => performance.now() - since
+  const elapsedMs = () => performance.now() - since
   const running = ora({
     text: terminalText(text),
-    suffixText: () => (elapsed() < SHORT_MS ? '' : clock(elapsed())),
+    suffixText: () => (elapsedMs() < SHORT_MS ? '' : clock(elapsedMs())),
     stream: withColumns(stderr),
     discardStdin: false,
     isEnabled: true,

@@ -38,7 +38,7 @@ const NOTHING: Answer = {
 
 /** Returns the answer of a read-only tool. The data starts at an offset. */
 export function answerOf({ code, data, error }: CommandOutcome, offset: number): Answer {
-  const part = paged(data, offset)
+  const part = pageOf(data, offset)
   const failed = error ?? { code: codeOf(code), message: 'The data contains the problems.', hint: null, details: null }
   const isError = code !== 0 && !(code === 10 && error === null)
   return { ...NOTHING, ...part, status: isError ? 'error' : 'ok', exit_code: code, error: isError ? failed : null }
@@ -71,7 +71,7 @@ export function failedAnswer(error: unknown): Answer {
 }
 
 /** Returns as much of the data as fits into a response, starting at an offset. */
-function paged(data: unknown, offset: number): { data: unknown; page: Page | null } {
+function pageOf(data: unknown, offset: number): { data: unknown; page: Page | null } {
   if (Array.isArray(data)) {
     let chars = 0
     let end = offset

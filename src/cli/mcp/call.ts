@@ -58,7 +58,7 @@ export async function call(
     },
   })
   const [error = null] = stderr.text.trim().split('\n').slice(-1).map(errorIn)
-  return { code, data: onEvent === undefined ? parsed(stdout.text) : stdout.last(), error }
+  return { code, data: onEvent === undefined ? jsonOrText(stdout.text) : stdout.last(), error }
 }
 
 function collector(onEvent?: (event: Record<string, unknown>) => void) {
@@ -92,7 +92,7 @@ function collector(onEvent?: (event: Record<string, unknown>) => void) {
   }
 }
 
-function parsed(text: string): unknown {
+function jsonOrText(text: string): unknown {
   if (text.trim() === '') return null
   try {
     return JSON.parse(text)
@@ -102,6 +102,6 @@ function parsed(text: string): unknown {
 }
 
 function errorIn(line: string): CommandOutcome['error'] {
-  const json = parsed(line)
+  const json = jsonOrText(line)
   return json !== null && typeof json === 'object' && 'error' in json ? (json.error as CommandOutcome['error']) : null
 }

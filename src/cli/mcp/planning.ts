@@ -5,12 +5,12 @@ import type { Intent } from '../deps.ts'
 import { type Answer, firstPageOf } from './answer.ts'
 import type { CommandOutcome } from './call.ts'
 import { digestsOf } from './files.ts'
-import { keptNotes, obstacleOf, recordsIn } from './obstacle.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
 import type { Quoted, Runner, Running } from './runner.ts'
 import type { Toolbox } from './toolbox.ts'
-import { commandWords, type Tool, type Values, type Words } from './tools.ts'
+import { type CommandWords, commandWords, type Tool, type Values } from './tools.ts'
+import { keptNotes, recordsIn, whyNotRunnable } from './why-not-runnable.ts'
 import { Wording } from './wording.ts'
 
 export interface PlanningOptions {
@@ -64,10 +64,10 @@ export class Planning {
     const answer = firstPageOf(outcome)
     if (outcome.code !== 0) return answer
     const canSign = this.#options.passwordFile !== null
-    const obstacle = plan.state === 'planned' ? obstacleOf(tool, values, outcome, canSign) : null
+    const reason = plan.state === 'planned' ? whyNotRunnable(tool, values, outcome, canSign) : null
     const wording = new Wording(tool, this.#toolbox)
     const keptText = keptNotes(outcome, (text) => wording.message(text))
-    if (obstacle !== null) return { ...answer, next: obstacle + keptText }
+    if (reason !== null) return { ...answer, next: reason + keptText }
     await this.#plans.show(plan.id, shownIntent)
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
@@ -79,16 +79,16 @@ export class Planning {
   /** @throws GdnError `refused` if the effect of the plan may differ from the effect that was shown */
   async check(tool: Tool, plan: Plan, caller: Caller): Promise<void> {
     if (plan.setup !== (await this.#setup(caller.signal))) {
-      throw changed('the directory or the configuration changed after the plan was created')
+      throw changedPlanError('the directory or the configuration changed after the plan was created')
     }
     // Links may point to different files since then.
     const digests = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== digests[path])
-    if (file !== undefined) throw changed('changed after the plan was created', file)
+    if (file !== undefined) throw changedPlanError('changed after the plan was created', file)
     // The receivers of a started plan are already resolved, and some changes may already be made.
     if (plan.state !== 'planned') return
     if (plan.names !== (await this.#names(caller.signal))) {
-      throw changed('the saved wallets changed after the plan was created')
+      throw changedPlanError('the saved wallets changed after the plan was created')
     }
   }
 
@@ -104,7 +104,7 @@ export class Planning {
     return { code: 0, data: { command: `gdn ${command}`, arguments: values }, error: null, cost: undefined }
   }
 
-  #argvFor(tool: Tool, { flags, args }: Words, id: string): string[] {
+  #argvFor(tool: Tool, { flags, args }: CommandWords, id: string): string[] {
     const isApply = tool.command === 'apply'
     const ownFlags = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
     if (tool.flags.has('--yes')) ownFlags.push('--yes')
@@ -141,7 +141,7 @@ const isForGood = ({ command }: Tool, outcome: CommandOutcome): boolean =>
   FOR_GOOD.has(command) ||
   recordsIn(outcome).some(({ irreversible, action }) => irreversible === true || action === 'burn')
 
-const changed = (message: string, file?: string) =>
+const changedPlanError = (message: string, file?: string) =>
   new GdnError('refused', message, {
     place: file === undefined ? undefined : { file },
     hint: 'Nothing was sent. Call with dry_run true to plan again.',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import * as z from 'zod'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
 import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
 import type { Answer } from './answer.ts'
 
@@ -146,9 +147,9 @@ export class Plans {
     try {
       const bytes = readPrivateFile(this.#path(id), { maxBytes: MAX_BYTES })
       if (bytes === null) return null
-      const json: unknown = parsed(bytes.toString('utf8'))
+      const json = parseJson(bytes.toString('utf8'))
       const checked = planSchema.safeParse(json)
-      if (!checked.success || checked.data.id !== id) return problemOf(json)
+      if (!checked.success || checked.data.id !== id) return planFileProblem(json)
       const { version: _version, ...plan } = checked.data
       return plan as Plan
     } catch (error) {
@@ -163,16 +164,8 @@ function idIn(name: string): string | null {
   return UUID.test(id) ? id : null
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
 /** Returns the reason why this version of gdn can't run a plan. Doesn't quote the file, which may contain any text. */
-function problemOf(json: unknown): string {
+function planFileProblem(json: unknown): string {
   if (json === null || typeof json !== 'object') return 'it is damaged'
   const version = 'version' in json ? json.version : undefined
   if (version === VERSION) return 'it is damaged'

@@ -1,5 +1,5 @@
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
-import { inert, marked } from './result.ts'
+import { markAsThirdParty, withoutControls } from './result.ts'
 import type { CallContext, McpSession } from './session.ts'
 
 const KINDS = {
@@ -36,20 +36,20 @@ export const listResources = () => ({
 /** Reads a resource. Marks its text as third-party data. */
 export async function readResource(session: McpSession, uri: string, context: CallContext) {
   const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
-  const value = name === undefined ? undefined : decoded(name)
-  if (!isKind(kind) || value === null) throw invalid(`there is no resource ${uri}`)
+  const value = name === undefined ? undefined : decodePart(name)
+  if (!isKind(kind) || value === null) throw invalidParamsError(`there is no resource ${uri}`)
   const { list, show, argument } = KINDS[kind]
   const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
   const { data, error } = await session.call(session.toolbox.of(value === undefined ? list : show), values, context)
   // Don't include the error message. It may contain third-party text, which wouldn't be marked here.
-  if (error !== null) throw invalid(`${uri} can't be read: ${error.code}`)
-  return { contents: [{ uri, mimeType, text: marked(uri, inert(data)) }] }
+  if (error !== null) throw invalidParamsError(`${uri} can't be read: ${error.code}`)
+  return { contents: [{ uri, mimeType, text: markAsThirdParty(uri, withoutControls(data)) }] }
 }
 
-const invalid = (message: string) => Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
+const invalidParamsError = (message: string) => Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
 
 /** Decodes a part of a URI; null if its escape sequences are malformed. */
-function decoded(part: string): string | null {
+function decodePart(part: string): string | null {
   try {
     return decodeURIComponent(part)
   } catch {
@@ -70,7 +70,7 @@ export async function completeName(session: McpSession, { ref, argument }: Compl
   if (!isKind(kind)) return { completion: { values: [] } }
   const { list, field } = KINDS[kind]
   const { data } = await session.call(session.toolbox.of(list), {}, context)
-  const records = Array.isArray(data) ? (inert(data) as Record<string, unknown>[]) : []
+  const records = Array.isArray(data) ? (withoutControls(data) as Record<string, unknown>[]) : []
   const names = records.flatMap((record) => {
     const name = record[field]
     return typeof name === 'string' && name.startsWith(argument.value) ? [name] : []

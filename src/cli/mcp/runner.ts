@@ -1,7 +1,7 @@
 import type { CheckPlan, Deps } from '../deps.ts'
 import { type CommandOutcome, call } from './call.ts'
 import type { Ledger } from './spending.ts'
-import { argvOf, type Tool, type Values, type Words } from './tools.ts'
+import { argvOf, type CommandWords, type Tool, type Values } from './tools.ts'
 
 /** Commands that print the events of a run. */
 const WITH_EVENTS = new Set(['batch mint', 'batch resume', 'batch retry', 'batch reconcile'])
@@ -55,7 +55,7 @@ export class Runner {
   }
 
   /** Returns the command line of a tool, including the operator's flags and the flags for machine-readable output. */
-  argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: Words): string[] {
+  argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: CommandWords): string[] {
     const ownFlags = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
     if (WITH_PASSWORD.has(command) && this.#passwordFile !== null)
       ownFlags.push(`--password-file=${this.#passwordFile}`)

@@ -44,7 +44,7 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
     },
   )
   server.setRequestHandler(ListToolsRequestSchema, async () => ({
-    tools: (await open()).toolbox.offered.map(described),
+    tools: (await open()).toolbox.offered.map(listedTool),
   }))
   server.setRequestHandler(CallToolRequestSchema, async ({ params }, { signal, sendNotification, _meta }) => {
     const values = params.arguments ?? {}
@@ -61,8 +61,8 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
     try {
       const session = await open()
       const tool = session.toolbox.find(params.name)
-      const calling = async () => await session.call(tool, argumentsOf(tool, values), { signal, progress })
-      return toolResult(tool.name, inToolWords(await calling().catch(failedAnswer), tool, session.toolbox))
+      const callTool = async () => await session.call(tool, argumentsOf(tool, values), { signal, progress })
+      return toolResult(tool.name, inToolWords(await callTool().catch(failedAnswer), tool, session.toolbox))
     } catch (error) {
       return toolResult(params.name, failedAnswer(error))
     }
@@ -96,7 +96,7 @@ const DESTRUCTIVE = /^(collection set|nft (burn|freeze|transfer|update)|apply|ba
 const OPEN_WORLD = /^(nft|collection|batch (validate|results)|plan|cost)/
 
 /** Returns a tool in the form that the protocol lists. Omits hints that have their default value. */
-const described = ({ name, description, inputSchema, effect, command }: Tool) => ({
+const listedTool = ({ name, description, inputSchema, effect, command }: Tool) => ({
   name,
   description,
   inputSchema,

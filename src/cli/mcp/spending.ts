@@ -1,7 +1,7 @@
 import { type Blockchain, isEvm, isTestnet } from '../../api/blockchains.ts'
 import { costsOf } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
-import { inCoins, larger } from '../../core/units.ts'
+import { inCoins, maxBigint } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
 import { findPrice, typicalCost } from '../cost/estimate.ts'
 import { type FoundFees, findFees } from '../cost/fees.ts'
@@ -87,7 +87,7 @@ export class Ledger {
         await this.#permitWallet(deps, spending)
         return null
       }
-      const locatedSpending = await located(spending)
+      const locatedSpending = await locateLimits(spending)
       const fees = await feesOnPublicNetwork(deps, locatedSpending)
       if (fees === null) return null
       const { limit, price, known } = await this.#unitsOf(deps, locatedSpending, fees)
@@ -95,7 +95,7 @@ export class Ledger {
       // There must be no await between the check and the count. Otherwise, concurrent calls could pass the check
       // together.
       const run = this.#countedRun(locatedSpending, bound)
-      const added = larger(0n, bound.total - run.before - run.counted)
+      const added = maxBigint(0n, bound.total - run.before - run.counted)
       this.#count(added, price, limit, bound.usefulLimit)
       run.counted += added
       return bound.limit
@@ -110,7 +110,7 @@ export class Ledger {
    */
   async quote(deps: Deps, [spending, gas, refuseAbove]: Parameters<QuoteSpending>, applied?: Values): Promise<string> {
     if (spending.kind === 'wallet') return await this.#quoteWallet(deps, spending)
-    const locatedSpending = await located(spending)
+    const locatedSpending = await locateLimits(spending)
     const { blockchain, run } = locatedSpending
     const fees = await feesOnPublicNetwork(deps, locatedSpending)
     const commandLimit = fees === 'unknown' ? null : await commandLimitOf(deps, locatedSpending, applied?.max_cost)
@@ -141,7 +141,7 @@ export class Ledger {
       const limit = this.#limitOn(blockchain)
       return [this.#leftOf(most, await priceIn(deps, { settings }, coin, limit.currency), limit), limit]
     })
-    const cost = `Maximum: ${inCoins(most, 'up')} ${nameOf(coin)}, which the wallet pays.`
+    const cost = `Maximum: ${inCoins(most, 'up')} ${coinSymbol(coin)}, which the wallet pays.`
     return `The coins of ${blockchain} have value. ${cost} ${leftInSession}`
   }
 
@@ -230,7 +230,7 @@ const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null
     `This costs nothing: ${blockchain ?? 'the blockchain'} is an embedded chain or a test network.`,
     ...(limit === null
       ? []
-      : [`Its coins have no value, but max_cost still applies: at most ${inCoins(limit)} ${nameOf(coin)}.`]),
+      : [`Its coins have no value, but max_cost still applies: at most ${inCoins(limit)} ${coinSymbol(coin)}.`]),
   ].join(' ')
 
 /** Returns a sentence with the rest of the limit, or with the reason why nothing may be sent. */
@@ -244,7 +244,7 @@ async function leftText(find: () => Promise<readonly [left: Money, limit: Money]
   }
 }
 
-async function located(spending: Spending): Promise<Spending> {
+async function locateLimits(spending: Spending): Promise<Spending> {
   return { ...spending, blockchain: spending.blockchain ?? (await spending.findBlockchain?.()) ?? null }
 }
 
@@ -252,7 +252,7 @@ async function located(spending: Spending): Promise<Spending> {
  * Returns the coin's symbol, or `coins` if the symbol isn't a short word. The symbol comes from the server, and this
  * text isn't marked as third-party data.
  */
-const nameOf = (coin: string | null): string => (coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins')
+const coinSymbol = (coin: string | null): string => (coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins')
 
 /** Returns sentences with the maximum cost and the typical cost, if known. */
 async function costText(
@@ -260,7 +260,7 @@ async function costText(
   { fees, coin }: FoundFees,
   gas: Parameters<QuoteSpending>[1],
 ): Promise<string> {
-  const name = nameOf(coin)
+  const name = coinSymbol(coin)
   const used = await gas?.()
   const estimate = used == null ? '' : `Estimated cost: ${inCoins(await typicalCost(used, fees), 'up')} ${name}. `
   // If the server doesn't enforce a limit, fees can exceed the estimate.
@@ -315,12 +315,12 @@ async function priceIn(
   const price = await findPrice(deps, {}, settings, coin)
   if (price !== null && price.currency === currency) return price
   throw notCounted(
-    `the price of ${coin === null ? 'the coin' : nameOf(coin)} in ${currency} is not known`,
+    `the price of ${coin === null ? 'the coin' : coinSymbol(coin)} in ${currency} is not known`,
     coin === null
       ? MONEY.test(currency)
         ? 'Configure price_url in your profile, without {coin}: the server returns no symbol for the coin.'
         : 'Set --max-cost to an amount in a currency, such as 10USD, and configure price_url in your profile.'
-      : `Use coins, such as --max-cost 5${nameOf(coin)}, or configure price_url in your profile.`,
+      : `Use coins, such as --max-cost 5${coinSymbol(coin)}, or configure price_url in your profile.`,
   )
 }
 
@@ -369,7 +369,7 @@ const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>
   spending.kind === 'nft' ? { kind: 'nft', count: spending.count + nfts } : spending
 
 const otherLimit = (wei: bigint, coin: string | null) =>
-  new GdnError('usage', `the run has the limit of ${inCoins(wei)} ${nameOf(coin)}, which gdn mcp does not change`, {
+  new GdnError('usage', `the run has the limit of ${inCoins(wei)} ${coinSymbol(coin)}, which gdn mcp does not change`, {
     place: { field: 'max_cost' },
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })

@@ -169,7 +169,7 @@ function schemaOf(type: ValueType, placeholder: string): object {
 }
 
 /** The flags and arguments of a command line. */
-export interface Words {
+export interface CommandWords {
   flags: string[]
   args: string[]
 }
@@ -180,8 +180,8 @@ export interface Words {
  *
  * @param flags the only flags to include; default: all
  */
-export function commandWords({ inputs }: Tool, values: Values, flags?: ReadonlySet<string>): Words {
-  const words: Words = { flags: [], args: [] }
+export function commandWords({ inputs }: Tool, values: Values, flags?: ReadonlySet<string>): CommandWords {
+  const words: CommandWords = { flags: [], args: [] }
   for (const { property, form, flag, off } of inputs) {
     const value = values[property]
     if (value === undefined || (flags !== undefined && flag !== null && !flags.has(flag))) continue
@@ -194,7 +194,7 @@ export function commandWords({ inputs }: Tool, values: Values, flags?: ReadonlyS
   return words
 }
 
-export const argvOf = (command: string, { flags, args }: Words): string[] => [
+export const argvOf = (command: string, { flags, args }: CommandWords): string[] => [
   ...command.split(' '),
   ...flags,
   '--',

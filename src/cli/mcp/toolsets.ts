@@ -18,12 +18,12 @@ const TOOLSETS = {
 
 export type Toolset = keyof typeof TOOLSETS
 
-const NAMES = Object.keys(TOOLSETS) as Toolset[]
+const TOOLSET_NAMES = Object.keys(TOOLSETS) as Toolset[]
 
 /** The values of `gdn mcp --toolsets`. */
-export const TOOLSET_WORDS: readonly (Toolset | 'all')[] = [...NAMES, 'all']
+export const TOOLSET_WORDS: readonly (Toolset | 'all')[] = [...TOOLSET_NAMES, 'all']
 
 /** Returns the toolset of a command; null if the command isn't a tool. */
 export function toolsetOf(command: string): Toolset | null {
-  return NAMES.find((name) => (TOOLSETS[name] as readonly string[]).includes(command)) ?? null
+  return TOOLSET_NAMES.find((name) => (TOOLSETS[name] as readonly string[]).includes(command)) ?? null
 }

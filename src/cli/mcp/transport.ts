@@ -6,6 +6,7 @@ import {
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js'
 import { GdnError } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
 import type { Io } from '../io/io.ts'
 
 const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
@@ -119,7 +120,7 @@ interface RpcError {
  * ID.
  */
 function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
-  const json = parsed(line)
+  const json = parseJson(line)
   if (json === undefined) {
     return { id: null, problem: { code: ErrorCode.ParseError, message: 'Parse error: the line is not JSON' } }
   }
@@ -139,18 +140,9 @@ function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId 
  * error.
  */
 function withoutDump(error: RpcError): RpcError {
-  const issues = error.code === ErrorCode.InternalError ? parsed(error.message) : undefined
+  const issues = error.code === ErrorCode.InternalError ? parseJson(error.message) : undefined
   if (!Array.isArray(issues)) return error
   const [{ path, message }] = issues as [{ path: string[]; message: string }]
   const why = message.replace(/^Invalid input: /, '')
   return { code: ErrorCode.InvalidParams, message: `Invalid params: ${path.join('.')}: ${why}` }
-}
-
-/** Parses JSON. Returns undefined if the JSON is invalid. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

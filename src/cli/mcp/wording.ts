@@ -135,7 +135,7 @@ export class Wording {
       const reworded = withParameters(
         part.replace(PAIR, (whole, flag: string, pair: string) => {
           const name = parameterNames.get(flag)
-          return name === undefined || !pair.includes('=') ? whole : `${name}: ${JSON.stringify([unquoted(pair)])}`
+          return name === undefined || !pair.includes('=') ? whole : `${name}: ${JSON.stringify([unquoteWord(pair)])}`
         }),
         parameterNames,
       )
@@ -205,7 +205,7 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
     if (!word.startsWith('-') && /^[|<>…]$/.test(word) === false) {
       const input = positions.length > 1 ? positions.shift() : positions[0]
       if (input === undefined) return null
-      set(input, unquoted(word))
+      set(input, unquoteWord(word))
       continue
     }
     const [, name = word, attached] = /^(--[a-z-]+)(?:=(.*))?$/s.exec(word) ?? []
@@ -219,10 +219,10 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
       // The operator or gdn mcp sets this flag.
       if (!/operator|gdn mcp/.test(LEFT_OUT_FLAGS[flag.name] ?? '')) return null
     } else if (value === null) values[input.property] = input.off !== flag.name
-    else if (value !== undefined) set(input, unquoted(value))
+    else if (value !== undefined) set(input, unquoteWord(value))
   }
   return values
 }
 
-const unquoted = (word: string) =>
+const unquoteWord = (word: string) =>
   word.replace(/"([^"]*)"|'([^']*)'|\\'/g, (_, double, single) => double ?? single ?? "'")

@@ -69,13 +69,13 @@ export async function changeNfts(
       applyTransfers(
         { origin, backend, blockchain, contract, stateDir: settings.stateDir },
         { ...making, ...more },
-        only('transfer', plan.changes()),
+        changesWithAction('transfer', plan.changes()),
       ),
     )
   }
   if (counts.burn > 0 && isEnded(outcomes.update) && isEnded(outcomes.transfer)) {
     await withProgress(deps, outcomes, { kind: 'burn', text: `Burning: %s of ${counts.burn}` }, (more) =>
-      applyBurns(contract, { ...making, ...more }, only('burn', plan.burns())),
+      applyBurns(contract, { ...making, ...more }, changesWithAction('burn', plan.burns())),
     )
   }
 }
@@ -180,7 +180,7 @@ export function heldText({ held, reason, isUnreachable }: Outcomes): string {
   return why === null ? '' : `: ${safe(why)}`
 }
 
-async function* only(
+async function* changesWithAction(
   action: PlannedChange['action'],
   changes: AsyncIterable<PlannedChange>,
 ): AsyncGenerator<PlannedChange> {

@@ -3,7 +3,7 @@ import { shortenTo } from '../../core/shorten.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { safe } from '../io/io.ts'
 import { escapeHtml } from '../sheet/html.ts'
-import { groupOf, type Obstacle, type Obstacles, placesText } from './obstacles.ts'
+import { groupOf, type ImpossibleChanges, type ImpossibleGroup, placesText } from './impossible-changes.ts'
 import { countsOfRows } from './plan-view.ts'
 
 /** Maximum number of characters, below GitHub's limit of 65,536 characters per comment. */
@@ -18,7 +18,11 @@ const END_CHARS = 500
  * External text is in `<code>` elements of HTML blocks, where GitHub doesn't interpret Markdown, mentions, links or
  * issue numbers. The table contains no empty line, because an empty line would end its HTML block.
  */
-export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Obstacles): Promise<string> {
+export async function planMarkdown(
+  name: string,
+  plan: ChangePlan,
+  impossibleChanges: ImpossibleChanges,
+): Promise<string> {
   const { counts, notes } = plan
   const rows = countRows(counts).map(([label, n]) => `| ${label} | ${n} |`)
   const head = [
@@ -33,16 +37,16 @@ export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Ob
   let text = `${head.join('\n')}\n`
   let [shown, all] = [0, 0]
   let table = ''
-  const listedGroups = new Set<Obstacle>()
+  const listedGroups = new Set<ImpossibleGroup>()
   for await (const change of plan.changes()) {
-    const group = sameIn(obstacles, change)
+    const group = sameIn(impossibleChanges, change)
     // The whole group is already shown in the row of its first change.
     if (group !== undefined && listedGroups.has(group)) continue
     if (group !== undefined) listedGroups.add(group)
     const n = group?.count ?? 1
     all += n
     if (shown < all - n) continue
-    const row = group === undefined ? rowOf(change) : groupRow(group)
+    const row = group === undefined ? changeTableRow(change) : groupRow(group)
     if (text.length + table.length + row.length > MAX_CHARS - END_CHARS) continue
     table += row
     shown += n
@@ -73,7 +77,7 @@ function countRows(counts: PlanCounts): [string, number][] {
   ]
 }
 
-function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedChange): string {
+function changeTableRow({ action, line, title, fields, shown = fields, reason }: PlannedChange): string {
   const changes = shown
     .map(({ field, from, to }) => `${code(field)}: ${valueText(from)} → ${valueText(to)}`)
     .join('<br>')
@@ -84,8 +88,8 @@ function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedC
 }
 
 /** Returns the group of a change. If the change's own reason contains more, such as an ID to add, returns undefined. */
-function sameIn(obstacles: Obstacles, change: PlannedChange): Obstacle | undefined {
-  const group = groupOf(obstacles, change)
+function sameIn(impossibleChanges: ImpossibleChanges, change: PlannedChange): ImpossibleGroup | undefined {
+  const group = groupOf(impossibleChanges, change)
   return group?.reason === change.reason ? group : undefined
 }
 
@@ -93,7 +97,7 @@ function sameIn(obstacles: Obstacles, change: PlannedChange): Obstacle | undefin
  * Formats a group of impossible changes. Its places are in the title column, because the line column has room for only
  * one line number.
  */
-const groupRow = (group: Obstacle): string =>
+const groupRow = (group: ImpossibleGroup): string =>
   tableRow(['impossible', '', code(placesText(group)), '', code(group.reason)])
 
 const tableRow = (cells: readonly string[]): string => `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`

@@ -7,7 +7,7 @@ import { changeLines } from '../render/change-lines.ts'
 import type { DataRecord, View } from '../render/view.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
-import { foldedCount, groupLines, groupOf, type Obstacles, wayOut } from './obstacles.ts'
+import { foldedCount, groupLines, groupOf, type ImpossibleChanges, wayOut } from './impossible-changes.ts'
 import { changePlace, changeRecord } from './open-source.ts'
 
 /** Maximum number of changes shown on a terminal, except burns and transfers. */
@@ -40,13 +40,13 @@ export const noteRecord = (note: string): DataRecord => ({
   reason: note,
 })
 
-const shown = (value: string | null) => (value === null ? 'none' : `"${safe(value)}"`)
+const quotedValue = (value: string | null) => (value === null ? 'none' : `"${safe(value)}"`)
 
 const fieldsText = (fields: PlannedChange['fields']): string =>
-  fields.map(({ field, from, to }) => `${safe(field)}: ${shown(from)} → ${shown(to)}`).join(', ')
+  fields.map(({ field, from, to }) => `${safe(field)}: ${quotedValue(from)} → ${quotedValue(to)}`).join(', ')
 
 type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
-type Groups = Pick<Obstacles, 'folded'>
+type Groups = Pick<ImpossibleChanges, 'folded'>
 
 /**
  * Yields the ungrouped changes that a terminal shows, in this order: impossible changes, which block all others; burns
@@ -56,14 +56,18 @@ export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGener
   const shownNumbers = shownCounts(plan.counts, groups)
   const ofAction = (action: Action) => (change: PlannedChange) => change.action === action
   const isAlone = (change: PlannedChange) => groupOf(groups, change) === undefined
-  yield* first(plan.changes(), (change) => change.action === 'impossible' && isAlone(change), shownNumbers.impossible)
-  yield* first(plan.burns(), ofAction('burn'), shownNumbers.burn)
-  yield* first(plan.changes(), ofAction('transfer'), shownNumbers.transfer)
+  yield* takeMatching(
+    plan.changes(),
+    (change) => change.action === 'impossible' && isAlone(change),
+    shownNumbers.impossible,
+  )
+  yield* takeMatching(plan.burns(), ofAction('burn'), shownNumbers.burn)
+  yield* takeMatching(plan.changes(), ofAction('transfer'), shownNumbers.transfer)
   const before = new Set<Action>(['impossible', 'burn', 'transfer'])
-  yield* first(plan.changes(), ({ action }) => !before.has(action), shownNumbers.others)
+  yield* takeMatching(plan.changes(), ({ action }) => !before.has(action), shownNumbers.others)
 }
 
-async function* first(
+async function* takeMatching(
   changes: AsyncIterable<PlannedChange>,
   isWanted: (change: PlannedChange) => boolean,
   most: number,
@@ -113,12 +117,12 @@ function hiddenText(counts: PlanCounts, groups: Groups): string | null {
 /** Formats the first changes of a plan for a terminal. Each changed field is on a separate line. */
 export async function planLines(
   plan: ShownPlan,
-  obstacles: Obstacles,
+  impossibleChanges: ImpossibleChanges,
   { columns, paint }: { columns: number; paint: Paint },
 ): Promise<string[]> {
   const impossible = paintAction('impossible', paint)
-  const lines = groupLines(obstacles, columns).flatMap(([head = '', ...rest]) => [impossible + head, ...rest])
-  for await (const change of firstChanges(plan, obstacles)) {
+  const lines = groupLines(impossibleChanges, columns).flatMap(([head = '', ...rest]) => [impossible + head, ...rest])
+  for await (const change of firstChanges(plan, impossibleChanges)) {
     const { action, title, tokenId, fields, shown = fields, reason, receiver } = change
     const places = [` ${changePlace(change)}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
     const place = `${places.filter((text) => text !== '').join(',')}: `
@@ -239,14 +243,14 @@ export function onlyMintOf(
 export function printPlanNotes(
   io: Pick<Io, 'note'>,
   { counts, notes }: Pick<ChangePlan, 'counts' | 'notes'>,
-  obstacles: Obstacles,
+  impossibleChanges: ImpossibleChanges,
   { allText, onlyMint, onlyMints = false }: { allText: string | null; onlyMint: string | null; onlyMints?: boolean },
 ): void {
-  const hidden = allText === null ? null : hiddenText(counts, obstacles)
+  const hidden = allText === null ? null : hiddenText(counts, impossibleChanges)
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.impossible > 0 && !onlyMints) {
-    io.note(`gdn apply sends nothing if any change is impossible. ${wayOut(obstacles, counts, onlyMint)}`)
+    io.note(`gdn apply sends nothing if any change is impossible. ${wayOut(impossibleChanges, counts, onlyMint)}`)
   }
   io.note(summaryText(counts))
 }

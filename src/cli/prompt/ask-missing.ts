@@ -75,7 +75,7 @@ export async function askAddress(
   io: Io,
   { blockchain, optional = false, required = 'an address is required', addresses, ...question }: AddressQuestion,
 ): Promise<string> {
-  const addressOf = async (typed: string): Promise<string> => {
+  const resolveAddress = async (typed: string): Promise<string> => {
     const answer = typed.trim()
     if (addresses !== undefined && isEnsName(answer)) {
       const { checkedEnsName } = await import('../flags/ens.ts')
@@ -85,7 +85,7 @@ export async function askAddress(
   }
   const check = async (typed: string): Promise<true | string> => {
     try {
-      const address = await addressOf(typed)
+      const address = await resolveAddress(typed)
       if (address === '') return optional || required
       return addresses !== undefined && isEnsName(address) ? true : checkAddress(address, blockchain)
     } catch (error) {
@@ -93,7 +93,7 @@ export async function askAddress(
       return error.hint === undefined ? error.message : `${error.message}. ${error.hint}`
     }
   }
-  return await addressOf(await askText(io, { ...question, check }))
+  return await resolveAddress(await askText(io, { ...question, check }))
 }
 
 function checkAddress(address: string, blockchain: Blockchain | undefined): true | string {

@@ -12,23 +12,23 @@ const MIN_ROOM = 8
  * values are cut so that they start shortly before their first difference.
  */
 export const changeLines = (fields: readonly FieldChange[], columns: number): string[] =>
-  fields.flatMap((change) => linesOf(change, columns - INDENT.length).map((line) => INDENT + line))
+  fields.flatMap((change) => fieldChangeLines(change, columns - INDENT.length).map((line) => INDENT + line))
 
-function linesOf({ field, from, to }: FieldChange, columns: number): string[] {
+function fieldChangeLines({ field, from, to }: FieldChange, columns: number): string[] {
   const name = cutToWidth(safe(field), Math.max(MIN_ROOM, columns / 2 - MIN_ROOM))
-  const [before, after] = [textOf(from), textOf(to)]
-  const line = `${name}: ${shown(before)} → ${shown(after)}`
+  const [before, after] = [escapeValue(from), escapeValue(to)]
+  const line = `${name}: ${quotedText(before)} → ${quotedText(after)}`
   if (displayWidth(line) <= columns) return [line]
   const width = Math.max(MIN_ROOM, columns - displayWidth(name) - ': ""'.length)
   const start = startOf(before ?? '', after ?? '', width)
   return [
-    `${name}: ${shown(excerpt(before, start, width))}`,
-    `${' '.repeat(displayWidth(name))}→ ${shown(excerpt(after, start, width))}`,
+    `${name}: ${quotedText(excerpt(before, start, width))}`,
+    `${' '.repeat(displayWidth(name))}→ ${quotedText(excerpt(after, start, width))}`,
   ]
 }
 
-const textOf = (value: string | null) => (value === null ? null : safe(value.replaceAll('\n', '\\n')))
-const shown = (text: string | null) => (text === null ? 'none' : `"${text}"`)
+const escapeValue = (value: string | null) => (value === null ? null : safe(value.replaceAll('\n', '\\n')))
+const quotedText = (text: string | null) => (text === null ? 'none' : `"${text}"`)
 
 /**
  * Returns the offset at which to cut two texts so that their first difference is visible. If possible, this is the

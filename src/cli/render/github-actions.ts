@@ -14,7 +14,7 @@ import { keptText } from './kept-text.ts'
 const MAX_ANNOTATIONS = 10
 const MAX_ROWS = 20
 
-interface Surroundings {
+interface GithubEnvironment {
   env: NodeJS.ProcessEnv
   cwd: string
 }
@@ -27,8 +27,8 @@ interface Annotation {
 }
 
 /** Formats problems in files and manifest rows as workflow commands, which GitHub shows as annotations. */
-export async function annotationsOf(error: GdnError, where: Surroundings): Promise<string> {
-  const all = [...problemsOf(error), ...rowsOf(error)]
+export async function annotationsOf(error: GdnError, where: GithubEnvironment): Promise<string> {
+  const all = [...problemsOf(error), ...rowAnnotations(error)]
   const shownAnnotations = await inFiles(all.slice(0, MAX_ANNOTATIONS), where)
   return (await Promise.all(shownAnnotations.map((annotation) => command(annotation, where)))).join('')
 }
@@ -37,7 +37,7 @@ export async function annotationsOf(error: GdnError, where: Surroundings): Promi
  * Converts the row numbers of CSV files to line numbers. Rows are numbered as in a spreadsheet, but a cell can span
  * several lines.
  */
-async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings): Promise<Annotation[]> {
+async function inFiles(annotations: readonly Annotation[], { cwd }: GithubEnvironment): Promise<Annotation[]> {
   const rows = new Map<string, Set<number>>()
   for (const { file, line } of annotations) {
     if (file !== undefined && line !== undefined) rows.set(file, (rows.get(file) ?? new Set()).add(line))
@@ -53,7 +53,7 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
 }
 
 function problemsOf({ place, message, details }: GdnError): Annotation[] {
-  const issues = recordOf(details).issues
+  const issues = objectOrEmpty(details).issues
   const problems = Array.isArray(issues) && issues.length > 0 ? (issues as { place?: Place; message: string }[]) : null
   return (problems ?? [{ place, message }]).flatMap((problem) => {
     const { file, line, column, field } = problem.place ?? {}
@@ -75,8 +75,8 @@ type Row = Readonly<Record<string, unknown>>
 /**
  * Returns annotations for rows of a run that have a problem. Returns an empty list if the run has no manifest file.
  */
-function rowsOf({ details }: GdnError): Annotation[] {
-  const { manifest, ...rows } = recordOf(details)
+function rowAnnotations({ details }: GdnError): Annotation[] {
+  const { manifest, ...rows } = objectOrEmpty(details)
   if (typeof manifest !== 'string') return []
   return Object.entries(REASON_IN).flatMap(([name, reason]) => {
     const list = rows[name]
@@ -89,13 +89,13 @@ function rowsOf({ details }: GdnError): Annotation[] {
   })
 }
 
-const recordOf = (value: unknown): Row => (value !== null && typeof value === 'object' ? (value as Row) : {})
+const objectOrEmpty = (value: unknown): Row => (value !== null && typeof value === 'object' ? (value as Row) : {})
 
 /**
  * Formats a workflow command. Escapes line breaks and separators in the same way as command.ts in
  * github.com/actions/toolkit.
  */
-async function command({ file, line, column, message }: Annotation, where: Surroundings): Promise<string> {
+async function command({ file, line, column, message }: Annotation, where: GithubEnvironment): Promise<string> {
   const properties = { file: file === undefined ? undefined : await inRepository(file, where), line, col: column }
   const named = Object.entries(properties).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}=${escapeData(String(value)).replaceAll(':', '%3A').replaceAll(',', '%2C')}`],
@@ -109,11 +109,11 @@ const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r'
  * Returns a path relative to the repository, as GitHub expects. A path outside of the repository is relative to the
  * current folder, or absolute. Also resolves links, because a run stores the real path of its manifest.
  */
-async function inRepository(file: string, { env, cwd }: Surroundings): Promise<string> {
+async function inRepository(file: string, { env, cwd }: GithubEnvironment): Promise<string> {
   const path = resolve(cwd, file)
   const real = await realPath(path)
   for (const root of [env.GITHUB_WORKSPACE || cwd, cwd]) {
-    const inRoot = below(root, path) ?? below(await realPath(root), real)
+    const inRoot = pathBelow(root, path) ?? pathBelow(await realPath(root), real)
     if (inRoot !== null) return inRoot
   }
   return real
@@ -121,7 +121,7 @@ async function inRepository(file: string, { env, cwd }: Surroundings): Promise<s
 
 const realPath = (path: string) => realpath(path).catch(() => path)
 
-function below(root: string, file: string): string | null {
+function pathBelow(root: string, file: string): string | null {
   const path = relative(root, file)
   return path.startsWith('..') || isAbsolute(path) ? null : path.replaceAll('\\', '/')
 }
@@ -140,7 +140,7 @@ export interface JobSummary
  *
  * @returns the write error; null if there is none
  */
-export async function addJobSummary(summary: JobSummary, where: Surroundings): Promise<unknown> {
+export async function addJobSummary(summary: JobSummary, where: GithubEnvironment): Promise<unknown> {
   return await addToSummary(summaryText(summary, await manifestLine(summary.manifestPath, where)), where.env)
 }
 
@@ -148,7 +148,7 @@ export async function addJobSummary(summary: JobSummary, where: Surroundings): P
 const BEFORE_THE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
 
 /** Appends an error to the job summary of GitHub Actions, but only if it stopped a run before the run was opened. */
-export async function addErrorSummary(error: GdnError, where: Surroundings): Promise<void> {
+export async function addErrorSummary(error: GdnError, where: GithubEnvironment): Promise<void> {
   if (!BEFORE_THE_RUN.has(error.code)) return
   const problems = problemsOf(error)
   const manifest = await manifestLine(problems.find(({ file }) => file !== undefined)?.file ?? null, where)
@@ -156,19 +156,19 @@ export async function addErrorSummary(error: GdnError, where: Surroundings): Pro
 }
 
 /** Returns the summary lines about the manifest; an empty list if the run read standard input. */
-const manifestLine = async (file: string | null, where: Surroundings): Promise<string[]> =>
-  file === null ? [] : [`Manifest: ${inert(await inRepository(file, where))}`, '']
+const manifestLine = async (file: string | null, where: GithubEnvironment): Promise<string[]> =>
+  file === null ? [] : [`Manifest: ${escapeMarkdown(await inRepository(file, where))}`, '']
 
 function errorText(error: GdnError, problems: readonly Annotation[], manifest: readonly string[]): string {
   const table = problems
     .slice(0, MAX_ROWS)
-    .map(({ line, message }) => `| ${line ?? ''} | ${message.split('\n').map(inert).join(' ')} |`)
-  const unlisted = Number(recordOf(error.details).issue_count ?? problems.length) - table.length
+    .map(({ line, message }) => `| ${line ?? ''} | ${message.split('\n').map(escapeMarkdown).join(' ')} |`)
+  const unlisted = Number(objectOrEmpty(error.details).issue_count ?? problems.length) - table.length
   return [
     '### gdn sent nothing',
     '',
     ...manifest,
-    ...error.message.split('\n').flatMap((line) => [inert(line), '']),
+    ...error.message.split('\n').flatMap((line) => [escapeMarkdown(line), '']),
     ...(table.length === 0 ? [] : ['| line | problem |', '| ---: | --- |', ...table, '']),
     ...(table.length > 0 && unlisted > 0 ? [`… and ${unlisted} more`, ''] : []),
     '',
@@ -192,13 +192,13 @@ function summaryText(
 ): string {
   const states = ['deployed', 'accepted', 'pending', 'failed', 'unknown'] as const
   const lines = [
-    `### gdn batch ${inert(run.name)}`,
+    `### gdn batch ${escapeMarkdown(run.name)}`,
     '',
     ...manifest,
-    ...(stopped === null ? [] : [inert(stopped.message), '']),
-    `${inert(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
+    ...(stopped === null ? [] : [escapeMarkdown(stopped.message), '']),
+    `${escapeMarkdown(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
-    ...(changes.keptAccepted > 0 ? [inert(keptText(changes.keptAccepted)), ''] : []),
+    ...(changes.keptAccepted > 0 ? [escapeMarkdown(keptText(changes.keptAccepted)), ''] : []),
     `| ${states.map(wordOfState).join(' | ')} |`,
     `| ${states.map(() => '---:').join(' | ')} |`,
     `| ${states.map((state) => counts[state]).join(' | ')} |`,
@@ -209,7 +209,9 @@ function summaryText(
     ...unknownRows.map(({ line, key }) => [line, key, 'outcome unknown'] as const),
   ]
   if (rows.length === 0) return `${lines.join('\n')}\n`
-  const table = rows.slice(0, MAX_ROWS).map(([line, key, why]) => `| ${line} | ${inert(key)} | ${inert(why)} |`)
+  const table = rows
+    .slice(0, MAX_ROWS)
+    .map(([line, key, why]) => `| ${line} | ${escapeMarkdown(key)} | ${escapeMarkdown(why)} |`)
   lines.push('| line | row | reason |', '| ---: | --- | --- |', ...table, '')
   const unlisted = counts.failed + counts.unknown - table.length
   if (unlisted > 0) lines.push(`… and ${unlisted} more`, '')
@@ -221,6 +223,6 @@ const MAX_TEXT = 300
 /**
  * Escapes external text for Markdown. All characters that could be markup, HTML or part of a link become entities.
  */
-function inert(text: string): string {
+function escapeMarkdown(text: string): string {
   return safe(shorten(text, MAX_TEXT)).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)
 }

@@ -9,7 +9,7 @@ export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
  *
  * @param textOf formats a value; default: truncates long values
  */
-export function describeEvent({ kind, from, to, changes }: HistoryEvent, textOf = short): string {
+export function describeEvent({ kind, from, to, changes }: HistoryEvent, textOf = shortText): string {
   if (kind === 'mint') return `to ${to}`
   if (kind === 'transfer') return `${from} to ${to}`
   if (kind === 'burn') return from === null ? 'by its holder' : `of ${from}`
@@ -33,7 +33,7 @@ export function describeEventShortly(event: HistoryEvent): string {
 
 const MAX_SHOWN = 30
 
-function short(value: string | null): string {
+function shortText(value: string | null): string {
   if (value === null) return 'none'
   return `"${shorten(value, MAX_SHOWN)}"`
 }

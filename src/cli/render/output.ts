@@ -48,16 +48,16 @@ export function createOutput(
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record
   // Machine-readable output contains raw values, and the cell content of table columns that aren't fields.
   const paths = new PathCheck(fields ?? [])
-  const selected = (record: DataRecord): DataRecord => {
+  const selectFields = (record: DataRecord): DataRecord => {
     if (fields === undefined) return record
     const whole = { ...cellsOf(record), ...record }
     paths.see(whole)
     return selectFrom(whole, fields)
   }
-  const pick = (record: DataRecord): DataRecord => (fields === undefined ? record : withNulls(selected(record)))
+  const pick = (record: DataRecord): DataRecord => (fields === undefined ? record : withNulls(selectFields(record)))
   const inCsv = fields ?? view.fields
   const lineOf = (csv: Csv) => (record: DataRecord) => {
-    const values = selected(flags.forSpreadsheet === true ? withBurned(record) : record)
+    const values = selectFields(flags.forSpreadsheet === true ? withBurned(record) : record)
     return csv.line(inCsv.map((field) => plainCell(values[field])))
   }
   const openCsv = async () => createCsv(io, flags, flags.forSpreadsheet ? await separatorOf(manifest) : undefined)
@@ -72,7 +72,7 @@ export function createOutput(
         return await io.data(csv.head(inCsv) + lineOf(csv)(record))
       }
       const { renderOne } = await import('./table.ts')
-      await io.read(renderOne(io, selected(record), view, fields))
+      await io.read(renderOne(io, selectFields(record), view, fields))
     },
     async many(records) {
       if (mode === 'json') return await printJsonList(io, records, pick)
@@ -106,7 +106,7 @@ export function createOutput(
         io.note(`This terminal is too narrow to show IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
     },
   }
-  const warned = async (printed: Promise<void>) => {
+  const warnAfter = async (printed: Promise<void>) => {
     await printed
     for (const warning of paths.warnings()) io.warn(safe(warning))
   }
@@ -114,8 +114,8 @@ export function createOutput(
     mode,
     fields,
     pick,
-    one: (record) => warned(print.one(record)),
-    many: (records) => warned(print.many(records)),
+    one: (record) => warnAfter(print.one(record)),
+    many: (records) => warnAfter(print.many(records)),
   }
 }
 

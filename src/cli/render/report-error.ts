@@ -71,8 +71,8 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
   const problems = problemsOf(details)
   const alike = new Map<string, Problem[]>()
   for (const problem of problems) {
-    const alikeProblems = alike.get(kindOf(problem))
-    if (alikeProblems === undefined) alike.set(kindOf(problem), [problem])
+    const alikeProblems = alike.get(problemGroupKey(problem))
+    if (alikeProblems === undefined) alike.set(problemGroupKey(problem), [problem])
     else alikeProblems.push(problem)
   }
   const lines: string[] = []
@@ -81,7 +81,7 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
   let unlisted = issueCount(details) - problems.length
   const hints = new Set([hint])
   for (const [i, problem] of problems.entries()) {
-    const alikeProblems = alike.get(kindOf(problem)) ?? []
+    const alikeProblems = alike.get(problemGroupKey(problem)) ?? []
     const isMany = alikeProblems.length > MAX_ALIKE_SHOWN
     if (isMany && alikeProblems[0] !== problem) continue
     const text = formatProblem(problem) + (isMany ? placesText(alikeProblems) : '')
@@ -104,7 +104,7 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
   }
 }
 
-const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
+const problemGroupKey = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
 
 /** Formats the number of times that a problem occurs, and its first places. */
 function placesText(problems: readonly Problem[]): string {

@@ -33,30 +33,30 @@ export async function renderTable(
   if (records.length === 0) return { text: '', withoutIds: false }
   const mayBeEmpty = new Set(['error', ...sparse])
   const filled = columns.filter((column) => !mayBeEmpty.has(column) || records.some((record) => record[column]))
-  const rowsOf = (used: readonly string[]) =>
-    records.map((record) => used.map((column) => shown(column, record[column])))
+  const tableRows = (used: readonly string[]) =>
+    records.map((record) => used.map((column) => cellText(column, record[column])))
   const { fitByStarts, fitColumns, fits, fitsWithShortAddresses } = await import('./fit-columns.ts')
   const hasRoom = (some: readonly string[]) =>
-    (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), rowsOf(some), io.columns, some.indexOf(id))
+    (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), tableRows(some), io.columns, some.indexOf(id))
   const status = io.settings.quiet ? null : oneStatus(records)
-  const without = (some: readonly string[], column: string) => some.filter((name) => name !== column)
+  const withoutColumn = (some: readonly string[], column: string) => some.filter((name) => name !== column)
   // A status that all records share is less useful than the IDs, so omit its column first.
-  const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
-  const wantedColumns = withoutIds ? without(filled, id) : filled
-  let used = status === null || hasRoom(wantedColumns) ? wantedColumns : without(wantedColumns, 'status')
+  const withoutIds = dropsId && !hasRoom(status === null ? filled : withoutColumn(filled, 'status'))
+  const wantedColumns = withoutIds ? withoutColumn(filled, id) : filled
+  let used = status === null || hasRoom(wantedColumns) ? wantedColumns : withoutColumn(wantedColumns, 'status')
   if (used.length < wantedColumns.length) {
     io.note(`All ${records.length} ${plural} have the status ${safe(status ?? '')}.`)
   }
-  let rows = rowsOf(used)
+  let rows = tableRows(used)
   if (yields !== undefined && used.includes(yields)) {
     const cut = fitByStarts(used.map(heading), rows, io.columns, used.indexOf(yields))
-    if (cut === null) used = without(used, yields)
-    rows = cut ?? rowsOf(used)
+    if (cut === null) used = withoutColumn(used, yields)
+    rows = cut ?? tableRows(used)
   }
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // If lines would wrap, the table would be hard to read, so show each record as a card.
   if (!fits(used.map(heading), fitted, io.columns)) {
-    const cards = records.map((record) => used.map((column) => [column, shown(column, record[column])] as const))
+    const cards = records.map((record) => used.map((column) => [column, cellText(column, record[column])] as const))
     return { text: cards.map((card) => renderCard(io, card)).join('\n'), withoutIds }
   }
   const isStatus = used.map((column) => column === 'status' || column === 'state')
@@ -100,7 +100,7 @@ function renderCard(io: Io, card: RecordCard): string {
   const valueWidth = io.columns - width - 2
   return rows
     .map(([name, value], i) => {
-      const lines = linesOf(withLocalTime(name, value), valueWidth).map((line) =>
+      const lines = valueLines(withLocalTime(name, value), valueWidth).map((line) =>
         name === 'status' ? paintStatus(line, line, io.outPaint) : line,
       )
       return `${io.outPaint.dim((headings[i] ?? name).padEnd(width))}  ${lines.join(`\n${' '.repeat(width + 2)}`)}\n`
@@ -112,20 +112,20 @@ const isEmpty = (value: unknown) =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
 /** Formats a value on as many lines as needed: each pair on a separate line, and text wrapped between words. */
-function linesOf(value: unknown, valueWidth: number): string[] {
+function valueLines(value: unknown, valueWidth: number): string[] {
   if (isPairs(value)) {
     const width = Math.max(...value.map(([key]) => displayWidth(safe(key))))
     return value.flatMap(([key, item]) => {
       const name = safe(key)
-      const lines = linesOf(item, valueWidth - width - 2)
+      const lines = valueLines(item, valueWidth - width - 2)
       return lines.map((line, i) =>
         i === 0 ? `${name}${' '.repeat(width - displayWidth(name))}  ${line}` : `${' '.repeat(width + 2)}${line}`,
       )
     })
   }
   const lines = humanCell(value).split(/\r?\n/).map(safe)
-  const folded = (line: string) => (displayWidth(line) <= valueWidth ? [line] : wrap(line, valueWidth))
-  return valueWidth < MIN_VALUE_WIDTH ? lines : lines.flatMap(folded)
+  const foldLine = (line: string) => (displayWidth(line) <= valueWidth ? [line] : wrap(line, valueWidth))
+  return valueWidth < MIN_VALUE_WIDTH ? lines : lines.flatMap(foldLine)
 }
 
 function isPairs(value: unknown): value is [string, unknown][] {
@@ -136,7 +136,7 @@ function isPairs(value: unknown): value is [string, unknown][] {
 }
 
 /** Formats a value for a table cell. Times are local and precise to the minute. */
-const shown = (column: string, value: unknown): string =>
+const cellText = (column: string, value: unknown): string =>
   safe(isTime(column) && typeof value === 'string' ? localTimeIn(value, 'minute') : humanCell(value))
 
 /** Formats a value for people: booleans as yes or no, and lists with commas between the words. */

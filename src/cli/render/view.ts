@@ -43,7 +43,7 @@ export function plainCell(value: unknown): string {
 
 /** Formats cells as a CSV line (RFC 4180). */
 export function csvLine(cells: readonly string[], separator = ','): string {
-  const quoted = (text: string) =>
+  const quoteCell = (text: string) =>
     /[",\r\n]/.test(text) || text.includes(separator) ? `"${text.replaceAll('"', '""')}"` : text
-  return `${cells.map(quoted).join(separator)}\r\n`
+  return `${cells.map(quoteCell).join(separator)}\r\n`
 }

@@ -72,7 +72,7 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
   const value = request[name]
   const isUnknown = name === 'blockchain' && typeof value === 'string' && !isBlockchain(value)
   return {
-    place: placeOf(issue, request, file),
+    place: issuePlace(issue, request, file),
     message: file === null && isShown(name, value) ? `"${value}" ${issue.message}` : issue.message,
     ...(isUnknown ? { hint: blockchainHint(value) } : {}),
   }
@@ -85,7 +85,7 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
 const isShown = (name: string, value: unknown) =>
   /_(?:address|receiver)$/.test(name) && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
 
-function placeOf({ path, field }: FieldIssue, request: Record<string, unknown>, file: string | null): Place {
+function issuePlace({ path, field }: FieldIssue, request: Record<string, unknown>, file: string | null): Place {
   if (file !== null) return { file, field }
   const [name, , inMetadata, index] = path.map(String)
   if (name !== 'metadata') return { flag: FLAG_OF[name ?? ''] ?? field }

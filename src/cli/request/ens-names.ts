@@ -96,7 +96,7 @@ async function resolveAll(
   })
   const before = shownNames.get(deps.io) ?? new Map<string, string>()
   shownNames.set(deps.io, before)
-  const open = wanted.filter(({ name, network }) => !before.has(keyOf(name, network)))
+  const open = wanted.filter(({ name, network }) => !before.has(nameKey(name, network)))
   const [first] = open
   if (first !== undefined) {
     const node = settings.ensRpcUrl
@@ -108,23 +108,23 @@ async function resolveAll(
         const results = await Promise.allSettled(open.map(({ name, network }) => resolver.resolve(name, network)))
         results.forEach((result, index) => {
           const { name, network, place } = open[index] ?? first
-          if (result.status === 'rejected') throw placed(result.reason, place)
-          before.set(keyOf(name, network), result.value)
+          if (result.status === 'rejected') throw addPlace(result.reason, place)
+          before.set(nameKey(name, network), result.value)
         })
       } finally {
         progress.stop()
       }
     })
-    const lines = open.map(({ name, network }) => `${safe(name)} → ${before.get(keyOf(name, network))}`)
+    const lines = open.map(({ name, network }) => `${safe(name)} → ${before.get(nameKey(name, network))}`)
     for (const line of new Set(lines)) deps.io.note(line)
   }
-  return wanted.map(({ name, network }) => ({ name, address: before.get(keyOf(name, network)) ?? '' }))
+  return wanted.map(({ name, network }) => ({ name, address: before.get(nameKey(name, network)) ?? '' }))
 }
 
-const keyOf = (name: string, network: NameNetwork): string => `${network.chainId} ${name}`
+const nameKey = (name: string, network: NameNetwork): string => `${network.chainId} ${name}`
 
 /** Adds a place to an error, unless the error is about the node and already has one. */
-const placed = (error: unknown, place: Place): unknown =>
+const addPlace = (error: unknown, place: Place): unknown =>
   error instanceof GdnError && !isPlaced(error) ? error.with({ place }) : error
 
 export const isPlaced = ({ place }: GdnError): boolean => place !== undefined

@@ -54,14 +54,14 @@ function sentenceOf(
   without = 'no longer needs the change that was shown',
 ): string {
   if (path === '') return before === undefined ? 'would also change, but was not shown' : without
-  const [old, present] = [textOf(before), textOf(after)]
+  const [old, present] = [formatValue(before), formatValue(after)]
   return old === null || present === null
     ? `${path} changed after it was shown`
     : `${path} changed from ${old} to ${present} after it was shown`
 }
 
 /** Formats a value for an error; null if the value is too long. */
-function textOf(value: unknown): string | null {
+function formatValue(value: unknown): string | null {
   const text =
     value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
   return text.length > MAX_VALUE ? null : text

@@ -143,7 +143,7 @@ class Permission {
     this.ownLimit = commandLimit ?? storedLimit
     const maxCost = this.ownLimit === null ? null : { wei: this.ownLimit, isSet: commandLimit !== null }
     const run = operationRun(id, endpoint, maxCost)
-    const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
+    const permitted = await deps.permit({ connection, blockchain, findBlockchain, run, ...spendingKind(wanted) })
     this.#permitted =
       permitted === null && this.ownLimit === null ? null : runLimit(id, { permitted, commandLimit, storedLimit })
     return this.#permitted
@@ -178,7 +178,7 @@ export async function quoteOperation(
   const wei =
     flags.maxCost === undefined ? null : await operationLimit(deps, connection, flags, { ...wantedRequest, id })
   const run = operationRun(id, endpoint, wei === null ? null : { wei, isSet: true })
-  await deps.quote?.({ connection, blockchain, findBlockchain, run, ...kindOf(wantedRequest) }, () =>
+  await deps.quote?.({ connection, blockchain, findBlockchain, run, ...spendingKind(wantedRequest) }, () =>
     typicalOfRequest(endpoint, Object(content)),
   )
 }
@@ -235,7 +235,7 @@ const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_d
 
 const MINTS: ReadonlySet<string> = new Set(MINT_ENDPOINTS)
 
-function kindOf({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'content'>): SpendingKind {
+function spendingKind({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'content'>): SpendingKind {
   if (endpoint === 'createcollection') {
     const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
     return { kind: 'collection', name, royaltyBps: royalty_bps }

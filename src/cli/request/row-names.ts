@@ -81,7 +81,7 @@ export class RowNames implements EnsNames {
     if (this.#printed > MAX_PRINTED) io.note(`and ${count(this.#printed - MAX_PRINTED, 'other name')}`)
     const { namesAlike, namesOfOneAddress } = await import('../../ens/look-alike.ts')
     for (const [first, second] of namesAlike(pairs, MAX_WARNINGS)) {
-      io.warn(`${shown(first)} and ${shown(second)} look alike, but are different names.`)
+      io.warn(`${nameWithAddress(first)} and ${nameWithAddress(second)} look alike, but are different names.`)
     }
     for (const [[name, address], [other]] of namesOfOneAddress(pairs, MAX_WARNINGS)) {
       io.warn(`${safe(name)} and ${safe(other)} are names of the same address, ${address}.`)
@@ -140,4 +140,4 @@ export class RowNames implements EnsNames {
 
 const NO_PLACE: Place = {}
 
-const shown = ([name, address]: readonly [string, string]): string => `${safe(name)} (${address})`
+const nameWithAddress = ([name, address]: readonly [string, string]): string => `${safe(name)} (${address})`

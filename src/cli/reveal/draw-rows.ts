@@ -6,7 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { KnownSeal } from '../../reveal/drop-state.ts'
-import type { Seal } from '../../reveal/read-seal.ts'
+import type { SealCommitment } from '../../reveal/read-seal.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
 import { isoOfSeconds, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
@@ -108,7 +108,7 @@ export async function drawRows(
       return { ...draw, drawn: drawnRows({ provenance, slots, signature: Buffer.from(signature).toString('hex') }) }
     }
   }).catch((error: unknown) => {
-    throw resumable(error, waiting)
+    throw addResumeHint(error, waiting)
   })
 }
 
@@ -116,7 +116,12 @@ const simulation = (round: number, isEarly: boolean) =>
   `Round ${round} is from a beacon that you named${isEarly ? ', which signed it before its time' : ''}, so the draw is a simulation.`
 
 /** Returns the error for NFTs that were revealed with a round of a different beacon than the one in the flags. */
-function otherBeacon({ isNamed }: BeaconSource, seal: Seal, { marginSeconds }: ShuffleRule, signature: string) {
+function otherBeacon(
+  { isNamed }: BeaconSource,
+  seal: SealCommitment,
+  { marginSeconds }: ShuffleRule,
+  signature: string,
+) {
   const round = roundFor(QUICKNET, seal.time + marginSeconds)
   const isDrand = isNamed && isSigned(QUICKNET, round, Buffer.from(signature, 'hex'))
   const by = isDrand ? `round ${round} of drand` : isNamed ? 'a round of another beacon' : 'a beacon other than drand'
@@ -128,7 +133,7 @@ function otherBeacon({ isNamed }: BeaconSource, seal: Seal, { marginSeconds }: S
 
 interface Finding {
   find(): Promise<ProvenanceRecord | undefined>
-  onChain(record: ProvenanceRecord): Promise<Seal | null>
+  onChain(record: ProvenanceRecord): Promise<SealCommitment | null>
   waits: boolean
   progress: Progress
 }
@@ -142,7 +147,7 @@ interface Finding {
 async function finalSeal(
   deps: Deps,
   { find, onChain, waits, progress }: Finding,
-): Promise<{ record: ProvenanceRecord; seal: Seal } | null> {
+): Promise<{ record: ProvenanceRecord; seal: SealCommitment } | null> {
   for (;;) {
     const record = await find()
     if (record === undefined) throw new SealFailed()
@@ -221,7 +226,7 @@ interface Waiting {
 }
 
 /** Returns the error for a wait that was interrupted or exceeded --timeout. Returns other errors unchanged. */
-function resumable(error: unknown, waiting: Waiting): unknown {
+function addResumeHint(error: unknown, waiting: Waiting): unknown {
   if (isTimeUp(error)) return new GdnError('pending', waiting.for, { hint: RESUME })
   const isStopped = error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')
   return isStopped ? error.withHint(`${waiting.for[0]?.toUpperCase()}${waiting.for.slice(1)}. ${RESUME}`) : error

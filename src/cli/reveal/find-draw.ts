@@ -60,7 +60,7 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   if (!isEvm(options.blockchain) || ownCommitment?.shuffle === null) return null
   if (ownCommitment !== null && keptRun?.drawn != null) {
     const revealedRows = await shownRows(deps, connection, drawing)
-    return await inOrder(deps, connection, drawing, keptRun.drawn, {
+    return await checkDrawOrder(deps, connection, drawing, keptRun.drawn, {
       shown: revealedRows,
       salts: { seed: Buffer.from(ownCommitment.seed, 'hex') },
     })
@@ -84,7 +84,7 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
     if (!isOfDrop && drops.length > 1) continue
     const seed = isUnedited ? commitment.seed : ownCommitment && Buffer.from(ownCommitment.seed, 'hex')
     const salts = seed === null ? { leaves, contents } : { seed }
-    return await inOrder(deps, connection, drawing, drawn, { shown: revealedRows, salts })
+    return await checkDrawOrder(deps, connection, drawing, drawn, { shown: revealedRows, salts })
   }
   throw new GdnError(
     'refused',
@@ -179,7 +179,7 @@ const MAX_NAMED = 10
  *
  * @throws GdnError `edited_rows`
  */
-async function inOrder(
+async function checkDrawOrder(
   { signals: { signal } }: Deps,
   { client }: Connection,
   { options }: Drawing,

@@ -155,12 +155,13 @@ async function permitSeal(
 ): Promise<RunLimit> {
   const { blockchain } = options
   const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
-  const worst = async () => sumOfUses([await worstOfChanges('provenance', 1), await worstOfChanges('update', pending)])
+  const worstUse = async () =>
+    sumOfUses([await worstOfChanges('provenance', 1), await worstOfChanges('update', pending)])
   const stored = { run: run.id, storedLimit: run.maxCost }
-  const reserved = async () => reservedForChanges(await worst())
-  await refuseAboveLimit(deps, connection, { blockchain, commandLimit, ...stored, reserved })
+  const reservedUse = async () => reservedForChanges(await worstUse())
+  await refuseAboveLimit(deps, connection, { blockchain, commandLimit, ...stored, reserved: reservedUse })
   const limit = await permitChanges(deps, connection, blockchain, { run, count: 1, commandLimit })
-  const priced = { limit: commandLimit, ...stored, worst }
+  const priced = { limit: commandLimit, ...stored, worst: worstUse }
   if (warning !== null) deps.io.warn(safe(warning))
   if (flags.yes) {
     await noteCost(deps, connection, blockchain, priced)

@@ -1,17 +1,19 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { decodeImage } from '../image/decode.ts'
 import { ImageError, type Pixels } from '../image/pixels.ts'
-import { fitted, scaled } from '../image/scale.ts'
+import { fitInto, scalePixels } from '../image/scale.ts'
 
 /**
  * Maximum size in bytes of files that are embedded unchanged. If possible, larger images are scaled down to this size.
  */
 const SMALL_BYTES = 28 * 1024
 /** Settings of the first attempt: maximum side in pixels, and JPEG quality. A card is about 250 pixels wide. */
-const USUAL = { side: 360, quality: 80 }
+const FIRST_ATTEMPT = { side: 360, quality: 80 }
 /** Settings of the second attempt if the first result has at most twice the maximum size. */
 const COARSER = { side: 300, quality: 65 }
-/** Settings of the second attempt if the first result is larger. They produce about half as many bytes as USUAL. */
+/**
+ * Settings of the second attempt if the first result is larger. They produce about half as many bytes as FIRST_ATTEMPT.
+ */
 const COARSEST = { side: 240, quality: 50 }
 /** Maximum size in bytes of images that can't be scaled, such as SVG, WebP and AVIF. */
 const MAX_BYTES = 512 * 1024
@@ -27,7 +29,7 @@ export async function dataUrl(bytes: Uint8Array): Promise<string> {
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
   if (!IMAGES.has(type)) throw new ImageError('is not an image file', 'no image')
   if (bytes.length <= SMALL_BYTES) return asUrl(type, bytes)
-  const small = await smaller(bytes).catch((error: unknown) => {
+  const small = await encodeSmaller(bytes).catch((error: unknown) => {
     if (error instanceof ImageError && bytes.length <= MAX_BYTES) return null
     throw error
   })
@@ -45,17 +47,19 @@ interface Encoded {
  * Scales an image down to SMALL_BYTES, or close to this size. Encodes the image at most twice, because the JPEG encoder
  * needs 27 ms to build its tables, even for a few pixels.
  */
-async function smaller(bytes: Uint8Array): Promise<Encoded> {
-  const pixels = shrunk(await decodeImage(bytes), USUAL.side)
+async function encodeSmaller(bytes: Uint8Array): Promise<Encoded> {
+  const pixels = shrinkTo(await decodeImage(bytes), FIRST_ATTEMPT.side)
   const encode = await encoderFor(pixels)
-  const usual = encode(pixels, USUAL.quality)
+  const usual = encode(pixels, FIRST_ATTEMPT.quality)
   if (usual.bytes.length <= SMALL_BYTES) return usual
   const { side, quality } = usual.bytes.length <= 2 * SMALL_BYTES ? COARSER : COARSEST
-  return encode(shrunk(pixels, side), quality)
+  return encode(shrinkTo(pixels, side), quality)
 }
 
-const shrunk = (pixels: Pixels, side: number): Pixels =>
-  pixels.width > side || pixels.height > side ? scaled(pixels, fitted(pixels, { width: side, height: side })) : pixels
+const shrinkTo = (pixels: Pixels, side: number): Pixels =>
+  pixels.width > side || pixels.height > side
+    ? scalePixels(pixels, fitInto(pixels, { width: side, height: side }))
+    : pixels
 
 /** Returns the encoder for an image: PNG if any pixel is transparent, or else JPEG. */
 async function encoderFor(pixels: Pixels): Promise<(pixels: Pixels, quality: number) => Encoded> {

@@ -1,5 +1,5 @@
 import { isLoopbackOrigin } from '../../config/server.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ export function escapeHtml(text: string): string {
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text
   const omitted = text.length - most
-  return `${text.slice(0, most)} … (${grouped(omitted)} more characters)`
+  return `${text.slice(0, most)} … (${groupDigits(omitted)} more characters)`
 }
 
 /** Isolates the writing direction of a text, so that it doesn't affect the surrounding text. */

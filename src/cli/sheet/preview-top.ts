@@ -1,5 +1,5 @@
 import { formatPlace } from '../../core/errors.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import type { ManifestSummary } from '../../manifest/read.ts'
 import { VERSION } from '../version.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
@@ -30,21 +30,21 @@ export function previewTop(top: PreviewTop): string {
   const images = remoteImages ? 'file: https: http:' : 'file:'
   const isPartlySent = run !== null && run.sent > 0 && run.sent < rows
   const choices: [string, string][] = [
-    ['all', `All ${grouped(invalidRows + rows)}`],
+    ['all', `All ${groupDigits(invalidRows + rows)}`],
     ...(invalidRows > 0 && rows > 0
-      ? [['only-faulty', `With errors ${grouped(invalidRows)}`] as [string, string]]
+      ? [['only-faulty', `With errors ${groupDigits(invalidRows)}`] as [string, string]]
       : []),
-    ...(isPartlySent ? [['only-new', `Not sent ${grouped(rows - run.sent)}`] as [string, string]] : []),
+    ...(isPartlySent ? [['only-new', `Not sent ${groupDigits(rows - run.sent)}`] as [string, string]] : []),
   ]
   return `${pageHead({ title: `${name}: preview`, images })}<header>
 <p class="kicker">${escapeHtml(kickerOf(top))}</p>
 <h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
 ${stats([
-  [grouped(rows), issueCount === 0 ? 'rows, all valid' : 'valid rows', issueCount === 0 ? 'good' : ''],
-  ...(issueCount > 0 ? ([[grouped(issueCount), issueCount === 1 ? 'error' : 'errors', 'bad']] as const) : []),
-  ...(duplicates > 0 ? ([[grouped(duplicates), 'equal to an earlier row', 'bad']] as const) : []),
-  [grouped(receivers), receivers === 1 ? 'receiver' : 'receivers'],
-  ...(run === null || run.minted === 0 ? [] : ([[grouped(run.minted), 'already minted', 'good']] as const)),
+  [groupDigits(rows), issueCount === 0 ? 'rows, all valid' : 'valid rows', issueCount === 0 ? 'good' : ''],
+  ...(issueCount > 0 ? ([[groupDigits(issueCount), issueCount === 1 ? 'error' : 'errors', 'bad']] as const) : []),
+  ...(duplicates > 0 ? ([[groupDigits(duplicates), 'equal to an earlier row', 'bad']] as const) : []),
+  [groupDigits(receivers), receivers === 1 ? 'receiver' : 'receivers'],
+  ...(run === null || run.minted === 0 ? [] : ([[groupDigits(run.minted), 'already minted', 'good']] as const)),
 ])}${definitions([
   ['Blockchain', target.blockchain === null ? '' : escapeHtml(target.blockchain)],
   ['Collection', target.contractAddress === null ? '' : `<code>${escapeHtml(target.contractAddress)}</code>`],
@@ -59,7 +59,7 @@ ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 function kickerOf({ run, rows }: PreviewTop): string {
   if (run === null || run.sent === 0) return 'Preview of a drop: no rows have been sent from this machine'
   if (run.minted === rows) return 'Preview of a drop: every row is already minted'
-  return `Preview of a drop: ${grouped(run.sent)} of ${grouped(rows)} rows are already sent, and ${grouped(run.minted)} are minted`
+  return `Preview of a drop: ${groupDigits(run.sent)} of ${groupDigits(rows)} rows are already sent, and ${groupDigits(run.minted)} are minted`
 }
 
 function faults({ issues, issueCount }: PreviewTop): string {
@@ -76,6 +76,6 @@ function faults({ issues, issueCount }: PreviewTop): string {
     return `<li>${link}${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
   })
   const unlisted = issueCount - items.length
-  if (unlisted > 0) items.push(`<li class="hint">and ${grouped(unlisted)} more, each next to its row</li>`)
+  if (unlisted > 0) items.push(`<li class="hint">and ${groupDigits(unlisted)} more, each next to its row</li>`)
   return `<section class="faults"><h2>Fix before you mint</h2><ul>${items.join('')}</ul></section>\n`
 }

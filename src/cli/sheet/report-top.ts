@@ -1,6 +1,6 @@
 import type { RunTimes } from '../../batch/runs/run-times.ts'
 import type { RunStatus } from '../../batch/types.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import { type DropState, dropText } from '../../reveal/drop-state.ts'
 import { spentText } from '../cost/spent.ts'
 import type { DataRecord } from '../render/view.ts'
@@ -54,10 +54,10 @@ export function reportTop(top: ReportTop): string {
 <h1 dir="auto">${escapeHtml(beginningOf(name, 300))}</h1>
 ${stats([
   ...STATES.filter((state) => counts[state] > 0 || state === 'deployed').map(
-    (state) => [grouped(counts[state]), WORDS[state], counts[state] > 0 ? TONES[state] : ''] as const,
+    (state) => [groupDigits(counts[state]), WORDS[state], counts[state] > 0 ? TONES[state] : ''] as const,
   ),
-  [grouped(owners), owners === 1 ? 'owner' : 'owners'],
-  ...(spent === null ? [] : ([[grouped(Number(spent.gas_used)), 'gas']] as const)),
+  [groupDigits(owners), owners === 1 ? 'owner' : 'owners'],
+  ...(spent === null ? [] : ([[groupDigits(Number(spent.gas_used)), 'gas']] as const)),
 ])}${total === 0 ? '' : shareBar(STATES.map((state) => ({ share: counts[state] / total, tone: TONES[state], what: `${counts[state]} ${WORDS[state]}` })))}${definitions(
   [
     ['Collection', collection === null ? '' : ownDirection(beginningOf(collection, 300))],
@@ -87,7 +87,7 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${notEmbedded === 0 ? '' : `<p class="note">${grouped(notEmbedded)} ${notEmbedded === 1 ? 'image is' : 'images are'} not in this file. The report only names or links to ${notEmbedded === 1 ? 'it' : 'them'}.</p>\n`}${presentNotes(top)}</header>
+${failures(top)}${notEmbedded === 0 ? '' : `<p class="note">${groupDigits(notEmbedded)} ${notEmbedded === 1 ? 'image is' : 'images are'} not in this file. The report only names or links to ${notEmbedded === 1 ? 'it' : 'them'}.</p>\n`}${presentNotes(top)}</header>
 ${filter(choices(top, total))}${ROWS_START}`
 }
 
@@ -99,7 +99,7 @@ function presentNotes({ counts, present, times }: ReportTop): string {
     const which =
       missing === counts.deployed + counts.burned
         ? 'NFTs are shown as gdn recorded them on this machine'
-        : `${grouped(missing)} deployed ${missing === 1 ? 'row is' : 'rows are'} shown as gdn recorded them on this machine`
+        : `${groupDigits(missing)} deployed ${missing === 1 ? 'row is' : 'rows are'} shown as gdn recorded them on this machine`
     const at = times.endedAt ?? times.answeredAt
     const why = hasServer ? 'the server did not return them' : 'the server could not be reached'
     notes.push(`${which}${at === null ? '' : `, as of ${time(at)}`}: ${why}.`)
@@ -107,7 +107,7 @@ function presentNotes({ counts, present, times }: ReportTop): string {
   if (isPlain) notes.push('The server does not report updates, freezes or burns.')
   if (historiesLeft > 0) {
     notes.push(
-      `The history of ${grouped(historiesLeft)} ${historiesLeft === 1 ? 'NFT' : 'NFTs'} is not in this file. <code>gdn nft history</code> shows it.`,
+      `The history of ${groupDigits(historiesLeft)} ${historiesLeft === 1 ? 'NFT' : 'NFTs'} is not in this file. <code>gdn nft history</code> shows it.`,
     )
   }
   return notes.map((note) => `<p class="note">${note}</p>\n`).join('')
@@ -125,8 +125,8 @@ function choices({ counts, changed }: ReportTop, total: number): [string, string
   if (changed > 0) some.push(['only-changed', 'Changed', changed])
   if (some.length === 0) return []
   return [
-    ['all', `All ${grouped(total)}`],
-    ...some.map(([id, label, count]): [string, string] => [id, `${label} ${grouped(count)}`]),
+    ['all', `All ${groupDigits(total)}`],
+    ...some.map(([id, label, count]): [string, string] => [id, `${label} ${groupDigits(count)}`]),
   ]
 }
 
@@ -135,12 +135,14 @@ function failures({ failures: byReason }: ReportTop): string {
   const sorted = [...byReason].sort(([, a], [, b]) => b.count - a.count)
   const items = sorted.slice(0, MAX_SHOWN).map(([reason, { count, lines }]) => {
     const links = lines.map((line) => `<a href="#line-${line}">${line}</a>`).join(', ')
-    const more = count > lines.length ? `, and ${grouped(count - lines.length)} more` : ''
+    const more = count > lines.length ? `, and ${groupDigits(count - lines.length)} more` : ''
     const rows = `<span class="hint">(${lines.length === 1 && count === 1 ? 'line' : 'lines'} ${links}${more})</span>`
     return `<li>${ownDirection(beginningOf(reason, MAX_REASON))} ${rows}</li>`
   })
   if (sorted.length > MAX_SHOWN)
-    items.push(`<li class="hint">and ${grouped(sorted.length - MAX_SHOWN)} other reasons, each next to its row</li>`)
+    items.push(
+      `<li class="hint">and ${groupDigits(sorted.length - MAX_SHOWN)} other reasons, each next to its row</li>`,
+    )
   return `<section class="faults"><h2>Failures</h2><ul>${items.join('')}</ul></section>\n`
 }
 

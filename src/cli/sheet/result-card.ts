@@ -2,7 +2,7 @@ import { hasFailed } from '../../api/nft-status.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { shownValue } from '../../api/traits.ts'
 import type { RowStatus } from '../../batch/types.ts'
-import { grouped } from '../../core/grouped.ts'
+import { groupDigits } from '../../core/group-digits.ts'
 import { type DropState, isAbandoned } from '../../reveal/drop-state.ts'
 import { atGateway } from '../../verify/storage-reader.ts'
 import { describeEvent, type HistoryEvent, shortHash } from '../render/history-event.ts'
@@ -115,7 +115,7 @@ function eventItem(event: HistoryEvent): string {
   const hash = shortHash(transaction_hash)
   const facts = [
     date === null ? '' : escapeHtml(`${beginningOf(date, 40)} UTC`),
-    block_number === null ? '' : `block ${grouped(block_number)}`,
+    block_number === null ? '' : `block ${groupDigits(block_number)}`,
     hash === null ? '' : sharedLink(explorer_url ?? '', hash),
     status === 'deployed' ? '' : badge(status, hasFailed(status) ? 'bad' : 'busy'),
     error === null ? '' : ownDirection(beginningOf(error, MAX_REASON)),

@@ -1,14 +1,16 @@
 /** Matches a UTC time of the API (`2026-01-31 12:00:00`) or of a local record (`2026-01-31T12:00:00.000Z`). */
 const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?)Z?$/
 
-const two = (number: number) => String(number).padStart(2, '0')
+const twoDigits = (number: number) => String(number).padStart(2, '0')
 
 /** Formats a time in the local time zone, which TZ overrides, and appends the short name of the zone. */
 export function localTime(ms: number, to: 'minute' | 'second' = 'second'): string {
   const at = new Date(ms)
-  const day = [String(at.getFullYear()).padStart(4, '0'), two(at.getMonth() + 1), two(at.getDate())].join('-')
-  const seconds = to === 'second' ? `:${two(at.getSeconds())}` : ''
-  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}${seconds} ${zoneOf(at)}`
+  const day = [String(at.getFullYear()).padStart(4, '0'), twoDigits(at.getMonth() + 1), twoDigits(at.getDate())].join(
+    '-',
+  )
+  const seconds = to === 'second' ? `:${twoDigits(at.getSeconds())}` : ''
+  return `${day} ${twoDigits(at.getHours())}:${twoDigits(at.getMinutes())}${seconds} ${zoneOf(at)}`
 }
 
 /** Converts a UTC time to the format of `localTime`. Returns any other text unchanged. */

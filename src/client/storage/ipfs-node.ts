@@ -34,7 +34,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
         })
       const response = await retryRead(url, clock, signal, once)
       const cid = cidIn(response, api)
-      if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw strange(response, api)
+      if (file.body.size <= BLOCK_BYTES && cid !== rawCid(file.sha256)) throw strangeResponseError(response, api)
       return { url: `ipfs://${cid}` }
     },
     close: () => transport.close(),
@@ -48,15 +48,15 @@ function cidIn(response: TransportResponse, api: string): string {
       hint: 'Check that ipfs_api is the RPC API of a node that accepts requests from this machine.',
     })
   }
-  if (response.status !== 200) throw strange(response, api)
+  if (response.status !== 200) throw strangeResponseError(response, api)
   const lines = Buffer.from(response.body).toString('utf8').trim().split('\n')
   const last = parseJson(Buffer.from(lines.at(-1) ?? ''))
   const cid = last !== null && typeof last === 'object' && 'Hash' in last ? last.Hash : undefined
-  if (typeof cid !== 'string' || fileUrlProblem(`ipfs://${cid}`) !== null) throw strange(response, api)
+  if (typeof cid !== 'string' || fileUrlProblem(`ipfs://${cid}`) !== null) throw strangeResponseError(response, api)
   return cid
 }
 
-function strange(response: TransportResponse, api: string): GdnError {
+function strangeResponseError(response: TransportResponse, api: string): GdnError {
   return new GdnError('bad_answer', `${api} did not respond like an IPFS node: ${describeResponse(response)}`, {
     hint: 'Set ipfs_api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
   })

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 import type { NftSummary } from '../../server/explorer/types.ts'
 import { type Grid, gridOf, heightOf, itemsBetween, type Scale, scaleOf } from './geometry.ts'
-import { type Move, moved } from './keys.ts'
+import { type Move, movedIndex } from './keys.ts'
 import type { Source } from './source.ts'
 import { Tile, TileBone, type View } from './tile.tsx'
 
@@ -161,7 +161,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.metaKey || event.altKey || event.shiftKey) return
     const move: Move = { columns: grid.columns, rows: Math.max(1, Math.floor((innerHeight - HEADER) / grid.rowHeight)) }
-    const index = moved(event.key, active.current, total, move)
+    const index = movedIndex(event.key, active.current, total, move)
     if (index === null) return
     event.preventDefault()
     focusOn(index)

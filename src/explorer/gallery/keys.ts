@@ -5,7 +5,7 @@ export interface Move {
 }
 
 /** Returns the index to which a key moves; null if the key doesn't move. */
-export function moved(key: string, from: number, total: number, { columns, rows }: Move): number | null {
+export function movedIndex(key: string, from: number, total: number, { columns, rows }: Move): number | null {
   if (total === 0) return null
   const steps: Readonly<Record<string, number>> = {
     ArrowRight: 1,

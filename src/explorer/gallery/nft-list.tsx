@@ -54,7 +54,10 @@ export function NftList<Item extends NftSummary>({
     const timer = setTimeout(() => setQ(text.trim()), WAIT_MS)
     return () => clearTimeout(timer)
   }, [text])
-  const source = sourceOf<Item>(path, { status: status === '' ? undefined : status, ...(searchable && sought(q)) })
+  const source = sourceOf<Item>(path, {
+    status: status === '' ? undefined : status,
+    ...(searchable && searchFilter(q)),
+  })
   useEffect(() => source.listen(() => draw(0)), [source])
   useBack(() => source.refresh())
   useRefresh(counts, () => source.refresh())
@@ -131,7 +134,7 @@ export function NftList<Item extends NftSummary>({
 }
 
 /** Returns the search parameter: the owner if the text is an address, or else a title or token ID. */
-const sought = (q: string) => (/^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(q) ? { owner: q } : { q })
+const searchFilter = (q: string) => (/^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(q) ? { owner: q } : { q })
 
 /** Refreshes soon after counts change, and periodically while they keep changing. */
 function useRefresh(counts: Counts | undefined, refresh: () => void): void {

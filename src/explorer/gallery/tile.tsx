@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import type { NftSummary } from '../../server/explorer/types.ts'
-import { shortened, visible } from '../format.ts'
+import { shortenMiddle, visibleTitle } from '../format.ts'
 import { Image } from '../parts/image.tsx'
 import { Burned, StatusBadge } from '../parts/status.tsx'
 import { Title } from '../parts/text.tsx'
@@ -19,14 +19,14 @@ export interface TileProps {
 }
 
 function tokenOf({ status, token_id: id }: NftSummary): string {
-  if (id !== null) return `#${shortened(id, 8, 6)}`
+  if (id !== null) return `#${shortenMiddle(id, 8, 6)}`
   return status === 'failed' ? 'Not minted' : 'No token yet'
 }
 
 /** An NFT in a gallery. */
 export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
   const { image, title, status, burned } = nft
-  const name = visible(title) ?? 'Untitled'
+  const name = visibleTitle(title) ?? 'Untitled'
   const hasDrawn = useRef(draws)
   hasDrawn.current ||= draws
   return (
@@ -50,7 +50,7 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
       <span class="tile-note">{note ?? tokenOf(nft)}</span>
       {view === 'list' && (
         <>
-          <span class="tile-owner mono">{burned ? '' : shortened(nft.owner)}</span>
+          <span class="tile-owner mono">{burned ? '' : shortenMiddle(nft.owner)}</span>
           {burned ? <Burned /> : <StatusBadge status={status} />}
         </>
       )}

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Overview } from '../../server/explorer/types.ts'
-import { blockchainName, count, counted } from '../format.ts'
+import { blockchainName, count, countText } from '../format.ts'
 import { Latest } from '../gallery/latest.tsx'
 import { useEvent, useOverview } from '../live.ts'
 import { Bone, Empty, Failure } from '../parts/notice.tsx'
@@ -53,8 +53,8 @@ export function Activity() {
             {now.blockchains.map(({ blockchain, collections, nfts }) => (
               <li key={blockchain}>
                 <b>{blockchainName(blockchain)}</b>
-                <span class="faint">{counted(collections, 'collection')}</span>
-                <span class="number">{counted(nfts, 'NFT')}</span>
+                <span class="faint">{countText(collections, 'collection')}</span>
+                <span class="number">{countText(nfts, 'NFT')}</span>
               </li>
             ))}
           </ul>
@@ -69,7 +69,7 @@ function Pipeline({ overview, rate }: { overview: Overview; rate: readonly numbe
   const steps = [
     { name: 'Files', value: pipeline.files, more: 'to fetch and store' },
     { name: 'Mint', value: pipeline.mint, more: 'to sign and send' },
-    { name: 'Chain', value: pipeline.chain, more: `to confirm, ${counted(pending, 'transaction')}` },
+    { name: 'Chain', value: pipeline.chain, more: `to confirm, ${countText(pending, 'transaction')}` },
     {
       name: 'Deployed',
       value: nfts.deployed,

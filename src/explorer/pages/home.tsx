@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { CollectionSummary, Overview, Page } from '../../server/explorer/types.ts'
 import { query } from '../api.ts'
-import { count, counted } from '../format.ts'
+import { count, countText } from '../format.ts'
 import { Latest } from '../gallery/latest.tsx'
 import { useEvent, useOverview } from '../live.ts'
 import { CollectionCard, CollectionCardBone } from '../parts/collection-card.tsx'
@@ -83,7 +83,7 @@ function Stats({ overview }: { overview: Overview | undefined }) {
 }
 
 const chainsOf = ({ blockchains }: Overview) =>
-  blockchains.length === 0 ? 'None yet' : `on ${counted(blockchains.length, 'blockchain')}`
+  blockchains.length === 0 ? 'None yet' : `on ${countText(blockchains.length, 'blockchain')}`
 
 const stepsOf = ({ pipeline: { files, mint, chain } }: Overview) =>
   [

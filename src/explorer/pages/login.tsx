@@ -19,7 +19,7 @@ export function Login({ onLogin }: { onLogin: (session: ExplorerSession) => void
       setKey('')
       onLogin(session)
     } catch (cause) {
-      setError(cause instanceof ApiError ? wordsOf(cause) : String(cause))
+      setError(cause instanceof ApiError ? loginErrorText(cause) : String(cause))
       setBusy(false)
     }
   }
@@ -64,7 +64,7 @@ export function Login({ onLogin }: { onLogin: (session: ExplorerSession) => void
   )
 }
 
-function wordsOf({ status, message }: ApiError): string {
+function loginErrorText({ status, message }: ApiError): string {
   if (status === 401) return 'This API key is not valid.'
   if (status === 403) return 'This API key can’t read NFTs: it needs the permission nft:read.'
   if (status === 429) return 'Too many attempts. Wait a moment, then try again.'

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { RunDetails as RunFacts } from '../../server/explorer/types.ts'
-import { count, counted, shortened } from '../format.ts'
+import { count, countText, shortenMiddle } from '../format.ts'
 import { NftList } from '../gallery/nft-list.tsx'
 import { useEvent } from '../live.ts'
 import { Icon } from '../parts/icon.tsx'
@@ -117,10 +117,10 @@ function FailureRow({
       <div>
         <p dir="auto">{error}</p>
         <p class="failure-ids faint">
-          {counted(number, 'NFT')}:{' '}
+          {countText(number, 'NFT')}:{' '}
           {shown.map((id) => (
             <a key={id} class="mono" href={pathTo.nft(id)} title={id}>
-              {shortened(id, 4, 6)}
+              {shortenMiddle(id, 4, 6)}
             </a>
           ))}
           {!all && ids.length > SHOWN && (

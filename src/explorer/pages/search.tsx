@@ -1,6 +1,6 @@
 import type { SearchResult } from '../../server/explorer/types.ts'
 import { query } from '../api.ts'
-import { counted } from '../format.ts'
+import { countText } from '../format.ts'
 import { Hit, hitsOf, pathOf } from '../parts/hits.tsx'
 import { Bone, Empty, Failure } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
@@ -36,7 +36,7 @@ function Found({ q }: { q: string }) {
           {data === undefined
             ? 'Searching…'
             : hits.length < MAX_HITS
-              ? counted(hits.length, 'hit')
+              ? countText(hits.length, 'hit')
               : `The first ${MAX_HITS} results`}
         </p>
       </div>

@@ -1,5 +1,5 @@
 import type { ExplorerEvent, Transaction } from '../../server/explorer/types.ts'
-import { count, counted } from '../format.ts'
+import { count, countText } from '../format.ts'
 import { StatusBadge } from './status.tsx'
 import { Ago, Gas, Id, Outside, Owner } from './text.tsx'
 
@@ -13,7 +13,7 @@ const KINDS: Readonly<Record<string, string>> = {
   collection: 'New collection',
   make: 'New collection',
 }
-const named = (kind: string) => (Object.hasOwn(KINDS, kind) ? KINDS[kind] : kind)
+const kindText = (kind: string) => (Object.hasOwn(KINDS, kind) ? KINDS[kind] : kind)
 
 export function Transactions({ transactions }: { transactions: readonly Transaction[] }) {
   if (transactions.length === 0) return <p class="faint">None.</p>
@@ -22,10 +22,10 @@ export function Transactions({ transactions }: { transactions: readonly Transact
       {transactions.map((transaction) => (
         <li key={transaction.transaction_hash} class="row">
           <div class="row-main">
-            <b>{named(transaction.kind)}</b>
+            <b>{kindText(transaction.kind)}</b>
             <span class="chip">{transaction.state}</span>
             {transaction.token_count > 1 && (
-              <span class="faint">{counted(transaction.token_count, 'NFT')} together</span>
+              <span class="faint">{countText(transaction.token_count, 'NFT')} together</span>
             )}
           </div>
           <div class="row-id">
@@ -130,7 +130,7 @@ function Changes({ event: { changes, changes_left_out: leftOut } }: { event: Exp
           </dd>
         </div>
       ))}
-      {leftOut > 0 && <div class="faint">and {counted(leftOut, 'more change')}</div>}
+      {leftOut > 0 && <div class="faint">and {countText(leftOut, 'more change')}</div>}
     </dl>
   )
 }

@@ -1,5 +1,5 @@
 import type { CollectionSummary } from '../../server/explorer/types.ts'
-import { counted } from '../format.ts'
+import { countText } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Covers } from './covers.tsx'
 import { Bone } from './notice.tsx'
@@ -18,7 +18,7 @@ export function CollectionCard({ collection }: { collection: CollectionSummary }
         </span>
         <span class="card-more">
           <Chain name={blockchain} />
-          <span class="faint">{counted(total, 'NFT')}</span>
+          <span class="faint">{countText(total, 'NFT')}</span>
           {status !== 'deployed' && <StatusBadge status={status} />}
         </span>
         {total > 0 && counts.deployed < total && <Progress counts={counts} words={false} />}

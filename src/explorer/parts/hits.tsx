@@ -1,5 +1,5 @@
 import type { SearchHit, SearchResult } from '../../server/explorer/types.ts'
-import { blockchainName, counted, shortened } from '../format.ts'
+import { blockchainName, countText, shortenMiddle } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Image } from './image.tsx'
@@ -32,7 +32,7 @@ const ICONS: Record<SearchHit['kind'], IconName> = { collection: 'grid', nft: 'i
 
 /** A search hit on one line. */
 export function Hit({ hit }: { hit: SearchHit }) {
-  const { main, more } = wordsOf(hit)
+  const { main, more } = hitTexts(hit)
   const media =
     hit.kind === 'nft' ? hit.nft.image : hit.kind === 'collection' ? (hit.collection.covers[0] ?? null) : null
   return (
@@ -53,14 +53,17 @@ export function Hit({ hit }: { hit: SearchHit }) {
   )
 }
 
-function wordsOf(hit: SearchHit) {
+function hitTexts(hit: SearchHit) {
   switch (hit.kind) {
     case 'collection': {
       const { name, blockchain, counts } = hit.collection
-      return { main: <Title text={name} />, more: `${blockchainName(blockchain)} · ${counted(totalOf(counts), 'NFT')}` }
+      return {
+        main: <Title text={name} />,
+        more: `${blockchainName(blockchain)} · ${countText(totalOf(counts), 'NFT')}`,
+      }
     }
     case 'nft': {
-      const token = hit.nft.token_id === null ? '' : `#${shortened(hit.nft.token_id, 8, 6)} · `
+      const token = hit.nft.token_id === null ? '' : `#${shortenMiddle(hit.nft.token_id, 8, 6)} · `
       return {
         main: <Title text={hit.nft.title} />,
         more: (
@@ -74,15 +77,15 @@ function wordsOf(hit: SearchHit) {
     }
     case 'owner':
       return {
-        main: <span class="mono">{shortened(hit.address, 10, 8)}</span>,
-        more: `Owns ${counted(hit.nfts, 'NFT')}`,
+        main: <span class="mono">{shortenMiddle(hit.address, 10, 8)}</span>,
+        more: `Owns ${countText(hit.nfts, 'NFT')}`,
       }
     case 'run':
       return {
-        main: <span class="mono">{shortened(hit.run.run, 24, 6)}</span>,
+        main: <span class="mono">{shortenMiddle(hit.run.run, 24, 6)}</span>,
         more: (
           <>
-            {counted(totalOf(hit.run.counts), 'NFT')} · <Title text={hit.run.collection.name} />
+            {countText(totalOf(hit.run.counts), 'NFT')} · <Title text={hit.run.collection.name} />
           </>
         ),
       }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { count, counted } from '../format.ts'
+import { count, countText } from '../format.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
@@ -47,7 +47,7 @@ function Branch({
 }) {
   const [open, setOpen] = useState(depth < OPEN_DEPTH && members.length <= MEMBERS)
   const [shown, setShown] = useState(MEMBERS)
-  const label = counted(members.length, isList ? 'item' : 'field')
+  const label = countText(members.length, isList ? 'item' : 'field')
   return (
     <>
       <button type="button" class="json-toggle" aria-expanded={open} onClick={() => setOpen(!open)}>
@@ -83,7 +83,7 @@ function Text({ text }: { text: string }) {
       <bdi>{isCut ? `${text.slice(0, shown)}…` : text}</bdi>
       {isCut && (
         <button type="button" class="link" onClick={() => setShown(shown + MORE_TEXT)}>
-          {counted(text.length - shown, 'character')} more
+          {countText(text.length - shown, 'character')} more
         </button>
       )}
     </span>

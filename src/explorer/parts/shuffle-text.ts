@@ -1,14 +1,14 @@
 import type { ExplorerShuffle } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
 
-export const when = (time: string) => new Date(time).toISOString().slice(0, 19).replace('T', ' ')
+export const timeText = (time: string) => new Date(time).toISOString().slice(0, 19).replace('T', ' ')
 
 /** Describes the state of the draw to a buyer, in sentences. */
 export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: ExplorerShuffle): string {
   if (seal === null) {
     return 'Nobody can choose the content of this NFT. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, the drop is sealed, so no more NFTs of the drop can be minted. A later round of drand, a public source of random numbers, determines the content of each NFT.'
   }
-  const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${when(seal.time)} UTC`})`}`
+  const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${timeText(seal.time)} UTC`})`}`
   if (beacon === 'other') {
     return `This draw is a rehearsal: the signature in the metadata is from another beacon instead of drand, such as a beacon file of the issuer. Anyone with the key of that beacon could choose the content of each NFT. The NFT was revealed ${after}.`
   }
@@ -16,9 +16,9 @@ export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: E
     return `A round of drand, a public source of random numbers, determines the content of each NFT, ${after}.`
   const name = `round ${count(round.number)} of drand, a public source of random numbers`
   if (beacon !== null) {
-    return `By the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${when(round.time)} UTC, ${after}.`
+    return `By the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${timeText(round.time)} UTC, ${after}.`
   }
-  const roundText = `The time of the round is ${when(round.time)} UTC, ${after}.`
+  const roundText = `The time of the round is ${timeText(round.time)} UTC, ${after}.`
   return isRevealed
     ? `By the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${roundText}`
     : `Nobody can choose the content of this NFT. By the rule of the drop, ${name}, determines the content. ${roundText}`

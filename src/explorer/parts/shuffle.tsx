@@ -1,6 +1,6 @@
 import type { ExplorerCommitment, ExplorerShuffle } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
-import { shuffleState, when } from './shuffle-text.ts'
+import { shuffleState, timeText } from './shuffle-text.ts'
 import { Ago, Id, Outside } from './text.tsx'
 
 /** Explains to a buyer how the row of an NFT is drawn, and shows the parts of the proof. */
@@ -36,7 +36,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
             </div>
             <div class="row-more faint">
               <span>
-                {beacon === 'drand-quicknet' ? 'Published' : 'Due'} at {when(round.time)} UTC
+                {beacon === 'drand-quicknet' ? 'Published' : 'Due'} at {timeText(round.time)} UTC
               </span>
             </div>
           </li>

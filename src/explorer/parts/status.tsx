@@ -1,5 +1,5 @@
 import type { Counts, Status } from '../../server/explorer/types.ts'
-import { count, counted } from '../format.ts'
+import { count, countText } from '../format.ts'
 
 const WORDS: Record<Status, string> = { deployed: 'Deployed', initiated: 'In progress', failed: 'Failed' }
 export const STATUSES = ['deployed', 'initiated', 'failed'] as const
@@ -39,7 +39,7 @@ export function Progress({ counts, burned = 0, words = true }: { counts: Counts;
       <div
         class="bar"
         role="img"
-        aria-label={`${counted(total, 'NFT')}${description === '' ? '' : `: ${description}`}`}
+        aria-label={`${countText(total, 'NFT')}${description === '' ? '' : `: ${description}`}`}
       >
         {shown.map(({ status, number }) => (
           <span key={status} class={status} style={{ flexGrow: String(number) }} />

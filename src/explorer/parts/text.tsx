@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ago, blockchainName, digits, moment, shortened, visible, webAddress } from '../format.ts'
+import { ago, blockchainName, digits, moment, shortenMiddle, visibleTitle, webAddress } from '../format.ts'
 import { pathTo } from '../routes.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
 /** An unmodified title, isolated from the direction of the surrounding text. */
 export function Title({ text }: { text: string }) {
-  return visible(text) === null ? <span class="faint">Untitled</span> : <bdi>{text}</bdi>
+  return visibleTitle(text) === null ? <span class="faint">Untitled</span> : <bdi>{text}</bdi>
 }
 
 /** An ID, hash, CID or address: its first and last characters, the full text as a tooltip, and a copy button. */
@@ -23,7 +23,7 @@ export function Id({
   head?: number
   tail?: number
 }) {
-  const shown = shortened(text, head, tail)
+  const shown = shortenMiddle(text, head, tail)
   return (
     <span class="id">
       {href === undefined ? (

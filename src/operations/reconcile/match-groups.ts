@@ -47,7 +47,7 @@ export interface GroupVerdict {
   late: string[]
 }
 
-const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'undecided', reason, passing })
+const undecidedVerdict = (reason: string, passing = false): RowVerdict => ({ kind: 'undecided', reason, passing })
 
 export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred'
 
@@ -59,18 +59,20 @@ export const MOVED = 'an NFT with the same metadata belongs to another wallet: i
 export function decideGroup(group: ContentGroup): GroupVerdict {
   const { copies, matches, doubtful, marked } = group
   const all = (verdict: RowVerdict): GroupVerdict => ({ rows: copies.map(() => verdict), late: [] })
-  if (matches.length === 0) return { rows: copies.map((copy) => missing(group, copy)), late: [] }
-  if (doubtful !== null) return all(undecided(doubtful))
+  if (matches.length === 0) return { rows: copies.map((copy) => missingVerdict(group, copy)), late: [] }
+  if (doubtful !== null) return all(undecidedVerdict(doubtful))
   if (marked) return decideClass(group, { copies, superseded: group.superseded.length, matches }, 0)
   if (matches.some(({ owner }) => owner === null)) {
-    return all(undecided('an NFT with the same metadata exists, but its owner is not known yet', true))
+    return all(undecidedVerdict('an NFT with the same metadata exists, but its owner is not known yet', true))
   }
 
   const classes = classesOf(group)
   for (const match of matches) {
     const [ownerClass, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
     if (another !== undefined) {
-      return all(undecided('the sender still owns an NFT with the same metadata, which may match several rows', true))
+      return all(
+        undecidedVerdict('the sender still owns an NFT with the same metadata, which may match several rows', true),
+      )
     }
     ownerClass?.matches.push(match)
   }
@@ -79,10 +81,10 @@ export function decideGroup(group: ContentGroup): GroupVerdict {
   for (const contentClass of classes) {
     const decided = decideClass(group, contentClass, matches.length - contentClass.matches.length)
     for (const [index, copy] of contentClass.copies.entries())
-      verdicts.set(copy, decided.rows[index] ?? undecided(MOVED))
+      verdicts.set(copy, decided.rows[index] ?? undecidedVerdict(MOVED))
     late.push(...decided.late)
   }
-  return { rows: copies.map((copy) => verdicts.get(copy) ?? undecided(MOVED)), late }
+  return { rows: copies.map((copy) => verdicts.get(copy) ?? undecidedVerdict(MOVED)), late }
 }
 
 /** Interchangeable copies, which have the same content and the same possible owners. */
@@ -117,7 +119,7 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
   const surplus = matches.length - copies.length
   if (surplus > superseded) {
     const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
-    return { rows: copies.map(() => undecided(reason)), late: [] }
+    return { rows: copies.map(() => undecidedVerdict(reason)), late: [] }
   }
   // Any NFT can be assigned to interchangeable copies. Copies that can't be proved absent come first.
   const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
@@ -125,14 +127,14 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
   const rows = copies.map((copy): RowVerdict => {
     const match = chosen.get(copy)
     if (match !== undefined) return { kind: 'adopted', id: match.id }
-    return otherMatches > 0 ? undecided(MOVED) : missing(group, copy)
+    return otherMatches > 0 ? undecidedVerdict(MOVED) : missingVerdict(group, copy)
   })
   return { rows, late: matches.slice(copies.length).map(({ id }) => id) }
 }
 
-function missing({ alike }: ContentGroup, { unprovable }: RequestedCopy): RowVerdict {
-  if (unprovable !== null) return undecided(unprovable.reason, unprovable.passing)
-  if (alike > 0) return undecided(`${count(alike, 'NFT')} with nearly the same metadata may be this row`)
+function missingVerdict({ alike }: ContentGroup, { unprovable }: RequestedCopy): RowVerdict {
+  if (unprovable !== null) return undecidedVerdict(unprovable.reason, unprovable.passing)
+  if (alike > 0) return undecidedVerdict(`${count(alike, 'NFT')} with nearly the same metadata may be this row`)
   return { kind: 'absent' }
 }
 
@@ -143,7 +145,7 @@ export type MatchResult =
   | { kind: 'none' }
   | { kind: 'undecided'; reason: string; ids: string[] }
 
-export interface Sought {
+export interface MatchCriteria {
   /** The metadata of each NFT, in the order of the request. */
   metadata: readonly unknown[]
   /** Possible owners of an NFT of this request: the receiver, and for createnfttrans also the sender. */
@@ -161,7 +163,7 @@ const FEWER = { reason: 'the collection contains fewer NFTs with this metadata t
  * Finds the NFTs of a request among NFTs that aren't assigned to a row or operation. Finds all of them or none. Applies
  * the same rules that a run applies to its rows.
  */
-export function findMinted(candidates: readonly NftRecord[], sought: Sought): MatchResult {
+export function findMinted(candidates: readonly NftRecord[], sought: MatchCriteria): MatchResult {
   const contents = sought.metadata.map(metadataHash)
   const matches = new Map(contents.map((content) => [content, [] as Match[]]))
   for (const nft of candidates) {

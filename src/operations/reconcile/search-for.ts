@@ -178,12 +178,12 @@ async function searchForOwner(request: OperationRequest, { client, signal, now }
   const body = JSON.parse(request.body) as TransferBody
   const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
   const owner = (await readNft({ client, signal }, nft_gdn_id))?.receiver_wallet_address
-  const unknown = (reason: string): SearchResult => ({ kind: 'unknown', reason, ids: [] })
-  if (!owner) return unknown('the server returns no owner for the NFT')
+  const unknownResult = (reason: string): SearchResult => ({ kind: 'unknown', reason, ids: [] })
+  if (!owner) return unknownResult('the server returns no owner for the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
     return { kind: 'accepted', accepted: acceptedAs([], now()) }
   }
-  return unknown(
+  return unknownResult(
     sameAddress(owner, sender)
       ? 'the NFT still belongs to its sender, but the transfer may be pending'
       : `the NFT belongs to ${owner} now`,

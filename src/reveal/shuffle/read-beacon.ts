@@ -79,7 +79,7 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
     },
     async read(round, signal) {
       const time = timeOfRound(QUICKNET, round)
-      if (now() < time * 1000) throw early(round, time)
+      if (now() < time * 1000) throw tooEarlyError(round, time)
       const problems: Problem[] = []
       for (const url of urls) {
         const answer = await readAt(url, round, signal, options)
@@ -102,7 +102,7 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
 const whereOf = (problems: readonly RelayProblem[]): string =>
   problems.map(({ origin, why }) => `${origin}: ${why}`).join(', ')
 
-const early = (round: number, time: number) =>
+const tooEarlyError = (round: number, time: number) =>
   new GdnError('pending', `round ${round} of drand is not published before ${new Date(time * 1000).toISOString()}`, {
     hint: 'Run the command again after that time. If it has passed, correct the clock of this machine.',
   })

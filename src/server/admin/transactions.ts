@@ -60,7 +60,7 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
   if (state === 'mined') query = query.where('mined', 'in', ['success', 'reverted'])
   if (state === 'confirmed' || state === 'final') query = query.where('watched', '=', state === 'final' ? 0 : 1)
   const rows = await query.orderBy('created_at', 'desc').orderBy('nonce', 'desc').limit(filter.limit).execute()
-  return rows.map(shown)
+  return rows.map(shownTransaction)
 }
 
 /**
@@ -76,7 +76,7 @@ export async function showTransaction(
   const row = await findTransaction(store, name)
   const attempts = (await attemptsOf(store.db, [row.id])).get(row.id) ?? onlyAttempt(row)
   return {
-    ...shown(row),
+    ...shownTransaction(row),
     attempts: attempts.map(({ hash, max_fee_per_gas, cancels, created_at }) => ({
       hash,
       max_fee_gwei: formatGwei(BigInt(max_fee_per_gas)),
@@ -107,8 +107,8 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
   if ((await findChain(store.db, row.blockchain as EvmBlockchain))?.network !== 'remote') {
     throw new GdnError('usage', `${row.blockchain} is an embedded chain, where no transaction can be stuck`)
   }
-  const { id, state } = shown(row)
-  if (state === 'signed') return shown(row)
+  const { id, state } = shownTransaction(row)
+  if (state === 'signed') return shownTransaction(row)
   if (state === 'mined') {
     throw new GdnError('usage', `the transaction ${id} is already mined: it can't be replaced`, {
       hint: `Run \`gdn tx show ${id}\` to see when the transaction is final.`,
@@ -183,7 +183,7 @@ function shownState({ state, mined, watched }: Pick<TransactionRow, 'state' | 'm
   return state === 'final' && watched === 1 ? 'confirmed' : state
 }
 
-function shown(row: TransactionRow): ShownTransaction {
+function shownTransaction(row: TransactionRow): ShownTransaction {
   const { id, blockchain, kind, signer, hash, collection_id, block_number, gas_used, requested_action } = row
   const created_at = iso(row.created_at)
   const nfts = row.token_count

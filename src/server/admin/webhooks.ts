@@ -66,7 +66,11 @@ export interface ShownDelivery {
 
 const NONE = { waiting: 0, delivered: 0, failed: 0 }
 
-function shown(row: ListedWebhook, counts: Record<DeliveryState, number> | undefined, now: number): ShownWebhook {
+function shownWebhook(
+  row: ListedWebhook,
+  counts: Record<DeliveryState, number> | undefined,
+  now: number,
+): ShownWebhook {
   const { waiting, delivered, failed } = counts ?? NONE
   return {
     id: row.id,
@@ -121,7 +125,7 @@ export interface WebhookRequest {
   now: number
 }
 
-const inOrder = (events: readonly string[]): string =>
+const eventsJson = (events: readonly string[]): string =>
   JSON.stringify(events.includes('*') ? ['*'] : EVENT_TYPES.filter((type) => events.includes(type)))
 
 /** Changes the event types of a webhook, or its URL, which must come from `checkWebhookUrl`. Keeps the secret. */
@@ -133,7 +137,7 @@ export async function updateWebhook(
 ): Promise<ShownWebhook> {
   await store.transaction(async (db) => {
     await requireWebhook(db, id)
-    await updateWebhookRow(db, id, { url, events: events && inOrder(events) })
+    await updateWebhookRow(db, id, { url, events: events && eventsJson(events) })
     // The recorded failures belong to the old URL.
     if (url !== undefined) await reviveWebhook(db, id)
   })
@@ -160,7 +164,7 @@ export async function addWebhook(
       account_id,
       kind: 'url',
       url,
-      events: inOrder(events),
+      events: eventsJson(events),
       secret: secret.reveal(),
       status: 'active',
       created_at: now,
@@ -175,7 +179,7 @@ export async function addWebhook(
 /** Lists the webhooks of all accounts, oldest first. */
 export async function listWebhooks({ db }: Store, now: number): Promise<ShownWebhook[]> {
   const counts = await countDeliveries(db)
-  return (await listWebhookRows(db)).map((row) => shown(row, counts.get(row.id), now))
+  return (await listWebhookRows(db)).map((row) => shownWebhook(row, counts.get(row.id), now))
 }
 
 /**
@@ -185,7 +189,7 @@ export async function listWebhooks({ db }: Store, now: number): Promise<ShownWeb
  */
 export async function showWebhook({ db }: Store, id: string, now: number): Promise<ShownWebhook> {
   const row = await requireWebhook(db, id)
-  return shown(row, (await countDeliveries(db, id)).get(id), now)
+  return shownWebhook(row, (await countDeliveries(db, id)).get(id), now)
 }
 
 /** Deletes a webhook and discards its pending deliveries. */

@@ -84,12 +84,12 @@ export class RunElsewhere extends GdnError {
   }
 }
 
-const unwrapped = (network: EvmNetwork) => network
+const keepNetwork = (network: EvmNetwork) => network
 
 /** Opens the chains. Terminates the nodes that a killed backend of this data directory left running. */
 export async function openChains(options: ChainsOptions): Promise<Chains> {
   const { postgresStore = null, only, dataDir, signers, remote, clusters = NO_CLUSTERS } = options
-  const { wrapNetwork = unwrapped } = options
+  const { wrapNetwork = keepNetwork } = options
   const stateDir = join(dataDir, 'chains')
   const closing = new AbortController()
   const names = namesIn(remote, only)

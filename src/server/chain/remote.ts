@@ -5,7 +5,7 @@ import { listChains } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import type { RemoteChains, RemoteChainsOptions } from './evm/remote/remote-chains.ts'
 
-const absent = (blockchain: EvmBlockchain): never => {
+const requireNetwork = (blockchain: EvmBlockchain): never => {
   throw new Error(`${blockchain} has no RPC URL`)
 }
 
@@ -13,10 +13,10 @@ const NONE: RemoteChains = {
   blockchains: [],
   has: () => false,
   hasValue: () => false,
-  network: absent,
-  signing: async (blockchain) => absent(blockchain),
-  findSigner: async (blockchain) => absent(blockchain),
-  factory: async (_db, blockchain) => absent(blockchain),
+  network: requireNetwork,
+  signing: async (blockchain) => requireNetwork(blockchain),
+  findSigner: async (blockchain) => requireNetwork(blockchain),
+  factory: async (_db, blockchain) => requireNetwork(blockchain),
   problem: () => null,
   silence: () => null,
   newestBlock: async () => null,
@@ -48,9 +48,11 @@ export async function refuseOtherNetworks(
     const { blockchain } = row
     if (!isBlockchain(blockchain)) continue
     const configured = isEvm(blockchain)
-      ? nameOf('chain ID', chains.get(blockchain)?.chainId)
-      : nameOf('genesis', clusters.get(blockchain)?.genesisHash)
-    const stored = isEvm(blockchain) ? nameOf('chain ID', row.chain_id) : nameOf('genesis', row.genesis_hash)
+      ? labeledValue('chain ID', chains.get(blockchain)?.chainId)
+      : labeledValue('genesis', clusters.get(blockchain)?.genesisHash)
+    const stored = isEvm(blockchain)
+      ? labeledValue('chain ID', row.chain_id)
+      : labeledValue('genesis', row.genesis_hash)
     if (row.network === 'embedded' ? configured === null : configured === stored) continue
     const storedAs = row.network === 'embedded' ? 'an embedded chain' : `the network of ${stored}`
     throw new GdnError(
@@ -63,5 +65,5 @@ export async function refuseOtherNetworks(
   }
 }
 
-const nameOf = (label: string, value: string | number | null | undefined): string | null =>
+const labeledValue = (label: string, value: string | number | null | undefined): string | null =>
   value === null || value === undefined ? null : `${label} ${value}`

@@ -71,7 +71,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
     const written = db
       .transaction()
       .setIsolationLevel('repeatable read')
-      .execute((db) => pipeline(linesOf(db, secrets, counted), output, { signal }))
+      .execute((db) => pipeline(exportLines(db, secrets, counted), output, { signal }))
     // Don't wait for the transaction after an abort: if the database doesn't respond, the transaction can't end.
     await orAborted(written, signal)
     return counted
@@ -117,7 +117,7 @@ function secretsOf(dataDir: string): Row[] {
 }
 
 /** Yields the lines of an export, and counts the exported tables, rows and NFTs in `counted`. */
-async function* linesOf(
+async function* exportLines(
   db: Db,
   secrets: readonly Row[],
   counted: { tables: number; rows: number; nfts: number },

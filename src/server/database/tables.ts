@@ -27,7 +27,7 @@ export async function tablesOf(db: Db): Promise<TableShape[]> {
     const sequence = columns.find(({ isAutoIncrementing }) => isAutoIncrementing)?.name ?? null
     shapes.push({ name, columns: columns.map((column) => column.name).sort(), key, sequence, refersTo })
   }
-  return inOrder(shapes)
+  return sortByReferences(shapes)
 }
 
 async function sqliteShape(db: Db, table: string) {
@@ -52,7 +52,7 @@ async function postgresShape(db: Db, table: string) {
   return { key: columns.rows.map(({ name }) => name), refersTo: referenced.rows.map(({ name }) => name) }
 }
 
-function inOrder(shapes: readonly TableShape[]): TableShape[] {
+function sortByReferences(shapes: readonly TableShape[]): TableShape[] {
   const remaining = [...shapes].sort((a, b) => (a.name < b.name ? -1 : 1))
   const done: TableShape[] = []
   while (remaining.length > 0) {

@@ -1,8 +1,8 @@
 // The handlers of the web explorer's routes, loaded with the first request.
 export {
-  addressOf,
   findSeenCollection as findCollection,
   listSeenCollections as listCollections,
+  normalizeAddress,
   showCollection,
 } from './collections.ts'
 export { listNfts, listOwned } from './nft-lists.ts'

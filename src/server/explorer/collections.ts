@@ -40,7 +40,7 @@ export const refOf = (row: SeenCollection): NftDetails['collection'] => ({
 })
 
 /** Returns an address in the form in which it is stored, regardless of its case. Returns other text unchanged. */
-export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
+export const normalizeAddress = (text: string, blockchain: Blockchain = 'polygon'): string =>
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 
 /** Returns the collection with this ID or address, if the viewer may see it. */
@@ -50,7 +50,7 @@ export async function findSeenCollection(
   name: string,
   blockchain: string | null,
 ): Promise<SeenCollection | null> {
-  const rows = await collectionsNamed(db, accountId, { id: name, address: addressOf(name) })
+  const rows = await collectionsNamed(db, accountId, { id: name, address: normalizeAddress(name) })
   return (blockchain === null ? rows[0] : rows.find((row) => row.blockchain === blockchain)) ?? null
 }
 
@@ -159,14 +159,14 @@ export async function showCollection(explorer: ExplorerDeps, row: SeenCollection
     owners:
       deployed === 0
         ? 0
-        : await slow.get(`owners ${row.id}`, `${state} ${lately(explorer)}`, () => countOwners(explorer, row.id)),
-    burned: deployed === 0 ? 0 : await slow.get(`burned ${row.id}`, `${state} ${lately(explorer)}`, countBurned),
+        : await slow.get(`owners ${row.id}`, `${state} ${recentPeriod(explorer)}`, () => countOwners(explorer, row.id)),
+    burned: deployed === 0 ? 0 : await slow.get(`burned ${row.id}`, `${state} ${recentPeriod(explorer)}`, countBurned),
     ...lifecycleOf(row),
     ...(settings && { royalty_bps: settings.royalty_bps, royalty_receiver: settings.royalty_receiver }),
     is_read_from_chain: settings?.is_read_from_chain ?? false,
     settings_problem: settings?.problem ?? null,
     gas_used: ofEvm
-      ? await slow.soon(`gas ${row.id}`, `${state} ${lately(explorer)}`, () => gasOfCollection(db, row.id))
+      ? await slow.soon(`gas ${row.id}`, `${state} ${recentPeriod(explorer)}`, () => gasOfCollection(db, row.id))
       : null,
     transaction: transaction === undefined ? null : toExplorerTransaction(explorer, transaction),
   }
@@ -178,14 +178,14 @@ export async function showCollection(explorer: ExplorerDeps, row: SeenCollection
  */
 async function settingsOf(explorer: ExplorerDeps, row: SeenCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)
-  return await explorer.slow.soon(`settings ${row.id}`, `${row.status} ${lately(explorer)}`, read)
+  return await explorer.slow.soon(`settings ${row.id}`, `${row.status} ${recentPeriod(explorer)}`, read)
 }
 
 /**
  * Returns a number that changes every 5 s. If it is part of a cached value's state, the value expires after 5 s. Some
  * values, such as the number of owners, can change while all counts stay the same.
  */
-export const lately = ({ now }: ExplorerDeps): number => Math.floor(now() / 5000)
+export const recentPeriod = ({ now }: ExplorerDeps): number => Math.floor(now() / 5000)
 
 /** Number of index entries that one query reads, which takes a few milliseconds. */
 const ENTRIES_AT_ONCE = 20_000

@@ -81,7 +81,7 @@ interface ReadMetadata {
 /** The part of the metadata that lists show. */
 export type InLists = Pick<ReadMetadata, 'title' | 'fields'>
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')
+const stringOrEmpty = (value: unknown): string => (typeof value === 'string' ? value : '')
 
 export function readJson(json: string | null): unknown {
   return json === null ? null : (parseJson(json) ?? null)
@@ -91,7 +91,7 @@ export function readMetadata(json: string): ReadMetadata {
   const whole = readJson(json)
   const { title, description, attribute, file_fields } = isRecord(whole) ? whole : {}
   return {
-    title: textOf(title),
+    title: stringOrEmpty(title),
     description: typeof description === 'string' ? description : null,
     attributes: (Array.isArray(attribute) ? attribute : [])
       .filter(isRecord)
@@ -99,7 +99,7 @@ export function readMetadata(json: string): ReadMetadata {
       .map((entry) => ({ trait_type: entry.tag, value: shownValue(entry) })),
     fields: (Array.isArray(file_fields) ? file_fields : [])
       .filter(isRecord)
-      .map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),
+      .map(({ key, url }) => ({ key: stringOrEmpty(key), url: stringOrEmpty(url) })),
     whole,
   }
 }
@@ -108,7 +108,7 @@ export function readMetadata(json: string): ReadMetadata {
 export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: string | null): FileField[] {
   const stored = readJson(files)
   return fields.map(({ key, url }) => {
-    const place = isRecord(stored) && Object.hasOwn(stored, key) ? textOf(stored[key]) : ''
+    const place = isRecord(stored) && Object.hasOwn(stored, key) ? stringOrEmpty(stored[key]) : ''
     return { field: key, source: url, place: place === '' || isContentUrl(place) ? null : place }
   })
 }

@@ -71,13 +71,13 @@ async function lookAt(file: StoredFileContent): Promise<DetectedMedia> {
   const first = await firstBytes(file, SNIFF_BYTES)
   const content_type = sniffContentType(first)
   const { size } = file
-  const look = { kind: kindOf(content_type), content_type, size, width: null, height: null }
+  const look = { kind: mediaKind(content_type), content_type, size, width: null, height: null }
   if (!canMeasure(content_type)) return look
   const more = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, IMAGE_BYTES) : first
   return { ...look, ...imageSize(more, content_type) }
 }
 
-function kindOf(contentType: string): MediaKind {
+function mediaKind(contentType: string): MediaKind {
   if (contentType === 'image/svg+xml') return 'svg'
   const kind = contentType.split('/')[0]
   return kind === 'image' || kind === 'video' || kind === 'audio' || kind === 'model' ? kind : 'other'

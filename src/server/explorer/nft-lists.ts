@@ -11,7 +11,7 @@ import {
   nftsOwned,
   type SummaryRow,
 } from '../store/explorer-nfts.ts'
-import { addressOf, refOf } from './collections.ts'
+import { normalizeAddress, refOf } from './collections.ts'
 import { cut, type ExplorerDeps, type Part, type Viewer } from './explorer.ts'
 import { summariesOf } from './nft-summary.ts'
 import { placesOf } from './places.ts'
@@ -64,7 +64,7 @@ async function ownedPage(
   { status, owner, offset, limit }: Part & { status: Status | null; owner: string },
 ): Promise<Page<NftSummary>> {
   const { db, slow } = explorer
-  const address = isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
+  const address = isBlockchain(blockchain) ? normalizeAddress(owner, blockchain) : owner
   // Only deployed NFTs that aren't burned have an owner.
   if ((status !== null && status !== 'deployed') || address === ZERO_ADDRESS) return { total: 0, offset, items: [] }
   const rows = await nftsOwned(db, { collectionId: id, owner: address }, { offset, limit })
@@ -80,7 +80,7 @@ async function titledPage(
   { id, account_id, blockchain }: SeenCollection,
   { status, owner, q, offset, limit }: Part & NftFilter & { q: string },
 ): Promise<Page<NftSummary>> {
-  const address = owner === null ? null : isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
+  const address = owner === null ? null : isBlockchain(blockchain) ? normalizeAddress(owner, blockchain) : owner
   const titled = await findTitled(explorer, { accountIds: [account_id], text: q, collectionId: id })
   const numbered = await nftsOfTokens(explorer.db, id, [q.trim().replace(/^#/, '')])
   const seqs = new Set(titled.map((row) => row.seq))
@@ -99,7 +99,7 @@ export async function listOwned(
   { offset, limit }: Part,
 ): Promise<Page<NftSummary & { collection: NftDetails['collection'] }>> {
   const { db, slow } = explorer
-  const owner = addressOf(address)
+  const owner = normalizeAddress(address)
   // Burned NFTs have no owner.
   if (owner === ZERO_ADDRESS) return { total: 0, offset, items: [] }
   const counts = await slow.get(`owned by ${owner} for ${accountId}`, await changeMarker(db), () =>

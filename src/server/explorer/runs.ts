@@ -6,7 +6,7 @@ import { bucketsOf, countsOfRuns, NO_NFTS } from '../store/explorer-counts.ts'
 import { countOwnedInRun, failedAfter } from '../store/explorer-nfts.ts'
 import { findTransactions, transactionsOfBucket } from '../store/explorer-transactions.ts'
 import { countRuns, findSeenRun, listSeenRuns, type SeenRun } from '../store/runs.ts'
-import { lately, refOf } from './collections.ts'
+import { recentPeriod, refOf } from './collections.ts'
 import { cut, type ExplorerDeps, isoTime, type Part, type Viewer } from './explorer.ts'
 import { listInBuckets } from './nft-lists.ts'
 import { toCounts } from './places.ts'
@@ -41,7 +41,7 @@ export async function runSummaries(
 
 async function burnedOf(explorer: ExplorerDeps, row: SeenRun, counts: Counts): Promise<number> {
   const { account_id, collection_id: collectionId, run } = row
-  const state = `${JSON.stringify(counts)} ${lately(explorer)}`
+  const state = `${JSON.stringify(counts)} ${recentPeriod(explorer)}`
   const count = () => countOwnedInRun(explorer.db, { collectionId, run, owner: ZERO_ADDRESS })
   return await explorer.slow.get(`burned of run ${account_id} ${run}`, state, count)
 }

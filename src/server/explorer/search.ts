@@ -10,7 +10,7 @@ import {
 import { requestSeen } from '../store/requests.ts'
 import { findSeenRun } from '../store/runs.ts'
 import { cidTerm } from '../store/title-index.ts'
-import { addressOf, collectionSummaries, collectionsLike, findSeenCollection } from './collections.ts'
+import { collectionSummaries, collectionsLike, findSeenCollection, normalizeAddress } from './collections.ts'
 import { type ExplorerDeps, readJson, type Viewer } from './explorer.ts'
 import { listOwned, withCollections } from './nft-lists.ts'
 import { runSummaries } from './runs.ts'
@@ -44,7 +44,7 @@ const findNft: Finder = async (explorer, viewer, text) =>
 const findToken: Finder = async (explorer, viewer, text) => {
   const [, contract, token] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
   if (contract === undefined || token === undefined) return []
-  const address = addressOf(contract)
+  const address = normalizeAddress(contract)
   const collections = await collectionsNamed(explorer.db, viewer.accountId, { id: address, address })
   const rows = await Promise.all(collections.map(({ id }) => nftsOfTokens(explorer.db, id, [BigInt(token).toString()])))
   return await nftHits(explorer, viewer, rows.flat())
@@ -54,7 +54,7 @@ const findToken: Finder = async (explorer, viewer, text) => {
 const findOwner: Finder = async (explorer, viewer, text) => {
   if (!/^(0x[0-9a-f]{40}|[1-9a-z]{32,44})$/i.test(text)) return []
   const { total } = await listOwned(explorer, viewer, text, { offset: 0, limit: 0 })
-  return total === 0 ? [] : [{ kind: 'owner', address: addressOf(text), nfts: total }]
+  return total === 0 ? [] : [{ kind: 'owner', address: normalizeAddress(text), nfts: total }]
 }
 
 const findRun: Finder = async (explorer, viewer, text) => {
@@ -167,14 +167,14 @@ export async function search(explorer: ExplorerDeps, viewer: Viewer, query: stri
 function withoutRepeats(hits: readonly SearchHit[]): SearchHit[] {
   const seenKeys = new Set<string>()
   return hits.filter((hit) => {
-    const key = JSON.stringify([hit.kind, keyOf(hit)])
+    const key = JSON.stringify([hit.kind, hitKey(hit)])
     const isNew = !seenKeys.has(key)
     seenKeys.add(key)
     return isNew
   })
 }
 
-function keyOf(hit: SearchHit): string {
+function hitKey(hit: SearchHit): string {
   if (hit.kind === 'nft') return hit.nft.nft_gdn_id
   if (hit.kind === 'collection') return hit.collection.transaction_gdn_id
   return hit.kind === 'owner' ? hit.address : hit.run.run

@@ -123,7 +123,7 @@ async function commitmentsOf(
     (await findTransactions(db, { by: 'id', ids })).map((transaction) => [transaction.id, transaction]),
   )
   const times = await blockTimes({ db, chains }, blockchain, [...transactions.values()])
-  const shown = (hashToFind: string): ExplorerCommitment | null => {
+  const explorerCommitment = (hashToFind: string): ExplorerCommitment | null => {
     const row = commitments.find((commitment) => commitment.hash === hashToFind)
     if (row === undefined) return null
     const transaction = transactions.get(row.transaction_id ?? '')
@@ -137,5 +137,5 @@ async function commitmentsOf(
       time: time === undefined ? null : isoTime(time),
     }
   }
-  return { commitment: shown(hash), seal: shown(sealOf(hash)) }
+  return { commitment: explorerCommitment(hash), seal: explorerCommitment(sealOf(hash)) }
 }

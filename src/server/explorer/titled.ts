@@ -14,7 +14,7 @@ const MAX_FOUND = 1000
 const COMMON = 2000
 
 /** The index entries that match one word of the text, with the number of their NFTs. */
-type Wanted = { terms: string[]; count: number }
+type WordTerms = { terms: string[]; count: number }
 
 /**
  * Finds NFTs by title, newest first. Each word of the search text must be the beginning of a word of the title. The
@@ -39,7 +39,7 @@ export async function findTitled(
   const { from, end } = collectionId === null ? ANYWHERE : await placesHeld(db, collectionId)
   const results: SummaryRow[] = []
   for (const accountId of words.length === 0 ? [] : accountIds) {
-    const wordTerms: Wanted[] = []
+    const wordTerms: WordTerms[] = []
     for (const word of words) {
       const terms = await termsBeginning(db, wordTerm(accountId, word), MAX_ENDINGS)
       wordTerms.push({ terms, count: await countTerms(db, terms, COMMON) })

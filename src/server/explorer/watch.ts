@@ -80,7 +80,7 @@ export function createWatch(
     const reads = new Map<string, Promise<string | null>>()
     const failures: unknown[] = []
     // Ignore an item that can't be read, so that the other items are still sent.
-    const failed = (error: unknown) => {
+    const handleFailure = (error: unknown) => {
       failures.push(error)
       return null
     }
@@ -88,7 +88,7 @@ export function createWatch(
       for (const event of ['overview', ...SUBJECT_NAMES.filter((name) => listener.subjects[name] !== undefined)]) {
         const id = event === 'overview' ? '' : listener.subjects[event as WatchSubject]
         const key = JSON.stringify([listener.viewer.accountId, event, id])
-        const begun = reads.get(key) ?? find(event, listener).catch(failed)
+        const begun = reads.get(key) ?? find(event, listener).catch(handleFailure)
         reads.set(key, begun)
         const json = await begun
         const before = sentItems.get(listener)

@@ -32,7 +32,7 @@ import { refuseRepeatedHeaders } from './repeated-headers.ts'
 import { addRequestIds, requestIdOf } from './request-id.ts'
 import { addRequestLog } from './request-log.ts'
 import { addRpcRoutes } from './rpc.ts'
-import { addSecurityHeaders, secure } from './security-headers.ts'
+import { addSecurityHeaders, setSecurityHeaders } from './security-headers.ts'
 import { TLS_OPTIONS, type TlsPair } from './tls.ts'
 import { createTrust } from './trusted-proxies.ts'
 import { addUnreadBodies, isLingering } from './unread-bodies.ts'
@@ -133,7 +133,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
     // No hook runs for a path that can't be decoded, so such a request is handled here.
     frameworkErrors(error, request, reply) {
-      secure(reply)
+      setSecurityHeaders(reply)
       handleError(error, request, reply.headers({ ...ours, [HEADERS.requestId]: request.id }))
     },
     clientErrorHandler(error, socket) {

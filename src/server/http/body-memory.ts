@@ -47,8 +47,8 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, done) {
         const ofClient = (bytesOfClients.get(client) ?? 0) + chunk.length
-        if (ofClient > perAddress) return done(busy(429, 'your address sends'))
-        if (all + chunk.length > total) return done(busy(503, 'this server receives'))
+        if (ofClient > perAddress) return done(busyRefusal(429, 'your address sends'))
+        if (all + chunk.length > total) return done(busyRefusal(503, 'this server receives'))
         requestBytes += chunk.length
         all += chunk.length
         bytesOfClients.set(client, ofClient)
@@ -62,7 +62,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
   })
 }
 
-const busy = (status: 429 | 503, who: string) =>
+const busyRefusal = (status: 429 | 503, who: string) =>
   new Refusal(
     status,
     status === 429 ? TITLES.tooManyRequests : TITLES.unavailable,

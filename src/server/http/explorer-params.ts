@@ -9,15 +9,15 @@ const AT_ONCE = 60
 const FURTHEST = 1_000_000_000
 const LONGEST_TEXT = 500
 
-const invalid = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
+const invalidParamRefusal = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
 
 /** Returns a query parameter; null if it is missing or empty. */
 export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {
   const value = (request.query as Record<string, unknown>)[name]
   if (value === undefined || value === '') return null
-  if (typeof value !== 'string') throw invalid(name, 'is repeated')
-  if (value.length > longest) throw invalid(name, `must have at most ${longest} characters`)
-  if (value.includes('\0') || !value.isWellFormed()) throw invalid(name, 'has an invalid character')
+  if (typeof value !== 'string') throw invalidParamRefusal(name, 'is repeated')
+  if (value.length > longest) throw invalidParamRefusal(name, `must have at most ${longest} characters`)
+  if (value.includes('\0') || !value.isWellFormed()) throw invalidParamRefusal(name, 'has an invalid character')
   return value
 }
 
@@ -25,7 +25,8 @@ function numberParam(request: FastifyRequest, name: string, { least, most }: { l
   const text = textParam(request, name)
   if (text === null) return null
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most)) throw invalid(name, `must be a whole number from ${least} to ${most}`)
+  if (!(value >= least && value <= most))
+    throw invalidParamRefusal(name, `must be a whole number from ${least} to ${most}`)
   return value
 }
 
@@ -42,7 +43,7 @@ const isStatus = (text: string): text is Status => text === 'initiated' || text 
 export function statusParam(request: FastifyRequest): Status | null {
   const text = textParam(request, 'status')
   if (text === null || isStatus(text)) return text
-  throw invalid('status', 'must be initiated, deployed or failed')
+  throw invalidParamRefusal('status', 'must be initiated, deployed or failed')
 }
 
 /** Returns the path segment that identifies an item. Throws a 404 for a segment that can't identify one. */

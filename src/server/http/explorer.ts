@@ -56,7 +56,7 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
   })
   get('nfts/:id', (request, by) => by.showNft(explorer, viewerOf(request), nameParam(request, 'id')))
   get('owners/:address/nfts', (request, by) =>
-    by.listOwned(explorer, viewerOf(request), by.addressOf(nameParam(request, 'address')), partParams(request)),
+    by.listOwned(explorer, viewerOf(request), by.normalizeAddress(nameParam(request, 'address')), partParams(request)),
   )
   get('runs', (request, by) => by.showRuns(explorer, viewerOf(request), partParams(request)))
   get('runs/:run', (request, by) => by.showRun(explorer, viewerOf(request), nameParam(request, 'run')))

@@ -30,7 +30,7 @@ export async function addFileRoutes(
         if (!request.isMultipart()) throw notAForm()
         try {
           const { file } = await readForm(request)
-          const { cid } = await storage.add(contentOf(file, rules), { maxBytes: MAX_FILE_BYTES })
+          const { cid } = await storage.add(checkedContent(file, rules), { maxBytes: MAX_FILE_BYTES })
           checkedFiles.set(cid, true)
           return { url: `ipfs://${cid}` }
         } catch (error) {
@@ -63,7 +63,10 @@ async function readForm(request: FastifyRequest) {
 }
 
 /** Yields the content of an uploaded file. Checks its first bytes before any of it is stored. */
-async function* contentOf(file: AsyncIterable<Uint8Array>, rules: { allowHtml: boolean }): AsyncGenerator<Uint8Array> {
+async function* checkedContent(
+  file: AsyncIterable<Uint8Array>,
+  rules: { allowHtml: boolean },
+): AsyncGenerator<Uint8Array> {
   const rest = bytesOf(file)
   const head = await readHead(rest)
   const problem = contentProblem(head, rules)

@@ -15,19 +15,19 @@ export function addJsonBodies(app: FastifyInstance): void {
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const charset = /;\s*charset\s*=\s*([^;\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
-    if (charset !== undefined && !UTF8.test(charset)) return done(unsupported('the body must be in UTF-8'))
+    if (charset !== undefined && !UTF8.test(charset)) return done(unsupportedTypeRefusal('the body must be in UTF-8'))
     let text: string
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(body)
     } catch {
-      return done(broken('it is not UTF-8'))
+      return done(brokenBodyError('it is not UTF-8'))
     }
     const problem = sizeProblem(text)
     if (problem !== null) return done(problem)
     parse(request, text, (error: Error | null, value?: unknown) => {
       if (error !== null) return done(error)
       const name = repeatedKey(text)?.key.slice(0, MAX_NAME_SHOWN).toWellFormed()
-      done(name === undefined ? null : broken(`${JSON.stringify(name)} is repeated in one object`), value)
+      done(name === undefined ? null : brokenBodyError(`${JSON.stringify(name)} is repeated in one object`), value)
     })
   })
 }
@@ -50,7 +50,7 @@ function sizeProblem(text: string): Error | null {
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at)
     if (char === OBJECT || char === LIST) {
-      if (++depth > MAX_DEPTH) return broken(`it is nested more than ${MAX_DEPTH} levels deep`)
+      if (++depth > MAX_DEPTH) return brokenBodyError(`it is nested more than ${MAX_DEPTH} levels deep`)
     } else if (char === OBJECT_END || char === LIST_END) depth--
     else if (char === QUOTE) {
       at = stringEnd(text, at)
@@ -68,14 +68,14 @@ export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', async (request) => {
     const encoding = request.headers['content-encoding']
     if (encoding === undefined || encoding.toLowerCase() === 'identity') return
-    throw unsupported('the body must not have a content-encoding', { 'accept-encoding': 'identity' })
+    throw unsupportedTypeRefusal('the body must not have a content-encoding', { 'accept-encoding': 'identity' })
   })
 }
 
-const unsupported = (message: string, headers: Readonly<Record<string, string>> = {}) =>
+const unsupportedTypeRefusal = (message: string, headers: Readonly<Record<string, string>> = {}) =>
   new Refusal(415, TITLES.unsupportedMediaType, message, { ...headers, connection: 'close' })
 
-const broken = (message: string): FastifyError =>
+const brokenBodyError = (message: string): FastifyError =>
   Object.assign(new Error(message), { name: 'BrokenBody', code: 'GDN_BROKEN_BODY', statusCode: 400 })
 
 const [QUOTE, COMMA] = [0x22, 0x2c]

@@ -6,7 +6,7 @@ const MAX_PATH = 200
 /**
  * Returns the route of a request, or its path if no route matches. Omits the query, because it may contain a signature.
  */
-function placeOf({ routeOptions, url }: FastifyRequest): { route: string } | { path: string } {
+function routeOrPath({ routeOptions, url }: FastifyRequest): { route: string } | { path: string } {
   const { url: route } = routeOptions
   return route === undefined ? { path: (url.split('?', 1)[0] ?? '').slice(0, MAX_PATH) } : { route }
 }
@@ -18,7 +18,7 @@ export function addRequestLog(app: FastifyInstance, log: Log): void {
     const facts = {
       request: id,
       method,
-      ...placeOf(request),
+      ...routeOrPath(request),
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       ...(caller === null ? {} : { account: caller.accountId }),

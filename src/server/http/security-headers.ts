@@ -20,7 +20,7 @@ const STAY_ENCRYPTED = 'max-age=31536000'
  * Sets the security headers that the route hasn't set. Call this function directly for a response to which no hook
  * applies.
  */
-export function secure(reply: FastifyReply): void {
+export function setSecurityHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
     if (!reply.hasHeader(name)) reply.header(name, value)
   }
@@ -33,5 +33,5 @@ export function secure(reply: FastifyReply): void {
 }
 
 export function addSecurityHeaders(app: FastifyInstance): void {
-  app.addHook('onSend', async (_request, reply) => secure(reply))
+  app.addHook('onSend', async (_request, reply) => setSecurityHeaders(reply))
 }

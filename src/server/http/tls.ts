@@ -2,7 +2,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { platform } from 'node:process'
 import { createSecureContext } from 'node:tls'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { quoted } from '../../core/private-file.ts'
+import { shellWord } from '../../core/shell-word.ts'
 
 export interface TlsFiles {
   /** Path of the PEM file with the certificate and its intermediate certificates. */
@@ -34,7 +34,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
     throw problem(
       '--tls-key',
       `other users can read the private key ${keyFile}`,
-      `Run \`chmod 600 ${quoted(keyFile)}\`.`,
+      `Run \`chmod 600 ${shellWord(keyFile)}\`.`,
     )
   }
   try {

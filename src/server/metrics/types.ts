@@ -1,6 +1,6 @@
 import type { RpcOutcome } from '../chain/rpc/providers.ts'
 import type { Condition } from '../readiness.ts'
-import type { StorageObservation } from '../storage/measured.ts'
+import type { StorageObservation } from '../storage/measure-storage.ts'
 import type { Db } from '../store/schema.ts'
 
 /** An event that is counted. */

@@ -1,5 +1,5 @@
 import { chunksOf } from '../../core/chunks-of.ts'
-import { shuffled } from '../../core/shuffled.ts'
+import { shuffleItems } from '../../core/shuffle-items.ts'
 import { assignToTransactions, failNftsOfCollection } from '../state/nfts.ts'
 import { putBlocks } from '../store/block-table.ts'
 import {
@@ -95,7 +95,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
         }
       }
       // Use a random order, so that processes seldom try to lock the same collection.
-      const ids = shuffled(marked)
+      const ids = shuffleItems(marked)
       for (const group of chunksOf(ids, driver.collectionsAtOnce)) {
         for (const id of group) marked.delete(id)
         const markAgain = (error: unknown) => {

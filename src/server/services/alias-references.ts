@@ -57,7 +57,7 @@ export async function aliasReferences(
         kind: 'id' as const,
       })),
     )
-    for (const { index, alias, content } of inOrder(aliases)) {
+    for (const { index, alias, content } of sortByReferenceId(aliases)) {
       // `claimReferences` compares only digests, so it also accepts a reference ID of another NFT with the same
       // content.
       const { target_id: named = content.target_id } = existing.get(alias) ?? {}
@@ -81,5 +81,5 @@ const conflict = (message: string) =>
   })
 
 /** Sorts references by ID, so that two processes can't deadlock. */
-const inOrder = <One extends { content: ContentReference }>(aliases: readonly One[]): One[] =>
+const sortByReferenceId = <One extends { content: ContentReference }>(aliases: readonly One[]): One[] =>
   [...aliases].sort((a, b) => (a.content.reference_id < b.content.reference_id ? -1 : 1))

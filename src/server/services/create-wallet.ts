@@ -22,11 +22,11 @@ const fromTheFuture = () =>
     'SIGNED_URL_NOT_YET_VALID',
     'the issue time of the signed URL is in the future, because a clock was changed: get a new URL',
   )
-const expired = () =>
+const expiredRefusal = () =>
   new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired: get a new one')
-const used = () =>
+const usedRefusal = () =>
   new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_USED', 'the signed URL was used before: get a new one')
-const tampered = () =>
+const tamperedRefusal = () =>
   new CodedRefusal(
     403,
     TITLES.forbidden,
@@ -46,11 +46,11 @@ export async function createWallet(
 ): Promise<{ claims: SignedUrlClaims; key: ErasableKey }> {
   const signedUrl = readSignedUrl(signedUrls.secret, query)
   if (!signedUrl.ok)
-    throw signedUrl.reason === 'tampered' ? tampered() : new InvalidRequest(400, signedUrl.issues, 'query')
+    throw signedUrl.reason === 'tampered' ? tamperedRefusal() : new InvalidRequest(400, signedUrl.issues, 'query')
   const { claims, signature } = signedUrl
   const expiresAt = claims.expiry * 1000
   const time = signedUrls.clock()
-  if (time >= expiresAt) throw expired()
+  if (time >= expiresAt) throw expiredRefusal()
   if (time < claims.issued_at * 1000 - MAX_SKEW_MS) throw fromTheFuture()
   if (signedUrls.singleUse) {
     const signatureHash = sha256Hex(signature)
@@ -58,7 +58,7 @@ export async function createWallet(
       await forgetSignedUrls(db, now() - REMEMBERED_MS)
       return useSignedUrl(db, { signatureHash, expiresAt })
     })
-    if (!first) throw used()
+    if (!first) throw usedRefusal()
   }
   return { claims, key: createWalletKey() }
 }

@@ -47,7 +47,7 @@ function toRecord(row: FoundNft, pending: Pending, chains: Chains, waits: Waits)
     is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
     is_frozen: row.frozen === 1 || row.collection_frozen === 1,
     burned: row.owner === ZERO_ADDRESS,
-    ...reasonOf(row, metadata, chains, waits),
+    ...statusReasonFields(row, metadata, chains, waits),
     ...notStoredOf(row),
   }
 }
@@ -56,7 +56,7 @@ function toRecord(row: FoundNft, pending: Pending, chains: Chains, waits: Waits)
  * Returns why an NFT failed, or what delays its mint: its files, missing funds of the signers, the nodes or blocks of
  * its blockchain, the limit of its run, or an earlier transaction of its collection.
  */
-function reasonOf(
+function statusReasonFields(
   { status, step, error, blockchain, collection_id, transaction_id, request_id }: FoundNft,
   { file_fields }: NftMetadata,
   chains: Chains,

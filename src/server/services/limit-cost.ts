@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
-import { inCoins, larger } from '../../core/units.ts'
+import { inCoins, maxBigint } from '../../core/units.ts'
 import type { NetworkFees, RunBudget, WorstFees } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
@@ -204,7 +204,7 @@ async function refuseAbove(
   throw new Refusal(
     409,
     TITLES.conflict,
-    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(larger(0n, left), 'down')} ${name} is left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing was accepted`,
+    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(maxBigint(0n, left), 'down')} ${name} is left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isTemporary ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),

@@ -57,12 +57,12 @@ export async function shownChangesOf(
   return {
     changes: shownChanges.map((change) => ({
       field: shortenTo(change.field, MAX_TEXT),
-      before: textOf(change.before),
-      after: textOf(change.after),
+      before: shortenValue(change.before),
+      after: shortenValue(change.after),
     })),
     changes_left_out: all.length - shownChanges.length,
   }
 }
 
-const textOf = (value: unknown): string | null =>
+const shortenValue = (value: unknown): string | null =>
   value === null ? null : shortenTo(typeof value === 'string' ? value : JSON.stringify(value), MAX_TEXT)

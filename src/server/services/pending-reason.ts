@@ -37,8 +37,11 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
  * Returns why a request without NFTs is pending: the signers lack funds, or the nodes or blocks of the blockchain delay
  * it.
  */
-export const reasonOf = async (chains: Chains, blockchain: Blockchain, isSigned: boolean): Promise<string | null> =>
-  signingProblem(chains, blockchain, isSigned) ?? (await stallOf(chains, blockchain))
+export const pendingReason = async (
+  chains: Chains,
+  blockchain: Blockchain,
+  isSigned: boolean,
+): Promise<string | null> => signingProblem(chains, blockchain, isSigned) ?? (await stallOf(chains, blockchain))
 
 /** Returns the number of blocks until a block is final, at least 1; null if the newest block isn't known. */
 async function blocksLeft({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain, block: number) {

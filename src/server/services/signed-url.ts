@@ -4,9 +4,9 @@ import type { FieldIssue } from '../../api/validate.ts'
 import type { Secret } from '../../core/secret.ts'
 
 /** The parameters of a signed URL, as text. Names and meanings follow the API reference v1.1. */
-type Parameters = Record<(typeof NAMES)[number], string>
+type Parameters = Record<(typeof PARAMETER_NAMES)[number], string>
 
-const NAMES = ['expiry', 'issued_at', 'action', 'issuer', 'signature'] as const
+const PARAMETER_NAMES = ['expiry', 'issued_at', 'action', 'issuer', 'signature'] as const
 const ACTION = 'generate_wallet'
 
 /** The content of a signed URL. Times are Unix seconds. */
@@ -96,7 +96,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
     else values.set(name, value)
   }
   const reported = new Set(issues.map(({ field }) => field))
-  for (const name of NAMES) {
+  for (const name of PARAMETER_NAMES) {
     const value = values.get(name)
     if (value === undefined) {
       if (!reported.has(name)) issues.push({ ...issue(name, 'is required', 'missing'), missing: true })
@@ -109,7 +109,8 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
   return { parameters: Object.fromEntries(values) as Parameters, issues }
 }
 
-const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)
+const isKnown = (name: string): name is (typeof PARAMETER_NAMES)[number] =>
+  (PARAMETER_NAMES as readonly string[]).includes(name)
 
 /**
  * Decodes a name and a value. A plus sign isn't decoded to a space, because e-mail addresses may contain plus signs.

@@ -27,7 +27,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
     echo: { contract_address, receiver_wallet_address, receiver_name, blockchain, sender_wallet_address },
     async checkInDatabase(collection) {
       await refuseUnlessSameNft(deps, collection, parsed)
-      if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pending()
+      if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pendingTransferRefusal()
       await refuseStale(store.db, parsed)
     },
     async check(collection) {
@@ -42,7 +42,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
     async write(db, { id, request_id, collection: { id: collection_id, blockchain }, prepared: sender }) {
       const receiver = checksumAddress(receiver_wallet_address)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver }
-      if (!(await addTransfer(db, { ...row, receiver_name: receiver_name ?? null }))) throw pending()
+      if (!(await addTransfer(db, { ...row, receiver_name: receiver_name ?? null }))) throw pendingTransferRefusal()
       // Check again, because another transfer may have become final. From now on, this pending transfer prevents
       // others.
       await refuseStale(db, parsed)
@@ -56,7 +56,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
  * transfernft. 409 would mean that a request with this Idempotency-Key is in progress, so clients would treat the
  * outcome as unknown, although nothing was accepted.
  */
-const pending = () =>
+const pendingTransferRefusal = () =>
   badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before the next one')
 
 async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }: Parsed): Promise<void> {

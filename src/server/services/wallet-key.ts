@@ -23,7 +23,7 @@ export function createWalletKey(): ErasableKey {
   const memory = Buffer.from(new ArrayBuffer(KEY_BYTES + 2 + 2 * KEY_BYTES))
   const bytes = memory.subarray(0, KEY_BYTES)
   const spelled = memory.subarray(KEY_BYTES)
-  const address = addressOf(fillWithKey(bytes))
+  const address = publicKeyAddress(fillWithKey(bytes))
   spelled.write('0x', 'latin1')
   for (const [at, byte] of bytes.entries()) {
     spelled[2 + 2 * at] = HEX.charCodeAt(byte >> 4)
@@ -54,7 +54,7 @@ function fillWithKey(bytes: Buffer): Buffer {
 /**
  * Returns the address of an uncompressed public key: the last 20 bytes of the hash of the key without its prefix byte.
  */
-function addressOf(publicKey: Buffer): string {
+function publicKeyAddress(publicKey: Buffer): string {
   const hash = Buffer.from(keccak_256(publicKey.subarray(1)))
   return checksumAddress(`0x${hash.toString('hex', hash.length - 20)}`)
 }

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { isBlockchain, KNOWN_NAMES, misspelled, OWN_NAME, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
+import { correctName, isBlockchain, KNOWN_NAMES, OWN_NAME, SOLANA_BLOCKCHAINS } from '../../api/blockchains.ts'
 import { apiVersion } from '../../api/fields.ts'
 import { DEFAULT_API_VERSION } from '../../api/versions.ts'
 import {
@@ -74,13 +74,13 @@ const chain = z
   })
 
 function nameProblem(name: string): string {
-  const near = misspelled(name)
+  const near = correctName(name)
   if (near !== null) return `is not a known network, and is too similar to ${near} for a custom name`
   if (/^solana/.test(name)) return `is not a known network: the clusters are ${SOLANA_BLOCKCHAINS.join(' and ')}`
   return 'is not a valid name: use 2 to 40 characters a-z, 0-9 and hyphens between them'
 }
 
-const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
+const sameSchemaFor = <Name extends string, Schema>(names: readonly Name[], schema: Schema) =>
   Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 
 /**
@@ -91,7 +91,7 @@ export const settingsFile = z.strictObject({
   /** URL of a JSON Schema for editors. It has no effect on the backend. */
   $schema: z.string().optional().describe('The schema of this file, for editors'),
   chains: z
-    .object(recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional().describe('A Solana cluster')))
+    .object(sameSchemaFor(SOLANA_BLOCKCHAINS, solanaChain.optional().describe('A Solana cluster')))
     /** EVM networks, by a built-in name or a custom one. */
     .catchall(chain)
     .check((context) => {

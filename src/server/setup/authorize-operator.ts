@@ -5,7 +5,7 @@ import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAuthorize, isOperator } from '../chain/evm/registry.ts'
 import type { SetupOptions } from './options.ts'
 import { AUTHORIZE_GAS, notApproved } from './plan.ts'
-import { pricedOut, until } from './until.ts'
+import { pollUntil, pricedOut } from './poll-until.ts'
 
 interface Attempt {
   nonce: number
@@ -44,7 +44,7 @@ export async function authorizeOperator(
   let unexplained = 0
   let isPricedOut = false
   const message = `Waiting for the authorization of ${operator}`
-  await until(options, message, async () => {
+  await pollUntil(options, message, async () => {
     const head = await newestHead()
     // Read the nonce and the authorization at the same block. If an authorization is visible at that block, its nonce
     // also counts as used.

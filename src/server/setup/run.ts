@@ -18,7 +18,7 @@ import { authorizeOperator } from './authorize-operator.ts'
 import { findMissing, wereAuthorized } from './authorized-operators.ts'
 import type { SetupOptions } from './options.ts'
 import { hasEnded, notApproved, offerOf } from './plan.ts'
-import { pricedOut, until } from './until.ts'
+import { pollUntil, pricedOut } from './poll-until.ts'
 
 /**
  * Deploys the factory and authorizes the operators, skipping steps that are already done. Resolves with the factory's
@@ -73,7 +73,7 @@ async function untilAuthorizationsFinal(
   const { network, operators, sayLeft } = options
   let final: number | null = null
   const message = 'Waiting for finality of the authorizations'
-  return await until(options, message, async () => {
+  return await pollUntil(options, message, async () => {
     const head = await newestHead()
     const missing = await findMissing(network, factory, operators, head)
     if (missing !== null) return { missing }
@@ -125,7 +125,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log, maxFee })
   let isPricedOut = false
   const turn = createChainStep({ store, driver, now, log, onSettled: () => {} })
-  return await until(options, message, async () => {
+  return await pollUntil(options, message, async () => {
     await turn()
     const deployment = await findFactoryTransaction(store.db, blockchain)
     if (deployment === null) throw new Error("the factory's transaction is missing from the database")

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { tellUpdates } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
-import { reindexed } from '../store/title-index.ts'
+import { reindexTitles } from '../store/title-index.ts'
 import type { TransactionRow } from '../store/transactions.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import type { NewTransaction } from './transactions.ts'
@@ -91,7 +91,7 @@ export async function deployUpdates(
       from updates where updates.transaction_id = ${id} and updates.status = 'deployed' and nfts.id = updates.nft_id
         and nfts.revision < ${sequence}`
     const nftIds = deployed.flatMap(({ nft_id }) => nft_id ?? [])
-    await reindexed(db, nftIds, () => change.execute(db))
+    await reindexTitles(db, nftIds, () => change.execute(db))
   }
   await tellUpdates(
     db,
@@ -175,5 +175,5 @@ export async function withdrawUpdates(db: Db, transactionId: string): Promise<vo
         (select 'ipfs://' || minted.directory || '/' || cast(nfts.batch_index as text) || '.json'
           from transactions as minted where minted.id = nfts.transaction_id and nfts.token_id is not null))
     where id in (${sql.join(nftIds)})`
-  await reindexed(db, nftIds, () => change.execute(db))
+  await reindexTitles(db, nftIds, () => change.execute(db))
 }

@@ -38,7 +38,7 @@ const HINT =
  * @throws GdnError `invalid_config` if another data directory has the files of this database
  */
 export async function openFilesPlace(store: Store, dataDir: string): Promise<FilesPlace> {
-  const ownPlace = await placeOf(dataDir)
+  const ownPlace = await dataDirName(dataDir)
   const find = async () =>
     (await store.db.selectFrom('secrets').select('value').where('name', '=', NAME).executeTakeFirst())?.value ?? null
   const compare = (place: string | null): string | null =>
@@ -78,7 +78,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
  * Returns the name of a data directory. The name is stored in a file in the directory, so that it stays the same
  * wherever the directory is mounted. Paths alone can be the same on different machines.
  */
-async function placeOf(dataDir: string): Promise<string> {
+async function dataDirName(dataDir: string): Promise<string> {
   const path = join(dataDir, NAME)
   const read = () => readPrivateText(path, { code: 'data_dir' })?.trim() ?? null
   const existing = read()

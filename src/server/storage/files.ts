@@ -1,6 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { matchesCid, parseCid, RAW, rawCid } from '../../ipfs/cid.ts'
-import { damaged, findEntry, isComplete, readNode, streamNode } from '../../ipfs/nodes.ts'
+import { damagedBlockError, findEntry, isComplete, readNode, streamNode } from '../../ipfs/nodes.ts'
 import type { BlockTable } from '../store/block-table.ts'
 import type { StoredFiles } from '../store/stored-files.ts'
 import {
@@ -100,7 +100,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
       const bytes = await (nodeBlocks === undefined ? ownBlocks : withNodeBlocks(ownBlocks, nodeBlocks)).get(
         cid.toString(),
       )
-      if (bytes !== null && !matchesCid(cid, bytes)) throw damaged(cid.toString())
+      if (bytes !== null && !matchesCid(cid, bytes)) throw damagedBlockError(cid.toString())
       return bytes ?? (cid.code === RAW ? await wholeFile(files, cid.toString()) : null)
     },
 
@@ -219,7 +219,7 @@ async function addLarge(
 ): Promise<StoredFile> {
   const file = await files.create()
   let size = 0
-  async function* written() {
+  async function* recordWrite() {
     for (let bytes = head; ; ) {
       await file.write(bytes)
       size += bytes.length
@@ -231,7 +231,7 @@ async function addLarge(
   }
   try {
     const { importStream } = await import('../../ipfs/import.ts')
-    const { cid, nodes } = await importStream(written())
+    const { cid, nodes } = await importStream(recordWrite())
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()
     else await file.keepAs(key, nodes)

@@ -3,7 +3,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs
 import { dirname, join } from 'node:path'
 import { systemCode } from '../../core/errors.ts'
 import type { ByteRange, ContentBlock } from '../../ipfs/cid.ts'
-import { bounds, damaged } from '../../ipfs/nodes.ts'
+import { bounds, damagedBlockError } from '../../ipfs/nodes.ts'
 
 const READ_BYTES = 256 * 1024
 
@@ -91,7 +91,7 @@ async function sizeAt(path: string): Promise<number | null> {
 async function* readBetween(file: FileHandle, start: number, end: number, cid: string): AsyncGenerator<Uint8Array> {
   for (let at = start; at < end; ) {
     const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(Math.min(READ_BYTES, end - at)), { position: at })
-    if (bytesRead === 0) throw damaged(cid)
+    if (bytesRead === 0) throw damagedBlockError(cid)
     at += bytesRead
     yield buffer.subarray(0, bytesRead)
   }

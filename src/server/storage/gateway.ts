@@ -61,10 +61,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { cid: text, path } = ipfsPathParts(place)
       const root = parseCid(text)
       if (root === null) {
-        throw lasting(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
+        throw lastingFailure(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
       }
       const deadline = performance.now() + FILE_TIMEOUTS * timeoutMs
-      const late = () => passing(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
+      const late = () => passingFailure(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
       const fetched = new FetchedBlocks(url, storage, (cid) => {
         if (performance.now() > deadline) throw late()
         return source.block(cid, signal)
@@ -72,27 +72,27 @@ export function createGateway(options: GatewayOptions): Gateway {
       let cid = root
       for (const part of path) {
         const entry = await findEntry((child) => fetched.node(child, url), await fetched.node(cid, url), part)
-        if (entry === null) throw lasting(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
+        if (entry === null) throw lastingFailure(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
         cid = entry
       }
       const node = await fetched.node(cid, url)
       if (isDirectory(node))
-        throw lasting(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
+        throw lastingFailure(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
       const content = shallow(streamNode(fetched, cid, node), url)
       const head = await readHead(content)
       const problem = contentProblem(head, { allowHtml })
-      if (problem !== null) throw lasting(`${url} is ${problem}`)
+      if (problem !== null) throw lastingFailure(`${url} is ${problem}`)
       let size = head.length
       for await (const bytes of content) {
         size += bytes.length
         if (size > maxBytes) throw new ContentTooLargeError(maxBytes)
         await fetched.flushIfFull()
       }
-      if (node.type === 'file' && size !== node.size) throw malformed(url)
+      if (node.type === 'file' && size !== node.size) throw malformedUrlFailure(url)
       await fetched.finish(root.toString())
       if ((await storage.open(text, path, { ours: true }))?.type !== 'file') {
-        throw malformed(url)
+        throw malformedUrlFailure(url)
       }
       return place
     },
@@ -100,16 +100,17 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-const lasting = (message: string, hint = 'Use the URL of a file.') => new FetchFailure(message, { lasting: true, hint })
-const malformed = (url: string) => lasting(`${url} is not a well-formed file`)
-const passing = (message: string) => new FetchFailure(message, { lasting: false })
+const lastingFailure = (message: string, hint = 'Use the URL of a file.') =>
+  new FetchFailure(message, { lasting: true, hint })
+const malformedUrlFailure = (url: string) => lastingFailure(`${url} is not a well-formed file`)
+const passingFailure = (message: string) => new FetchFailure(message, { lasting: false })
 
 /** Yields the content of a file. Rejects a file whose tree is too deep. */
 async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
   try {
     yield* content
   } catch (error) {
-    throw error instanceof TooDeepError ? malformed(url) : error
+    throw error instanceof TooDeepError ? malformedUrlFailure(url) : error
   }
 }
 
@@ -132,7 +133,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async get(cid: string): Promise<Uint8Array> {
     // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading would never
     // end.
-    if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
+    if (++this.#count > MAX_BLOCKS) throw lastingFailure(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const cached = this.#nodes.get(cid)
     if (cached !== undefined) return cached
     const bytes = await this.#fetch(cid)
@@ -140,7 +141,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
       this.#parts.push({ cid, bytes })
       this.#bytes += bytes.length
     } else {
-      if (!isDecodable(bytes)) throw malformed(this.#url)
+      if (!isDecodable(bytes)) throw malformedUrlFailure(this.#url)
       this.#nodes.set(cid, bytes)
     }
     return bytes
@@ -149,7 +150,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async node(cid: Parameters<typeof readNode>[1], url: string): Promise<StoredNode> {
     const node = await readNode(this, cid)
     if (node !== null) return node
-    throw lasting(`${url} contains an unsupported kind of node in its path`)
+    throw lastingFailure(`${url} contains an unsupported kind of node in its path`)
   }
 
   async flushIfFull(): Promise<void> {

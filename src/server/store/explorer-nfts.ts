@@ -28,7 +28,7 @@ const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` a
  * in order until it found enough NFTs of this collection. This scan takes a third of a second if the collection follows
  * a million other NFTs.
  */
-const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_INTEGER }) =>
+const positionCondition = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_INTEGER }) =>
   isPostgres(db)
     ? sql`(nfts.collection_id, nfts.seq) >= (${collectionId}, ${from})
         and (nfts.collection_id, nfts.seq) < (${collectionId}, ${end})`
@@ -49,7 +49,7 @@ export async function nftsOfBuckets(
       ? sql``
       : sql` and exists (select 1 from requests where requests.id = nfts.request_id and requests.run = ${run} limit 1)`
   const { rows } = await select(sql`
-    where ${placed(db, collectionId, { from: firstSeqOf(first), end: firstSeqOf(last + 1) })}${statusIs(status)}${ofRun}
+    where ${positionCondition(db, collectionId, { from: firstSeqOf(first), end: firstSeqOf(last + 1) })}${statusIs(status)}${ofRun}
     ${FORWARD} limit ${limit} offset ${offset}`).execute(db)
   return rows
 }
@@ -58,7 +58,7 @@ export async function nftsOfBuckets(
 export async function firstNfts(db: Db, collectionIds: readonly string[], count: number): Promise<SummaryRow[]> {
   if (collectionIds.length === 0) return []
   const partOf = (id: string) =>
-    sql`select * from (${select(sql`where ${placed(db, id, {})} ${FORWARD} limit ${sql.lit(count)}`)}) as part`
+    sql`select * from (${select(sql`where ${positionCondition(db, id, {})} ${FORWARD} limit ${sql.lit(count)}`)}) as part`
   const { rows } = await sql<SummaryRow>`${sql.join(collectionIds.map(partOf), sql` union all `)}`.execute(db)
   return rows
 }
@@ -72,7 +72,7 @@ export async function lastNfts(db: Db, collectionIds: readonly string[] | null, 
   }
   if (collectionIds.length === 0) return []
   const partOf = (id: string) =>
-    sql`select * from (${select(sql`where ${placed(db, id, {})} ${BACKWARD} limit ${sql.lit(count)}`)}) as part`
+    sql`select * from (${select(sql`where ${positionCondition(db, id, {})} ${BACKWARD} limit ${sql.lit(count)}`)}) as part`
   const { rows } = await sql<SummaryRow>`
     select * from (${sql.join(collectionIds.map(partOf), sql` union all `)}) as parts
     order by seq desc limit ${sql.lit(count)}`.execute(db)
@@ -171,7 +171,7 @@ export async function seenNft(db: Db, accountId: string | null, id: string) {
 export async function neighbors(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
   const neighbor = async (part: { from?: number; end?: number }, order: RawBuilder<unknown>) => {
     const { rows } = await sql<{ id: string }>`
-      select nfts.id from nfts where ${placed(db, collection_id, part)} ${order} limit 1`.execute(db)
+      select nfts.id from nfts where ${positionCondition(db, collection_id, part)} ${order} limit 1`.execute(db)
     return rows[0]?.id ?? null
   }
   return { previous: await neighbor({ end: seq }, BACKWARD), next: await neighbor({ from: seq + 1 }, FORWARD) }

@@ -37,7 +37,12 @@ export async function listHistory(
   { offset, limit, newestFirst = false }: { offset: number; limit: number; newestFirst?: boolean },
 ): Promise<HistoryRow[]> {
   const no = { text: sql`cast(null as text)`, number: sql`cast(null as bigint)` }
-  const requested = (kind: string, table: string, values: ReturnType<typeof sql>, where: ReturnType<typeof sql>) => sql`
+  const requestedEvents = (
+    kind: string,
+    table: string,
+    values: ReturnType<typeof sql>,
+    where: ReturnType<typeof sql>,
+  ) => sql`
     select ${sql.raw(kind)} as kind, ${values}, ${sql.ref(table)}.status, ${sql.ref(table)}.error,
       ${sql.ref(table)}.transaction_id,
       (select accepted_at from requests where requests.id = ${sql.ref(table)}.request_id) as accepted_at
@@ -57,17 +62,17 @@ export async function listHistory(
   const direction = sql.raw(newestFirst ? 'desc' : 'asc')
   const { rows } = await sql<HistoryRow>`
     with requested as (
-      ${requested(`'mint'`, 'nfts', minted, sql`nfts.id = ${id}`)}
-      union all ${requested(`'transfer'`, 'nfts', granted, sql`nfts.id = ${id} and nfts.sender is not null`)}
-      union all ${requested(
+      ${requestedEvents(`'mint'`, 'nfts', minted, sql`nfts.id = ${id}`)}
+      union all ${requestedEvents(`'transfer'`, 'nfts', granted, sql`nfts.id = ${id} and nfts.sender is not null`)}
+      union all ${requestedEvents(
         'transfers.kind',
         'transfers',
         moved,
         sql`transfers.nft_id = ${id} and transfers.transaction_id is not null
         and transfers.status <> 'initiated'`,
       )}
-      union all ${requested('transfers.kind', 'transfers', moved, sql`transfers.nft_id = ${id} and transfers.status = 'initiated'`)}
-      union all ${requested('updates.kind', 'updates', updated, sql`updates.nft_id = ${id}`)}
+      union all ${requestedEvents('transfers.kind', 'transfers', moved, sql`transfers.nft_id = ${id} and transfers.status = 'initiated'`)}
+      union all ${requestedEvents('updates.kind', 'updates', updated, sql`updates.nft_id = ${id}`)}
     ), signed as (
       select requested.*, ${ofTransaction('hash')}, ${ofTransaction('block_number')} from requested
     ), own as (
@@ -108,15 +113,15 @@ export async function listHistory(
   return rows.map((row) => ({
     ...row,
     transaction_hash: knownHash(row.transaction_hash),
-    accepted_at: numberOf(row.accepted_at),
-    block_number: numberOf(row.block_number),
-    revision: numberOf(row.revision),
-    update_seq: numberOf(row.update_seq),
+    accepted_at: toNumberOrNull(row.accepted_at),
+    block_number: toNumberOrNull(row.block_number),
+    revision: toNumberOrNull(row.revision),
+    update_seq: toNumberOrNull(row.update_seq),
   }))
 }
 
 /** Returns a value as a number, because PostgreSQL returns some numbers as text. */
-const numberOf = (value: number | string | null): number | null => (value === null ? null : Number(value))
+const toNumberOrNull = (value: number | string | null): number | null => (value === null ? null : Number(value))
 
 /**
  * Returns the metadata of an NFT before and after an update. `before` is from the last final update before the given

@@ -50,7 +50,7 @@ export const wordTerm = (accountId: string, word: string): string => `${tagOf(ac
 export const cidTerm = (accountId: string, cid: string): string => `${tagOf(accountId)}~${cid.slice(-CID_END)}`
 
 /** Parses a JSON column. Returns an empty object if it is damaged. */
-function parsed(json: string | null): Record<string, unknown> {
+function parseColumn(json: string | null): Record<string, unknown> {
   const value = parseJson(json ?? '')
   return isObject(value) ? value : {}
 }
@@ -74,7 +74,7 @@ const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
 /** Returns the title from the beginning of an NFT's metadata. */
 export function titleIn(beginning: string): string {
   const text = TITLE_BEGUN.exec(beginning)?.[1]
-  const { title } = text === undefined ? parsed(beginning) : parsed(`{"title":"${text}"}`)
+  const { title } = text === undefined ? parseColumn(beginning) : parseColumn(`{"title":"${text}"}`)
   return typeof title === 'string' ? title : ''
 }
 
@@ -88,7 +88,7 @@ function fileTerms(accountId: string, files: Readonly<Record<string, unknown>>):
 }
 
 const termsOf = (nft: Indexed) =>
-  [...titleTerms(nft), ...fileTerms(nft.account_id, parsed(nft.files))].map((term) => [term, nft.seq] as const)
+  [...titleTerms(nft), ...fileTerms(nft.account_id, parseColumn(nft.files))].map((term) => [term, nft.seq] as const)
 
 async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
   if (rows.length === 0) return
@@ -120,9 +120,9 @@ export async function indexFiles(
  * Calls `change`, which changes the current metadata of NFTs, and updates their search terms. Call this in a
  * transaction. NFTs that aren't indexed yet are indexed immediately.
  */
-export async function reindexed(db: Db, nftIds: readonly string[], change: () => Promise<unknown>): Promise<void> {
+export async function reindexTitles(db: Db, nftIds: readonly string[], change: () => Promise<unknown>): Promise<void> {
   if (nftIds.length === 0) return
-  const read = () => indexed(db, sql`nfts.id in (${sql.join(nftIds)})`, nftIds.length)
+  const read = () => listIndexed(db, sql`nfts.id in (${sql.join(nftIds)})`, nftIds.length)
   const before = await read()
   await change()
   const after = new Map((await read()).map((nft) => [nft.seq, termsOf(nft)]))
@@ -179,7 +179,7 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
   const rows = await nextRows(db, cursor.next_seq, limit)
   await insertTerms(db, [...filled, ...rows].flatMap(termsOf))
   const last = rows.at(-1)?.seq
-  const remainingGaps = [...without(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MAX_GAPS)
+  const remainingGaps = [...withoutFilled(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MAX_GAPS)
   const next_seq = last === undefined ? cursor.next_seq : last + 1
   const state = { next_seq, gaps: JSON.stringify(remainingGaps) }
   if (state.next_seq !== cursor.next_seq || state.gaps !== cursor.gaps) {
@@ -193,7 +193,7 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
  * statistics of only a few NFTs, SQLite would otherwise sort all NFTs. SQLite reads the tables of a cross join in the
  * order in which they are written.
  */
-async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
+async function listIndexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
   const page = sql`select seq, ${presentOf('files')} as files, collection_id,
     substr(${presentOf('metadata')}, 1, ${sql.lit(METADATA_READ)}) as metadata
     from nfts where ${where} order by seq limit ${limit}`
@@ -203,11 +203,12 @@ async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promi
   return rows
 }
 
-const nextRows = (db: Db, from: number, limit: number): Promise<Indexed[]> => indexed(db, sql`seq >= ${from}`, limit)
+const nextRows = (db: Db, from: number, limit: number): Promise<Indexed[]> =>
+  listIndexed(db, sql`seq >= ${from}`, limit)
 
 /** Returns at most 1,000 NFTs at positions that were empty before. */
 const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
-  indexed(
+  listIndexed(
     db,
     sql.join(
       gaps.map(([from, to]) => sql`(seq >= ${from} and seq <= ${to})`),
@@ -227,7 +228,7 @@ function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Ga
   return gaps
 }
 
-function without(gaps: readonly Gap[], filled: readonly { seq: number }[]): Gap[] {
+function withoutFilled(gaps: readonly Gap[], filled: readonly { seq: number }[]): Gap[] {
   let remaining: Gap[] = [...gaps]
   for (const { seq } of filled) {
     remaining = remaining.flatMap((gap) => {

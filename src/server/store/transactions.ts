@@ -287,7 +287,7 @@ export async function listSignedOf(db: Db, blockchain: Blockchain, signer: strin
     .where('signer', '=', signer)
     .where('state', '=', sql.lit('signed'))
     .execute()
-  return rows.sort(inOrder)
+  return rows.sort(compareNonces)
 }
 
 /**
@@ -320,11 +320,11 @@ export async function claimSigned(
     .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
     .returningAll()
     .execute()
-  return rows.sort(inOrder)
+  return rows.sort(compareNonces)
 }
 
 /** Compares transactions by nonce. Transactions without nonces are sorted by the time when they were signed. */
-const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
+const compareNonces = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 
 /**

@@ -72,7 +72,7 @@ export function receiverNameOf(
  * Selects transfers by the index of unsigned transfers. SQLite would prefer an index that also has the transfers that
  * failed before they were signed.
  */
-const waiting = (db: Db) =>
+const waitingTransfers = (db: Db) =>
   sql<Selectable<TransfersTable>>`transfers`.as<'transfers'>(
     isPostgres(db) ? sql`transfers` : sql`transfers indexed by transfers_unsigned`,
   )
@@ -80,7 +80,7 @@ const waiting = (db: Db) =>
 /** Returns whether a blockchain has unsigned transfers. */
 export async function hasUnsigned(db: Db, blockchain: Blockchain): Promise<boolean> {
   const row = await db
-    .selectFrom(waiting(db))
+    .selectFrom(waitingTransfers(db))
     .select('id')
     .where('blockchain', '=', blockchain)
     .where('status', '=', sql.lit('initiated'))
@@ -106,7 +106,7 @@ const isOfOtherRuns = (runs: readonly RunKey[]) => sql<boolean>`not exists (
  */
 export async function listUnsigned(db: Db, blockchain: Blockchain, limit: number, except: readonly RunKey[] = []) {
   return db
-    .selectFrom(waiting(db))
+    .selectFrom(waitingTransfers(db))
     .$if(except.length > 0, (query) => query.where(isOfOtherRuns(except)))
     .innerJoin('nfts', 'nfts.id', 'transfers.nft_id')
     .innerJoin('collections', 'collections.id', 'transfers.collection_id')

@@ -3,7 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { CollectionRow } from './collections.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db, UnknownUpdatesTable, UpdateKind } from './schema.ts'
-import { reindexed } from './title-index.ts'
+import { reindexTitles } from './title-index.ts'
 
 /** Returns the pending updates and freezes of NFTs, by NFT ID. */
 export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
@@ -256,7 +256,7 @@ export async function setUnknownRevision(
   const ids = nfts.map(({ id }) => id)
   const metadata_url = sql<string>`${`ipfs://${directory}/`} || token_id || '.json'`
   const changed = { revision: sequence, update_id: null, metadata_url }
-  await reindexed(db, ids, () => db.updateTable('nfts').set(changed).where('id', 'in', ids).execute())
+  await reindexTitles(db, ids, () => db.updateTable('nfts').set(changed).where('id', 'in', ids).execute())
 }
 
 /** Returns the commitments of a collection with their transactions, oldest first. Omits failed commitments. */

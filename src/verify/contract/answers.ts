@@ -76,7 +76,7 @@ export function contractReader(node: Node, contract: string, block: string): Con
     },
     async codeAt(address) {
       const [result] = await patient([address], (some) => node.codeAt(some, block))
-      return result?.kind === 'value' ? { value: result.data } : { problem: problemOf(result) }
+      return result?.kind === 'value' ? { value: result.data } : { problem: callProblem(result) }
     },
   }
 }
@@ -85,7 +85,7 @@ function answerOf<Value>(
   result: CallResult | undefined,
   { decode, isLarge = false }: Pick<Question<Value>, 'decode' | 'isLarge'>,
 ): Answer<Value> {
-  if (result?.kind !== 'value') return { problem: problemOf(result) }
+  if (result?.kind !== 'value') return { problem: callProblem(result) }
   if (result.data === '0x') return { problem: 'returns no data' }
   const maxBytes = isLarge ? MAX_LARGE_BYTES : MAX_BYTES
   if (result.data.length > 2 + 2 * maxBytes) return { problem: `returns more than ${maxBytes / 1024} KiB` }
@@ -96,7 +96,7 @@ function answerOf<Value>(
 /**
  * Returns the problem of a result without a value. Omits the text of a revert, because the contract chooses this text.
  */
-function problemOf(result: CallResult | undefined): string {
+function callProblem(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'
   const message = result?.kind === 'failed' ? result.message : 'no response'
   return `failed on the node: ${message.slice(0, MAX_MESSAGE)}`
@@ -110,4 +110,4 @@ export const valueIn = <Value>(answer: Answer<Value> | undefined): Value | null 
   answer !== undefined && 'value' in answer ? answer.value : null
 
 /** Returns the reason why an answer has no value, or null if it has one. */
-export const reasonOf = (answer: Answer<unknown>): string | null => ('problem' in answer ? answer.problem : null)
+export const answerProblem = (answer: Answer<unknown>): string | null => ('problem' in answer ? answer.problem : null)

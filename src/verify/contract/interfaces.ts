@@ -1,5 +1,5 @@
 import { decodeNumber } from '../abi.ts'
-import { type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
+import { answerProblem, type ContractReader, type Question, valueIn } from './answers.ts'
 
 /** Interfaces that gdn recognizes, by their ERC-165 IDs. */
 const INTERFACES = {
@@ -86,14 +86,14 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
   }
   const answersAll = contradictions.length === 0
   const standards = standardsOf(functions.map(valueIn))
-  contradictions.push(...unconfirmed(claimed, standards))
+  contradictions.push(...listUnconfirmed(claimed, standards))
   const [first, ...otherStandards] = standards
   return {
     erc165: valueIn(erc165) === null ? 'not_supported' : answersAll ? 'supported' : 'contradictory',
     claimed,
     standard: otherStandards.length === 0 ? (first ?? null) : ofClaims(claimed),
     contradictions,
-    problem: erc165 === undefined ? 'has no response' : reasonOf(erc165),
+    problem: erc165 === undefined ? 'has no response' : answerProblem(erc165),
   }
 }
 
@@ -115,7 +115,7 @@ function ofClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
 }
 
 /** Returns the claimed standards whose functions the contract doesn't implement. */
-function unconfirmed(claimed: readonly InterfaceName[], standards: readonly TokenStandard[]): string[] {
+function listUnconfirmed(claimed: readonly InterfaceName[], standards: readonly TokenStandard[]): string[] {
   const contradictions: string[] = []
   if (claimed.includes('ERC-721') && claimed.includes('ERC-1155'))
     contradictions.push('it claims both ERC-721 and ERC-1155')

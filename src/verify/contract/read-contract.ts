@@ -1,5 +1,5 @@
-import { decodeAddress, decodeAddresses, decodeNumber, decodeString, wordsOf } from '../abi.ts'
-import { type Answer, type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
+import { decodeAddress, decodeAddresses, decodeNumber, decodeString, splitWords } from '../abi.ts'
+import { type Answer, answerProblem, type ContractReader, type Question, valueIn } from './answers.ts'
 import { type InterfaceName, type Interfaces, readInterfaces, type TokenStandard } from './interfaces.ts'
 import { type ProxyFacts, readProxy } from './proxy.ts'
 import { type Role, readRoles } from './roles.ts'
@@ -58,7 +58,7 @@ export const royaltyOf = (token: bigint): Question<RoyaltyAnswer> => ({
   signature: 'royaltyInfo(uint256,uint256)',
   args: [token, PRICE],
   decode(data) {
-    const [receiver, amount, ...extraWords] = wordsOf(data) ?? []
+    const [receiver, amount, ...extraWords] = splitWords(data) ?? []
     const receiverAddress = receiver === undefined ? null : decodeAddress(receiver)
     if (receiverAddress === null || amount === undefined || extraWords.length > 0) return null
     return { receiver: receiverAddress, percent: Number(BigInt(amount)) / 100 }
@@ -72,7 +72,7 @@ class Facts {
   take<Value>(field: string, { signature }: Question<Value>, answer: Answer<Value> | undefined): Value | null {
     const value = valueIn(answer)
     if (value === null)
-      this.reasons[field] = `${signature} ${answer === undefined ? 'has no response' : reasonOf(answer)}`
+      this.reasons[field] = `${signature} ${answer === undefined ? 'has no response' : answerProblem(answer)}`
     return value
   }
 }
@@ -169,9 +169,11 @@ function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {
   const at = answers.findIndex((answer) => valueIn(answer) !== null)
   const [maxSupply, max_supply_function = null] = [valueIn(answers[at]), MAX_SUPPLY[at]]
   if (maxSupply === null || max_supply_function === null) {
-    const reasons = new Set(answers.map(reasonOf))
+    const reasons = new Set(answers.map(answerProblem))
     const why =
-      reasons.size === 1 ? [...reasons][0] : MAX_SUPPLY.map((_, i) => answers[i] && reasonOf(answers[i])).join(', ')
+      reasons.size === 1
+        ? [...reasons][0]
+        : MAX_SUPPLY.map((_, i) => answers[i] && answerProblem(answers[i])).join(', ')
     facts.reasons.max_supply = `${MAX_SUPPLY.join(', ')}: ${why ?? 'no response'}`
     return { max_supply: null, max_supply_function: null }
   }

@@ -1,5 +1,5 @@
-import { decodeAddress, decodeNumber, decodeString, wordsOf } from '../abi.ts'
-import { type Answer, type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
+import { decodeAddress, decodeNumber, decodeString, splitWords } from '../abi.ts'
+import { type Answer, answerProblem, type ContractReader, type Question, valueIn } from './answers.ts'
 import { type Interfaces, readInterfaces } from './interfaces.ts'
 import { heldBy, type RoyaltyAnswer, royaltyOf } from './read-contract.ts'
 
@@ -36,7 +36,7 @@ const zoraMaximum = (token: bigint): Question<bigint> => ({
   signature: 'getTokenInfo(uint256)',
   args: [token],
   decode(data) {
-    const [offset, , maximum] = wordsOf(data) ?? []
+    const [offset, , maximum] = splitWords(data) ?? []
     return offset !== undefined && BigInt(offset) === 32n && maximum !== undefined ? BigInt(maximum) : null
   },
 })
@@ -55,7 +55,7 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
     reader.ask([uri('uri(uint256)')]),
     reader.ask([royaltyOf(token)]),
     reader.ask([number('totalSupply(uint256)'), ...maxima]),
-    reader.ask([{ signature: 'metadataState(uint256)', args, decode: wordsOf }]),
+    reader.ask([{ signature: 'metadataState(uint256)', args, decode: splitWords }]),
   ])
   const holder = heldBy(valueIn(owner))
   const standard = standardOf(interfaces, holder)
@@ -63,7 +63,7 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
   const take = <Value>(field: string, signature: string, answer: Answer<Value> | undefined): Value | null => {
     const value = valueIn(answer)
     if (value === null)
-      not_readable[field] = `${signature} ${answer === undefined ? 'has no response' : reasonOf(answer)}`
+      not_readable[field] = `${signature} ${answer === undefined ? 'has no response' : answerProblem(answer)}`
     return value
   }
   const is721 = standard !== 'erc1155'

@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeAddress, decodeNumber } from '../abi.ts'
-import { type ContractReader, reasonOf, valueIn } from './answers.ts'
+import { answerProblem, type ContractReader, valueIn } from './answers.ts'
 
 /** A role in OpenZeppelin's AccessControl. */
 export interface Role {
@@ -19,8 +19,8 @@ const DEFAULT_ADMIN = 'DEFAULT_ADMIN_ROLE'
  * Roles that most contracts have. If the contract doesn't list members, other roles can't be distinguished from roles
  * that don't exist.
  */
-const USUAL = [DEFAULT_ADMIN, 'MINTER_ROLE']
-const NAMES = [...USUAL, 'PAUSER_ROLE', 'BURNER_ROLE', 'UPGRADER_ROLE', 'TRANSFER_ROLE', 'METADATA_ROLE']
+const STANDARD_ROLES = [DEFAULT_ADMIN, 'MINTER_ROLE']
+const ROLE_NAMES = [...STANDARD_ROLES, 'PAUSER_ROLE', 'BURNER_ROLE', 'UPGRADER_ROLE', 'TRANSFER_ROLE', 'METADATA_ROLE']
 const MAX_MEMBERS = 20
 
 const idOf = (name: string): string =>
@@ -28,24 +28,24 @@ const idOf = (name: string): string =>
 
 /** Reads the members of the usual roles, or returns the reason why the contract has no roles. */
 export async function readRoles(reader: ContractReader): Promise<{ roles: Role[] } | { problem: string }> {
-  const ids = NAMES.map(idOf)
+  const ids = ROLE_NAMES.map(idOf)
   const [admins, counts] = await Promise.all([
     reader.ask(ids.map((id) => ({ signature: 'getRoleAdmin(bytes32)', args: [id], decode: wordIn }))),
     reader.ask(ids.map((id) => ({ signature: 'getRoleMemberCount(bytes32)', args: [id], decode: decodeNumber }))),
   ])
   const [hasRoles] = admins
   if (hasRoles === undefined || valueIn(hasRoles) === null) {
-    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'has no response' : reasonOf(hasRoles)}` }
+    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'has no response' : answerProblem(hasRoles)}` }
   }
   const roles: Role[] = []
-  for (const [at, role] of NAMES.entries()) {
+  for (const [at, role] of ROLE_NAMES.entries()) {
     const [id = '', count] = [ids[at], counts[at]]
     const size = valueIn(count)
-    if (size === null && USUAL.includes(role)) {
-      const why = count === undefined ? 'has no response' : reasonOf(count)
+    if (size === null && STANDARD_ROLES.includes(role)) {
+      const why = count === undefined ? 'has no response' : answerProblem(count)
       const problem = `the contract does not list members: getRoleMemberCount() ${why}. The RoleGranted and RoleRevoked events show the members`
       roles.push({ role, id, member_count: null, members: null, problem })
-    } else if (size !== null && (size > 0n || USUAL.includes(role))) {
+    } else if (size !== null && (size > 0n || STANDARD_ROLES.includes(role))) {
       roles.push({ role, id, ...(await membersOf(reader, id, size)) })
     }
   }
@@ -65,7 +65,7 @@ async function membersOf(reader: ContractReader, id: string, size: bigint): Prom
   const member_count = size <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(size) : null
   const problem =
     missing !== undefined
-      ? `getRoleMember() ${reasonOf(missing)}`
+      ? `getRoleMember() ${answerProblem(missing)}`
       : size > BigInt(listed)
         ? `only the first ${MAX_MEMBERS} of ${size} members are listed`
         : null

@@ -13,7 +13,7 @@ const WRAPPERS = [
  * For each field, the extension endpoints that show its general note from `FIELD_NOTES`. A new endpoint gets its own
  * note in `ENDPOINT_NOTES`, or is added here after somebody has checked that the general note fits.
  */
-const USUAL: Readonly<Record<string, string>> = {
+const GENERAL_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'creatednft updatednft freezenft burnnft commitprovenance getreferences',
   after: 'getcontentreferences',
   aliased: 'aliasreferences',
@@ -122,7 +122,7 @@ test('an extension shows the usual note of a field only where that was chosen', 
     if (!usual[name].includes(endpoint)) usual[name].push(endpoint)
   }
   expect(Object.fromEntries(Object.entries(usual).map(([name, endpoints]) => [name, endpoints.join(' ')]))).toEqual(
-    USUAL,
+    GENERAL_NOTES,
   )
 })
 

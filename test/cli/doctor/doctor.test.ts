@@ -163,7 +163,7 @@ describe('problems that make commands fail', () => {
     const file = await write('.config/gdn/credentials.json', { 'https://a.test': KEY }, 0o644)
     const result = await doctor()
     expect(result.code).toBe(4)
-    expect(of(result, 'saved keys')).toMatchObject({ status: 'fail', fix: `Run \`chmod 600 '${file}'\`.` })
+    expect(of(result, 'saved keys')).toMatchObject({ status: 'fail', fix: `Run \`chmod 600 ${file}\`.` })
   })
 
   test('exits with 6 for an unreachable server, and does not check the key', async () => {
@@ -231,8 +231,8 @@ describe('problems that may matter later', () => {
     await chmod(state, 0o777)
     const result = await doctor(['--state-dir', state])
     expect(result.code).toBe(0)
-    expect(of(result, 'configuration')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w '${config}'\`.` })
-    expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w '${state}'\`.` })
+    expect(of(result, 'configuration')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w ${config}\`.` })
+    expect(of(result, 'state')).toMatchObject({ status: 'warn', fix: `Run \`chmod go-w ${state}\`.` })
   })
 
   test.each([

@@ -9,7 +9,7 @@ import { displayWidth } from '../../../src/cli/text/display-width.ts'
 import { eachCase } from '../../helpers/each-case.ts'
 import { cli } from '../harness.ts'
 
-const NAMES = COMMANDS.map(({ command }) => command)
+const COMMAND_NAMES = COMMANDS.map(({ command }) => command)
 
 const known = new Map<string, ReturnType<typeof cli>>()
 
@@ -22,7 +22,7 @@ function helpOf(name: string): ReturnType<typeof cli> {
 
 describe('gdn <command> --help', () => {
   test('shows examples before usage, and output after it', async () => {
-    await eachCase(NAMES, async (name) => {
+    await eachCase(COMMAND_NAMES, async (name) => {
       const { code, stdout, stderr } = await helpOf(name)
       expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
       const [examples, usage, output] = ['EXAMPLES', 'USAGE', 'OUTPUT'].map((heading) =>
@@ -35,7 +35,7 @@ describe('gdn <command> --help', () => {
   })
 
   test('shows each flag once, under the heading of its group, and refers to help topics', async () => {
-    await eachCase(NAMES, async (name) => {
+    await eachCase(COMMAND_NAMES, async (name) => {
       const { stdout } = await helpOf(name)
       const { flags }: TreeCommand = JSON.parse((await cli([...name.split(' '), '--help', '--json'])).stdout)
       for (const { name: flag, group } of flags) {
@@ -56,7 +56,7 @@ describe('gdn <command> --help', () => {
     const tree: CommandTree = JSON.parse((await cli(['help', '--json'])).stdout)
     const shownBy = new Map(tree.commands.map(({ name, flags }) => [name, flags.map((flag) => flag.name)]))
     const anywhere = new Set([...shownBy.values()].flat())
-    await eachCase(NAMES, async (name) => {
+    await eachCase(COMMAND_NAMES, async (name) => {
       const commands = await Promise.all(
         COMMANDS.filter(({ command }) => command === name).map((verb) => makeCommand(verb, {} as Deps)),
       )
@@ -69,14 +69,14 @@ describe('gdn <command> --help', () => {
   })
 
   test('fits into 80 columns', async () => {
-    await eachCase(NAMES, async (name) => {
+    await eachCase(COMMAND_NAMES, async (name) => {
       const { stdout } = await helpOf(name)
       expect(stdout.split('\n').filter((line) => displayWidth(line) > 80)).toEqual([])
     })
   })
 
   test('shows a prompt at the start of each command, and none on continuation lines', async () => {
-    await eachCase(NAMES, async (name) => {
+    await eachCase(COMMAND_NAMES, async (name) => {
       const { stdout } = await helpOf(name)
       const lines = stdout.slice(stdout.indexOf('\nEXAMPLES\n'), stdout.indexOf('\nUSAGE\n')).split('\n')
       const typed = lines.slice(2).filter((line) => line !== '' && !line.startsWith('  # '))

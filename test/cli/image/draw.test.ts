@@ -2,10 +2,10 @@
 import { decode } from 'fast-png'
 import { Decoder } from 'sixel/lib/Decoder.js'
 import { describe, expect, test } from 'vitest'
-import { drawn, inRoom } from '../../../src/cli/image/draw.ts'
+import { drawPixels, inRoom } from '../../../src/cli/image/draw.ts'
 import { halfBlocks } from '../../../src/cli/image/half-blocks.ts'
 import type { Pixels } from '../../../src/cli/image/pixels.ts'
-import { fitted, scaled } from '../../../src/cli/image/scale.ts'
+import { fitInto, scalePixels } from '../../../src/cli/image/scale.ts'
 import { type DrawMethod, wayToDraw } from '../../../src/cli/image/way.ts'
 import { type Painting, QUARTERS, rgbaOf } from '../../helpers/images.ts'
 
@@ -51,7 +51,7 @@ describe('terminal graphics protocols', () => {
   const noise: Painting = { width: 240, height: 96, at: (x, y) => [(x * y) & 255, (x * 7) & 255, (y * 13) & 255] }
 
   test('sends kitty a PNG in chunks of at most 4096 bytes, with its width and responses turned off', async () => {
-    const text = await drawn(pixelsOf(noise), 'kitty')
+    const text = await drawPixels(pixelsOf(noise), 'kitty')
     const pieces = [...text.matchAll(/\u001b_G([^;]*);([^\u001b]*)\u001b\\/g)]
     expect(text.replaceAll(/\u001b_G[^;]*;[\w+/=]*\u001b\\/g, '')).toBe('\n')
     expect(pieces.length).toBeGreaterThan(2)
@@ -66,7 +66,7 @@ describe('terminal graphics protocols', () => {
   })
 
   test('sends iTerm2 an inline PNG with its size', async () => {
-    const text = await drawn(pixelsOf(noise), 'iterm')
+    const text = await drawPixels(pixelsOf(noise), 'iterm')
     const [, size, columns, data = ''] =
       /^\u001b\]1337;File=inline=1;size=(\d+);width=(\d+);preserveAspectRatio=1:([\w+/=]+)\u0007\n$/.exec(text) ?? []
     const png = Buffer.from(data, 'base64')
@@ -78,7 +78,7 @@ describe('terminal graphics protocols', () => {
     ['a few flat colors', QUARTERS],
     ['thousands', { width: 64, height: 64, at: (x, y) => [x < 32 ? 255 : y, x < 32 ? y : 255 - y, (x * 3) & 63] }],
   ])('encodes the colors of the picture as sixels: %s', async (_, painting) => {
-    const text = await drawn(pixelsOf(painting), 'sixel')
+    const text = await drawPixels(pixelsOf(painting), 'sixel')
     const { width, height } = painting
     expect(text.startsWith(`\u001bP0;1;q"1;1;${width};${height}`)).toBe(true)
     expect(text.endsWith('\u001b\\\n')).toBe(true)
@@ -116,7 +116,7 @@ describe('the picture size', () => {
       { width: 36, height: 36 },
     ],
   ])('fits %j into a box of 40 x 40 as %j', (picture, size) => {
-    expect(fitted(picture, { width: 40, height: 40 })).toEqual(size)
+    expect(fitInto(picture, { width: 40, height: 40 })).toEqual(size)
   })
 
   test.each<[DrawMethod, number]>([
@@ -131,7 +131,7 @@ describe('the picture size', () => {
 
   test('averages source pixels weighted by their alpha', () => {
     const data = Uint8Array.from([200, 0, 0, 255, 100, 0, 0, 255, 0, 255, 0, 0, 0, 255, 0, 0])
-    const { data: one } = scaled({ width: 2, height: 2, data }, { width: 1, height: 1 })
+    const { data: one } = scalePixels({ width: 2, height: 2, data }, { width: 1, height: 1 })
     expect([...one]).toEqual([150, 0, 0, 128])
   })
 })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PLAIN } from '../../../src/cli/io/paint.ts'
-import { obstaclesOf, obstaclesText, wayOut } from '../../../src/cli/plan/obstacles.ts'
+import { collectImpossibleChanges, impossibleChangesText, wayOut } from '../../../src/cli/plan/impossible-changes.ts'
 import { changedSince } from '../../../src/cli/plan/open-source.ts'
 import { planMarkdown } from '../../../src/cli/plan/plan-markdown.ts'
 import {
@@ -43,12 +43,12 @@ function planOf(actions: Partial<Record<Action, number>>) {
 }
 
 const linesOf = async (plan: ReturnType<typeof planOf>) =>
-  await planLines(plan, await obstaclesOf(plan), { columns: 80, paint: PLAIN })
+  await planLines(plan, await collectImpossibleChanges(plan), { columns: 80, paint: PLAIN })
 
 async function shown(actions: Partial<Record<Action, number>>) {
   const plan = planOf(actions)
   const counts: [Action, number][] = []
-  const obstacles = await obstaclesOf(plan)
+  const obstacles = await collectImpossibleChanges(plan)
   for await (const { action } of firstChanges(plan, obstacles)) {
     const last = counts.at(-1)
     if (last?.[0] === action) last[1]++
@@ -197,11 +197,11 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
   expect((await linesOf(rows(300, ' on another machine: add that ID')))[1]).toBe('    line 2: T0')
   const notes: string[] = []
   const plan = rows(300)
-  const obstacles = await obstaclesOf(plan)
+  const obstacles = await collectImpossibleChanges(plan)
   printPlanNotes({ note: (text) => notes.push(text) }, plan, obstacles, { allText: 'See all.', onlyMint: '' })
   expect(notes.filter((text) => text.startsWith('And '))).toEqual([])
   expect(await linesOf(rows(2))).toHaveLength(5)
-  expect(obstaclesText(obstacles, 300).split('\n').slice(1)).toEqual([
+  expect(impossibleChangesText(obstacles, 300).split('\n').slice(1)).toEqual([
     ...[2, 3, 4, 5, 6].map((n) =>
       expect.stringMatching(`^line ${n}: the NFT of the row was given an ID: add id=${n} to the row`),
     ),
@@ -228,8 +228,10 @@ test('shows impossible changes of the same reason as one, with their number and 
     `    ${UNREVEALED}`,
     'mint line 2: T0',
   ])
-  const obstacles = await obstaclesOf(plan)
-  expect(obstaclesText(obstacles, 30)).toBe(`\nline 2, line 3, line 4, line 5, line 6 and 25 more: ${UNREVEALED}`)
+  const obstacles = await collectImpossibleChanges(plan)
+  expect(impossibleChangesText(obstacles, 30)).toBe(
+    `\nline 2, line 3, line 4, line 5, line 6 and 25 more: ${UNREVEALED}`,
+  )
   const markdown = await planMarkdown('drop.csv', plan as unknown as ChangePlan, obstacles)
   expect(markdown.split(UNREVEALED)).toHaveLength(2)
   expect(markdown).toContain('<summary>31 changes</summary>')
@@ -244,7 +246,7 @@ test.each([
   const notes: string[] = []
   const plan = unrevealed(1, fields)
   const counted = { counts: { ...plan.counts, mint }, notes: [] }
-  printPlanNotes({ note: (note) => notes.push(note) }, counted, await obstaclesOf(plan), {
+  printPlanNotes({ note: (note) => notes.push(note) }, counted, await collectImpossibleChanges(plan), {
     allText: null,
     onlyMint: 'gdn apply drop.csv --only mint',
   })
@@ -257,7 +259,7 @@ test('does not advise to fix the cause if NFTs are not dynamic', async () => {
     async function* changes() {
       for await (const change of plan.changes()) if (change.action === 'impossible') yield { ...change, reason }
     }
-    return wayOut(await obstaclesOf({ ...plan, changes } as never), { mint: 0 }, '')
+    return wayOut(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
   }
   expect(await one(UNREVEALED)).toBe('Fix each cause, or undo the edit of each row that you edited.')
   expect(await one(NOT_DYNAMIC)).toMatch(/^gdn updates only NFTs that were minted with --dynamic: restore /)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { BatchEvent, RowCounts } from '../../../src/batch/types.ts'
 import { ProgressState } from '../../../src/cli/batch/progress/progress-state.ts'
-import { barWidths, formatBlock, formatLine, roughly } from '../../../src/cli/batch/progress/progress-text.ts'
+import { barWidths, formatBlock, formatLine, roughDuration } from '../../../src/cli/batch/progress/progress-text.ts'
 import { PLAIN } from '../../../src/cli/io/paint.ts'
 import { displayWidth } from '../../../src/cli/text/display-width.ts'
 import { counts, planned } from './events.ts'
@@ -254,7 +254,7 @@ describe('rate and remaining time', () => {
     [3_540_001, '1 h'],
     [7_800_000, '2 h 10 min'],
   ])('rounds %i ms to %s', (ms, text) => {
-    expect(roughly(ms)).toBe(text)
+    expect(roughDuration(ms)).toBe(text)
   })
 })
 

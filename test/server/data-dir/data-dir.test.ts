@@ -82,7 +82,7 @@ describe('a data dir', () => {
       const path = join(dir.path, name)
       await chmod(path, 0o644)
       const error = await refusal()
-      expect(error).toMatchObject({ code: 'data_dir', hint: `Run \`chmod 600 '${path}'\`.`, place: { file: path } })
+      expect(error).toMatchObject({ code: 'data_dir', hint: `Run \`chmod 600 ${path}\`.`, place: { file: path } })
       await chmod(path, 0o600)
       await start()
     },

@@ -45,11 +45,11 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-const NAMES = (Object.keys(ENDPOINTS) as EndpointName[]).filter(
+const ENDPOINT_NAMES = (Object.keys(ENDPOINTS) as EndpointName[]).filter(
   (name) => ENDPOINTS[name].contentType === 'application/json',
 )
 
-const FIELDS = [...new Set(NAMES.flatMap((name) => Object.keys(ENDPOINTS[name].example.request ?? {})))]
+const FIELDS = [...new Set(ENDPOINT_NAMES.flatMap((name) => Object.keys(ENDPOINTS[name].example.request ?? {})))]
 
 /** Characters of repeated values: above any limit of a body, and below that of a string. */
 const MAX_REPEATED = 2 ** 24
@@ -139,7 +139,7 @@ function mutate(root: { request: Json }, { at, how }: Mutation): void {
 }
 
 const request = fc.record({
-  name: fc.constantFrom(...NAMES),
+  name: fc.constantFrom(...ENDPOINT_NAMES),
   genuine: fc.boolean(),
   named: fc.boolean(),
   // Some stay unchanged and are then rejected because their ID is unknown.

@@ -133,7 +133,7 @@ describe('the server does not start with', () => {
     await chmod(files.keyFile, 0o644)
     await expect(start()).rejects.toMatchObject({
       place: { flag: '--tls-key' },
-      hint: `Run \`chmod 600 '${files.keyFile}'\`.`,
+      hint: `Run \`chmod 600 ${files.keyFile}\`.`,
     })
   })
 

@@ -9,7 +9,7 @@ import { encodeDeployFactory, encodeMake, factoryAddress } from '../../../src/se
 import type { EvmNetwork, Hex, PublicNetwork, RawLog } from '../../../src/server/chain/evm/network.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
 import { type FollowOptions, followOwners } from '../../../src/server/pipeline/evm/follow-owners.ts'
-import { createPublicOwnerFollower } from '../../../src/server/pipeline/evm/public-network/follow-owners.ts'
+import { createPublicOwnerFollower } from '../../../src/server/pipeline/evm/public-network/public-owner-follower.ts'
 import { rememberChain } from '../../../src/server/store/chains.ts'
 import { findCollectionById } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'

@@ -22,7 +22,7 @@ vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original
   return { MIGRATIONS: { ...MIGRATIONS, '9990-later': later } }
 })
 
-const NAMES = Object.keys(MIGRATIONS)
+const MIGRATION_NAMES = Object.keys(MIGRATIONS)
 
 let url: Secret
 let folder: Awaited<ReturnType<typeof freshDataDir>>
@@ -59,7 +59,7 @@ const applied = async () =>
 it('one of several processes that start together on a new database migrates it, and all open it', async () => {
   const stores = await Promise.all(Array.from({ length: 6 }, () => openPostgres({ url })))
   await Promise.all(stores.map((store) => store.close()))
-  expect(await applied()).toEqual(NAMES)
+  expect(await applied()).toEqual(MIGRATION_NAMES)
 })
 
 it('a process waits for a migration for longer than its query timeout', async () => {
@@ -73,7 +73,7 @@ it('a process waits for a migration for longer than its query timeout', async ()
   })
   await blocker.close()
   await (await opened)?.close()
-  expect(await applied()).toEqual(NAMES)
+  expect(await applied()).toEqual(MIGRATION_NAMES)
 })
 
 it('a migration aborted by a deadlock with another process is retried', async () => {
@@ -111,11 +111,11 @@ it('a database of an older gdn keeps its rows', async () => {
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([{ id: 'a', email: null, created_at: 1 }])
   expect((await sql`select * from later`.execute(store.db)).rows).toEqual([])
   await store.close()
-  expect(await applied()).toEqual(NAMES)
+  expect(await applied()).toEqual(MIGRATION_NAMES)
 })
 
 it.each([
-  ['of a newer gdn', 'migrated by a newer', [...NAMES, '9999-future'], '9999-future'],
+  ['of a newer gdn', 'migrated by a newer', [...MIGRATION_NAMES, '9999-future'], '9999-future'],
   ['of a gdn with another initial schema', 'created by another', ['0001-initial-89abcdef'], '0001-initial-89abcdef'],
   ['of a gdn with another initial schema and more', 'created by another', ['0001-initial', '0002-costs'], '0002-costs'],
 ])('a database %s is rejected with both schemas and left unchanged', async (_, origin, names, schema) => {

@@ -28,7 +28,7 @@ vi.mock(import('../../../src/sqlite/driver.ts'), async (original) => {
   }
 })
 
-const NAMES = Object.keys(MIGRATIONS)
+const MIGRATION_NAMES = Object.keys(MIGRATIONS)
 
 let folder: Awaited<ReturnType<typeof freshDataDir>>
 let path: string
@@ -48,7 +48,7 @@ it('migrates a database of an older gdn and keeps its rows', async () => {
   const store = await openStore(path)
   expect(await store.db.selectFrom('accounts').selectAll().execute()).toEqual([{ id: 'a', email: null, created_at: 1 }])
   expect((await sql`select * from later`.execute(store.db)).rows).toEqual([])
-  expect(await appliedMigrations(store.db)).toEqual(NAMES)
+  expect(await appliedMigrations(store.db)).toEqual(MIGRATION_NAMES)
   await store.close()
 })
 
@@ -66,7 +66,7 @@ it('rolls back a failed migration and those before it', async () => {
 })
 
 it.each([
-  ['of a newer gdn', 'migrated by a newer', [...NAMES, '9999-future'], '9999-future'],
+  ['of a newer gdn', 'migrated by a newer', [...MIGRATION_NAMES, '9999-future'], '9999-future'],
   ['of a gdn with another initial schema', 'created by another', ['0001-initial-89abcdef'], '0001-initial-89abcdef'],
   ['of a gdn with another initial schema and more', 'created by another', ['0001-initial', '0002-costs'], '0002-costs'],
 ])('rejects a database %s, with both schemas, and leaves its files unchanged', async (_, origin, names, schema) => {

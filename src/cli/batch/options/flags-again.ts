@@ -12,7 +12,7 @@ export function flagsAgain(flags: BatchMintFlags): string {
   const args = valuesAgain({ contract, blockchain, receiver, sender })
   for (const { key, value } of flags.map ?? []) args.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
   if (flags.unknownColumns !== undefined) args.push(`--unknown-columns ${flags.unknownColumns}`)
-  return appended(args) + serverFlagsAgain(flags)
+  return joinFlags(args) + serverFlagsAgain(flags)
 }
 
 /** Formats all flags that affect the plan, for use in another command with the same manifest. */
@@ -25,7 +25,7 @@ export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): 
     ...(adopt === true ? ['--adopt'] : []),
     ...(allowExchanged === true ? ['--allow-exchanged'] : []),
   ]
-  return flagsAgain(flags) + appended(args)
+  return flagsAgain(flags) + joinFlags(args)
 }
 
 /** Returns the command that plans and applies a manifest, in backticks. */
@@ -50,7 +50,7 @@ const manifestCommand = (verb: 'plan' | 'reveal', file: string | null, flags: Ba
 export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
   const args = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
   if (local) args.push('--local')
-  return appended(args)
+  return joinFlags(args)
 }
 
 export const unrevealedAgain = ({
@@ -58,14 +58,14 @@ export const unrevealedAgain = ({
   shuffle,
   shuffleMargin,
 }: Pick<BatchMintFlags, 'unrevealed' | 'shuffle' | 'shuffleMargin'>): string =>
-  appended([
+  joinFlags([
     ...valuesAgain({ unrevealed }),
     ...(shuffle === true ? ['--shuffle'] : []),
     ...(shuffleMargin === undefined ? [] : [`--shuffle-margin ${shuffleMargin / 1000}s`]),
   ])
 
 /** Joins flags with a space before each, so that they can be appended to a command. */
-const appended = (flags: readonly string[]): string => flags.map((flag) => ` ${flag}`).join('')
+const joinFlags = (flags: readonly string[]): string => flags.map((flag) => ` ${flag}`).join('')
 
 const valuesAgain = (values: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(values).flatMap(([name, value]) =>

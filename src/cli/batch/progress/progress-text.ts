@@ -1,4 +1,4 @@
-import { grouped } from '../../../core/grouped.ts'
+import { groupDigits } from '../../../core/group-digits.ts'
 import { safe } from '../../io/io.ts'
 import type { Paint } from '../../io/paint.ts'
 import { wordOfState } from '../../render/count.ts'
@@ -53,21 +53,21 @@ export function formatLine(state: ProgressState, now: number, isSaid = false): s
   const parts: string[] = []
   if (counts !== null) {
     const otherStates = STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
-    const rows = otherStates.map((name) => `${grouped(counts[name])} ${name === 'pending' ? 'to send' : name}`)
-    parts.push([`${grouped(counts.deployed)} of ${rowsOf(counts.total)} deployed`, ...rows].join(', '))
+    const rows = otherStates.map((name) => `${groupDigits(counts[name])} ${name === 'pending' ? 'to send' : name}`)
+    parts.push([`${groupDigits(counts.deployed)} of ${rowCountText(counts.total)} deployed`, ...rows].join(', '))
   }
   parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...paceOf(state, now))
   return `${title === null ? '' : `${safe(title)}: `}${parts.join('; ')}`
 }
 
 const dot = ({ ascii }: BlockLook) => (ascii ? ' - ' : ' · ')
-const rowsOf = (total: number) => `${grouped(total)} row${total === 1 ? '' : 's'}`
+const rowCountText = (total: number) => `${groupDigits(total)} row${total === 1 ? '' : 's'}`
 
 function headOf({ title, counts }: ProgressState): string {
   if (title === null) return 'gdn batch'
   return counts === null
     ? safe(title)
-    : `${safe(title)}: ${grouped(counts.deployed)} of ${rowsOf(counts.total)} deployed`
+    : `${safe(title)}: ${groupDigits(counts.deployed)} of ${rowCountText(counts.total)} deployed`
 }
 
 type Counts = Readonly<Record<State, number>> & { total: number }
@@ -92,7 +92,7 @@ export function barWidths(counts: Counts, width: number): Record<State, number> 
 function bar(counts: Counts, width: number, look: BlockLook): string {
   const widths = barWidths(counts, width)
   const marks = look.ascii ? ASCII_MARKS : MARKS
-  return STATES.map((name) => painted(name, marks[name].repeat(widths[name]), look.paint)).join('')
+  return STATES.map((name) => paintState(name, marks[name].repeat(widths[name]), look.paint)).join('')
 }
 
 /** Formats the legend: the mark, row count and name of each state, on as many lines as needed. */
@@ -102,20 +102,20 @@ function legend(counts: Counts, width: number, look: BlockLook): string[] {
   let line = ''
   let used = 0
   for (const name of STATES.filter((state) => counts[state] > 0)) {
-    const text = cutToWidth(`${marks[name]} ${grouped(counts[name])} ${wordOfState(name)}`, width)
+    const text = cutToWidth(`${marks[name]} ${groupDigits(counts[name])} ${wordOfState(name)}`, width)
     const size = displayWidth(text)
     if (used > 0 && used + 3 + size > width) {
       lines.push(line)
       line = ''
       used = 0
     }
-    line += `${used === 0 ? '' : '   '}${painted(name, text, look.paint)}`
+    line += `${used === 0 ? '' : '   '}${paintState(name, text, look.paint)}`
     used += size + (used === 0 ? 0 : 3)
   }
   return [...lines, line]
 }
 
-function painted(state: State, text: string, paint: Paint): string {
+function paintState(state: State, text: string, paint: Paint): string {
   if (text === '') return ''
   if (state === 'deployed') return paint.good(text)
   if (state === 'accepted') return paint.busy(text)
@@ -134,13 +134,13 @@ function paceOf(state: ProgressState, now: number): string[] {
   const rate = state.rate(now)
   const msLeft = state.millisecondsLeft(now)
   return [
-    ...(rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : grouped(Math.round(rate))} requests/s`]),
-    ...(msLeft === null ? [] : [`about ${roughly(msLeft)} left to send`]),
+    ...(rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : groupDigits(Math.round(rate))} requests/s`]),
+    ...(msLeft === null ? [] : [`about ${roughDuration(msLeft)} left to send`]),
   ]
 }
 
 /** Formats an estimated time: `40 s`, `3 min 20 s`, `25 min`, `2 h 10 min`. */
-export function roughly(ms: number): string {
+export function roughDuration(ms: number): string {
   const seconds = Math.ceil(ms / 5_000) * 5
   if (seconds < 60) return `${seconds} s`
   if (seconds < 600) {
@@ -150,7 +150,7 @@ export function roughly(ms: number): string {
   const minutes = Math.ceil(seconds / 60)
   if (minutes < 60) return `${minutes} min`
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
-  return `${grouped(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
+  return `${groupDigits(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
 }
 
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
@@ -166,9 +166,9 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'reading':
       return 'Reading the manifest'
     case 'uploading':
-      return `Uploading files: ${grouped(phase.done)} of ${grouped(phase.total)}`
+      return `Uploading files: ${groupDigits(phase.done)} of ${groupDigits(phase.total)}`
     case 'looking_up':
-      return `Checking whether the collection already has these rows: ${grouped(phase.done)} of ${grouped(phase.total)} NFTs read`
+      return `Checking whether the collection already has these rows: ${groupDigits(phase.done)} of ${groupDigits(phase.total)} NFTs read`
     case 'sending':
       return 'Sending'
     case 'held':
@@ -178,7 +178,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'waiting':
       // All accepted NFTs are deployed, so the command is about to end.
       if (counts !== null && counts.accepted + counts.pending === 0) return 'Finishing'
-      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${grouped(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
+      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${groupDigits(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
     case 'stopping':
       return stoppingText(phase.why, reasons)
   }
@@ -222,7 +222,7 @@ function waitText(
 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
   if (step === 'waiting') return `: waiting for a newer list, ${secondsTo(until, now)} left`
-  return step === 'listing' ? ': reading its list' : `: ${grouped(done)} of ${grouped(total)} NFTs read`
+  return step === 'listing' ? ': reading its list' : `: ${groupDigits(done)} of ${groupDigits(total)} NFTs read`
 }
 
 /**
@@ -232,5 +232,5 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
 function lookingFor(unknown: number): string {
   return unknown === 0
     ? 'Searching the collection a second time'
-    : `Searching the collection for ${rowsOf(unknown)} with an unknown outcome`
+    : `Searching the collection for ${rowCountText(unknown)} with an unknown outcome`
 }

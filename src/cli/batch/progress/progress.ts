@@ -120,7 +120,7 @@ export class BatchProgress {
   #say(now: number): void {
     const phase = this.#state.phase(now)
     const { kind } = phase
-    const reason = reasonOf(phase)
+    const reason = waitReasonKey(phase)
     const isSaid = reason !== null && this.#saidReasons.has(reason)
     const isOther = kind !== this.#saidPhase || (kind === 'waiting' && reason !== null)
     const isNew = isOther && !isSaid && !(kind === 'sending' && this.#saidPhase === 'held')
@@ -139,7 +139,7 @@ export class BatchProgress {
  * Returns a key for the reason why a run waits; null if there is no reason. The key stays the same if only the amounts
  * in the reason change.
  */
-function reasonOf(phase: Phase): string | null {
+function waitReasonKey(phase: Phase): string | null {
   if (phase.kind === 'held') return `${phase.reason} ${maskAmounts(phase.message)}`
   return phase.kind === 'waiting' && phase.reason !== null ? `waiting ${maskAmounts(phase.reason)}` : null
 }

@@ -1,8 +1,8 @@
 import { count } from '../../../core/count.ts'
-import { grouped } from '../../../core/grouped.ts'
+import { groupDigits } from '../../../core/group-digits.ts'
 import { inCoins, inGwei } from '../../../core/units.ts'
 import type { DataRecord, RecordCard, View } from '../../render/view.ts'
-import { roughly } from '../progress/progress-text.ts'
+import { roughDuration } from '../progress/progress-text.ts'
 
 export const REHEARSAL_VIEW: View = {
   fields: [
@@ -50,9 +50,9 @@ function card(report: DataRecord): RecordCard {
   return [
     ['contract_address', `${report.contract_address} on ${report.blockchain}, as of block ${report.block}`],
     ['rows', [`${minted} of ${rows} would be minted`, ...rest].join(', ')],
-    ['transactions', `${transactions}, ${grouped(Number(gas))} gas`],
+    ['transactions', `${transactions}, ${groupDigits(Number(gas))} gas`],
     ['cost', `${coins(cost_wei)} at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
-    ['time', `about ${roughly(Math.max(1, Number(seconds)) * 1000)}`],
+    ['time', `about ${roughDuration(Math.max(1, Number(seconds)) * 1000)}`],
     ...(report.signers as Signer[]).map(({ address, balance_wei, spent_wei }): [string, string] => [
       'signer',
       `${address} spends ${coins(spent_wei)} of ${coins(balance_wei)}`,

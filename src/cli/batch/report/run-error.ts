@@ -1,6 +1,6 @@
 import { raisingFlag } from '../../../api/stuck-reason.ts'
 import type { NamedRows } from '../../../batch/runs/summary.ts'
-import { saysBeyondSupply } from '../../../batch/supply.ts'
+import { isMaxSupplyError } from '../../../batch/supply.ts'
 import type { BatchSummary } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { type ErrorCode, GdnError } from '../../../core/errors.ts'
@@ -133,7 +133,7 @@ function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchS
   const otherRows = unknownRows.filter(({ key }) => !namedKeys.has(key))
   const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are listed)` : ''
   const parts = [`the outcome of ${count(counts.unknown, 'row')} is unknown${more}:`]
-  if (otherRows.length > 0) parts.push(`  ${linesOf(otherRows)}`)
+  if (otherRows.length > 0) parts.push(`  ${lineRanges(otherRows)}`)
   parts.push(...byReason(absentRows.map(({ line, reason }) => ({ line, reason: `absent: ${reason}` }))))
   parts.push(...byReason(undecidedRows.map(({ line, reason }) => ({ line, reason: `undecided: ${reason}` }))))
   return parts
@@ -147,13 +147,13 @@ function byReason(rows: readonly Named[]): string[] {
     if (alike === undefined) reasons.set(row.reason, [row])
     else alike.push(row)
   }
-  const lines = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${linesOf(alike)}: ${reason}`)
+  const lines = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${lineRanges(alike)}: ${reason}`)
   const unlisted = [...reasons.values()].slice(MAX_REASONS).flat().length
   return unlisted === 0 ? lines : [...lines, `  and ${count(unlisted, 'more row')}, for other reasons`]
 }
 
 /** Formats line numbers: `lines 2-6, 9, …`. */
-export function linesOf(rows: readonly { line: number }[]): string {
+export function lineRanges(rows: readonly { line: number }[]): string {
   const ranges: [from: number, to: number][] = []
   for (const line of rows.map((row) => row.line).sort((a, b) => a - b)) {
     const last = ranges.at(-1)
@@ -196,7 +196,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
  * retry is suggested.
  */
 export function failedStep(commands: RunCommands, failed: BatchSummary['failedRows']): string {
-  const beyond = failed.filter(({ error }) => saysBeyondSupply(error)).length
+  const beyond = failed.filter(({ error }) => isMaxSupplyError(error)).length
   if (beyond === 0) return retryStep(commands)
   const step = 'Remove the rows that exceed the maximum supply from the manifest, or mint them in another collection.'
   return beyond === failed.length ? step : `${step}\n${retryStep(commands)}`

@@ -23,7 +23,7 @@ import type { Connection, Deps } from '../../deps.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 import { applyAgain } from '../options/flags-again.ts'
 import { formerFoldersText } from './former-folders.ts'
-import { committedWith, mintedOnce, ruleText, sealed } from './shuffled.ts'
+import { committedWith, mintedOnce, ruleText, sealedError } from './shuffled.ts'
 import { sealIn } from './shuffled-drop.ts'
 
 /** A manifest to mint, and its collection. */
@@ -112,7 +112,7 @@ export async function whyNotAsItIs(
   const mints = await unrevealedOf(minting, connection)
   if (commitment.to === 'this') {
     if (commitment.isSealed) return sealedDrop(mints, minting.options, flags)
-    return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed(commitment.rule)
+    return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committedError(commitment.rule)
   }
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints, minting.options) : null
 }
@@ -149,7 +149,7 @@ async function refusalOf(
   const ids = new Set<string>()
   const mints = await countUnrevealed(options, connection.client, read(), ids)
   if (commitment.to === 'others' && mints.hidden + mints.revealed > 0)
-    return uncommitted(options, rows.commitment.provenance)
+    return uncommittedError(options, rows.commitment.provenance)
   const isNew = options.adopt !== true && !isKnown
   if (commitment.to === 'this' && commitment.isSealed && (mints.others > 0 || isNew))
     return sealedDrop(mints, options, flags)
@@ -230,7 +230,7 @@ async function unrevealedOf(
 
 const NOTHING = 'Nothing was sent.'
 
-const refused = (message: string, hint: string) =>
+const refusedError = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
 
 function hiddenText({ contract, state, count: rows }: HiddenRows): string {
@@ -289,12 +289,12 @@ export async function refuseHiddenUpdates(
   { counts, rows, run }: Pick<ChangePlan, 'counts' | 'rows' | 'run'>,
 ): Promise<void> {
   if (counts.update === 0) return
-  const hidden = await findHidden(options, () => updated(rows()), { run: run.id }, allowedOf(run))
+  const hidden = await findHidden(options, () => rowsToUpdate(rows()), { run: run.id }, allowedOf(run))
   if (hidden !== null) throw publishes(hidden, options.manifestPath, { action: 'plan', more: '' })
 }
 
 /** Yields the rows of the updates that the server has not accepted. */
-async function* updated(rows: AsyncIterable<RowChanges>): AsyncGenerator<{ row: ManifestRow }> {
+async function* rowsToUpdate(rows: AsyncIterable<RowChanges>): AsyncGenerator<{ row: ManifestRow }> {
   for await (const { row, changes } of rows)
     if (changes.some(({ action, reason }) => action === 'update' && reason !== IN_PROGRESS)) yield row
 }
@@ -401,7 +401,10 @@ export async function refusePlaceholder(
   }
   const hidden = await findHidden(publishing, read, { provenance })
   if (hidden === null) return
-  throw refused(`${hiddenText(hidden)}, and this placeholder would publish its metadata`, 'Use another placeholder.')
+  throw refusedError(
+    `${hiddenText(hidden)}, and this placeholder would publish its metadata`,
+    'Use another placeholder.',
+  )
 }
 
 /** Returns the warning that a reveal publishes rows that another drop hides; null if there are none. */
@@ -412,8 +415,8 @@ export async function revealedHidden({ options, read }: Minting, provenance: str
     : `${hiddenText(hidden)}, and this reveal publishes ${hidden.count === 1 ? 'its' : 'their'} metadata.`
 }
 
-const committed = (rule: ShuffleRule | null) =>
-  refused(
+const committedError = (rule: ShuffleRule | null) =>
+  refusedError(
     `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,
     rule === null
       ? 'To mint them unrevealed, or to resume that mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
@@ -426,7 +429,7 @@ function otherManifest(
 ): GdnError {
   const former = formerFoldersText(manifestPath)
   const rows = hidden + revealed
-  const error = refused(
+  const error = refusedError(
     `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} minted unrevealed by a committed manifest, and this manifest differs from it`,
     isFormer
       ? 'To resume that drop, restore the committed manifest, omit --run, and add --unrevealed <file>. If this manifest is another drop, rename its file, or add --again.'
@@ -440,7 +443,7 @@ function sealedDrop(
   { manifestPath }: BatchOptions,
   flags: BatchMintFlags,
 ): GdnError {
-  const error = sealed(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
+  const error = sealedError(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
   return hidden + revealed > 0 ? error : error.with({ hint: `Nothing was minted. ${RENAMED_SINCE}` })
 }
 
@@ -454,20 +457,20 @@ function alreadyRevealed(
 ): GdnError {
   const edit = `To edit NFTs, run ${applyAgain(manifestPath, flags)}. To mint more rows, use another manifest.`
   if (hidden + others === 0) {
-    return refused(
+    return refusedError(
       'all rows of this manifest are already minted and revealed',
       `There is nothing left to mint. ${edit}`,
     )
   }
   const rest = others === 0 ? '' : 'To mint the other rows, add --unrevealed <file> and --adopt. '
-  return refused(
+  return refusedError(
     `${count(revealed, 'row')} of this manifest ${revealed === 1 ? 'is' : 'are'} already revealed`,
     `${rest}To reveal all NFTs, run \`gdn reveal\`. ${edit}`,
   )
 }
 
 /** Creates the error for a manifest that has minted rows, but that no commitment of the collection matches. */
-export const uncommitted = ({ manifestPath }: BatchOptions, provenance: string): GdnError =>
+export const uncommittedError = ({ manifestPath }: BatchOptions, provenance: string): GdnError =>
   new GdnError(
     'refused',
     'rows of this manifest are minted, but no commitment of the collection matches the manifest',

@@ -4,7 +4,7 @@ import { QUICKNET_TIMES, roundFor, type ShuffleRule, timeOfRound } from '../../.
 import { GdnError } from '../../../core/errors.ts'
 import type { KnownSeal } from '../../../reveal/drop-state.ts'
 import { Unreadable } from '../../../reveal/proof-reads.ts'
-import { readSeal, type Seal } from '../../../reveal/read-seal.ts'
+import { readSeal, type SealCommitment } from '../../../reveal/read-seal.ts'
 import { ifReadable } from '../../connect/if-readable.ts'
 import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -27,10 +27,10 @@ export async function sealOnChain(
   { server }: Connection,
   { blockchain, contractAddress, flags }: CollectionOnChain,
   { provenance, block_number }: ProvenanceRecord,
-): Promise<Seal | null> {
+): Promise<SealCommitment | null> {
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   try {
-    if ('reason' in verifier) throw unread(verifier.reason)
+    if ('reason' in verifier) throw unreadBlockError(verifier.reason)
     const seal = await readSeal(verifier.chain, contractAddress, provenance, block_number)
     if (seal === null || !seal.isFinal || block_number === null || seal.block === block_number) return seal
     const origins = `${verifier.chain.origin} reports the seal of the drop in block ${seal.block}, but ${server.origin} reports block ${block_number}`
@@ -38,7 +38,7 @@ export async function sealOnChain(
       hint: 'No NFT was updated. Set GDN_RPC_URL to the URL of another node on the network, and run the command again.',
     })
   } catch (error) {
-    throw error instanceof Unreadable ? unread(error.message) : error
+    throw error instanceof Unreadable ? unreadBlockError(error.message) : error
   } finally {
     await close()
   }
@@ -63,7 +63,7 @@ export async function knownSeal(
   return { round, roundAt: timeOfRound(QUICKNET_TIMES, round), isNamed: false }
 }
 
-const unread = (why: string) =>
+const unreadBlockError = (why: string) =>
   new GdnError('unreachable', `the block that sealed the drop can't be read: ${why}`, {
     hint: 'Set GDN_RPC_URL to the URL of a node on the network, and run the command again.',
   })

@@ -80,7 +80,7 @@ export const mintedOnce = (place: '--again' | '--run'): GdnError =>
  * @param drop.isRevealed whether NFTs of the drop are revealed
  * @param drop.isWhole whether every row has an NFT
  */
-export function sealed(
+export function sealedError(
   file: string | null,
   { isRevealed, isWhole = false }: { isRevealed: boolean; isWhole?: boolean },
   flags: BatchMintFlags,

@@ -12,7 +12,12 @@ import { type ManifestItem, readManifest } from '../../../manifest/read.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
 import { dropStateOf } from '../../../reveal/drop-state.ts'
 import { leavesUrlIn, rowsByMetadata } from '../../../reveal/provenance-in.ts'
-import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../../reveal/read-commitment.ts'
+import {
+  asCommitted,
+  type ReadCommitment,
+  readCommitment,
+  uncommittableProblem,
+} from '../../../reveal/read-commitment.ts'
 import {
   editedWhileRead,
   editsOf,
@@ -36,18 +41,18 @@ import { formerFoldersText } from './former-folders.ts'
 import {
   refusePlaceholder,
   repeatedHidden,
-  uncommitted,
+  uncommittedError,
   whyNotAgain,
   whyNotAsItIs,
   whyNotUnrevealed,
 } from './minted-unrevealed.ts'
-import { committedWith, mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
+import { committedWith, mintedOnce, otherRule, ruleOf, sealedError } from './shuffled.ts'
 
 /** Returns a check for rows that a commitment can't include. */
 export const checkUncommittable =
   ({ shuffle }: Pick<BatchMintFlags, 'shuffle'>) =>
   (row: ManifestRow) =>
-    uncommittable(row, shuffle === true)
+    uncommittableProblem(row, shuffle === true)
 
 interface Unrevealed {
   options: BatchOptions
@@ -88,7 +93,7 @@ export async function openUnrevealed(
     const drop = { isRevealed: phase === 'drawn', isWhole: keptRun.counts.deployed === keptRun.counts.total }
     const check = async (connection: Connection) => {
       const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags)
-      throw refusal ?? sealed(options.manifestPath, drop, flags)
+      throw refusal ?? sealedError(options.manifestPath, drop, flags)
     }
     return { options, read, check }
   }
@@ -169,7 +174,7 @@ async function openHidden(mint: Mint, file: string): Promise<Unrevealed> {
   let isCommitted = false
   const reference = commitmentReference(provenance, repeats ? null : (keptRun?.scope ?? scopeOf(options)))
   const mayShareNew = repeats || mint.hasSent
-  const committing = (planned: PlannedEvent): Committing => {
+  const toCommitting = (planned: PlannedEvent): Committing => {
     const takesOver = options.adopt === true || options.lookup === false
     const mayShare = mayShareNew || (takesOver && isCommitted)
     return { options, planned, rows, reference, mayShare, mayShareNew, flags }
@@ -195,10 +200,10 @@ async function openHidden(mint: Mint, file: string): Promise<Unrevealed> {
       await refusePlaceholder(options, placeholder, provenance)
       isCommitted = await refuseMinted(mint, rows, connection)
     },
-    checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, committing(planned))),
+    checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, toCommitting(planned))),
     beforeSending: async (planned, connection, limit) => {
       await keepLeaves(stateDir, rows)
-      await commit(deps, connection, { ...committing(planned), limit })
+      await commit(deps, connection, { ...toCommitting(planned), limit })
     },
   }
 }
@@ -395,13 +400,14 @@ async function isDeployed(
   if (first !== undefined && first.provenance !== provenance) throw committedWith(first.rule)
   const onServer = provenances.find((record) => record.provenance === provenance)
   const isBegun = planned.rows.total > planned.rows.pending
-  if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
+  if (onServer === undefined && isBegun) throw uncommittedError(options, provenance)
   const committedBy = onServer?.reference_id ?? ''
   const isOfOther = committedBy.startsWith(referencePrefix(provenance)) && committedBy !== reference
   if (rows.commitment.rule !== null) {
     if (isOfOther) throw mintedOnce('--run')
     const seal = provenances.find((record) => record.seal_of === provenance)
-    if (seal !== undefined && planned.rows.pending > 0) throw sealed(options.manifestPath, { isRevealed: false }, flags)
+    if (seal !== undefined && planned.rows.pending > 0)
+      throw sealedError(options.manifestPath, { isRevealed: false }, flags)
   }
   if (isOfOther && !mayShare) {
     throw committedByOther(options, committedBy === commitmentReference(provenance, null))

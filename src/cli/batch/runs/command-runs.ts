@@ -27,13 +27,13 @@ export async function commandRunRecords(stateDir: string, server: ServerOfRuns |
     const runs = (await state.read(commandRuns)).filter(
       ({ origin, url, backendId }) => server === undefined || server.has({ origin, url, backendId }),
     )
-    return await Promise.all(runs.map(recordOf))
+    return await Promise.all(runs.map(commandRecord))
   } finally {
     state.close()
   }
 }
 
-async function recordOf(run: CommandRun): Promise<CommandRecord> {
+async function commandRecord(run: CommandRun): Promise<CommandRecord> {
   const running = run.holder !== null && (await seemsActive(run.holder, run.beatAt))
   const status = ROW_STATUS[run.state]
   const counts = { deployed: 0, accepted: 0, pending: 0, failed: 0, unknown: 0, [status]: 1 }

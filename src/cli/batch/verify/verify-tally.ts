@@ -1,7 +1,7 @@
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { type Io, safe } from '../../io/io.ts'
-import { type DifferingRow, linesOf } from '../report/run-error.ts'
+import { type DifferingRow, lineRanges } from '../report/run-error.ts'
 import type { VerifiedCounts } from '../report/summary.ts'
 import { rowVerifyText, type VerifiedRow } from './verify-rows.ts'
 
@@ -53,7 +53,7 @@ export class VerifyTally {
     const titles = removed.slice(0, MAX_TITLES).map(({ title }) => title ?? 'a row without a title')
     const more = removed.length > titles.length ? ` and ${removed.length - titles.length} more` : ''
     const named = removed.length === 0 ? [] : [`no longer in the manifest: ${safe(titles.join(', '))}${more}`]
-    return [...(lines.length === 0 ? [] : [linesOf(lines)]), ...named].join('; ')
+    return [...(lines.length === 0 ? [] : [lineRanges(lines)]), ...named].join('; ')
   }
 
   /** Throws if no row could be read, so that scripts don't treat the command as successful. */

@@ -88,7 +88,7 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   printArtWarnings(io, ofImages)
   const ofTraits = sharedImages(art, images.hashes)
   const warnings = [...ofImages, ...ofTraits, ...ofArt]
-  const record = recordOf(art, artCheck, { seed, images, deviations, warnings })
+  const record = checkRecord(art, artCheck, { seed, images, deviations, warnings })
   const isText = output.mode === 'table' && flags.fields === undefined
   // In text output, the reasons and warnings are sentences on stderr.
   await output.one(isText ? { ...record, reasons: undefined, warnings: undefined } : record)
@@ -108,7 +108,7 @@ interface Checked {
   warnings: readonly ArtIssue[]
 }
 
-function recordOf({ layers }: Art, artCheck: ArtCheck, { seed, images, deviations, warnings }: Checked) {
+function checkRecord({ layers }: Art, artCheck: ArtCheck, { seed, images, deviations, warnings }: Checked) {
   return {
     verdict: artCheck.verdict,
     count: artCheck.count,

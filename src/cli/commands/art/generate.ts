@@ -16,7 +16,7 @@ import { shellWord } from '../../../core/shell-word.ts'
 import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
 import { printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
-import { roughly } from '../../batch/progress/progress-text.ts'
+import { roughDuration } from '../../batch/progress/progress-text.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, integer, notEmpty, type OutputFlags } from '../../flags/common.ts'
@@ -349,5 +349,5 @@ function progressText({ made, kept, of }: { made: number; kept: number; of: numb
   const text = `Making images: ${made + kept} of ${of}`
   if (made < FEW) return text
   const perMs = made / elapsedMs
-  return `${text}, ${(perMs * 1000).toFixed(1)}/s, about ${roughly((of - made - kept) / perMs)} left`
+  return `${text}, ${(perMs * 1000).toFixed(1)}/s, about ${roughDuration((of - made - kept) / perMs)} left`
 }

@@ -22,7 +22,7 @@ import { csvLine, type View } from '../../render/view.ts'
 import { whereTo } from '../../sheet/where-to.ts'
 import { throwProblems } from '../batch/validate.ts'
 
-const USUAL = 'manifest.csv'
+const DEFAULT_OUTPUT = 'manifest.csv'
 const FLAG = '--out'
 const MAX_COLUMNS = 1000
 /** Columns that come first, if they are used. */
@@ -54,7 +54,7 @@ export function command(deps: Deps, run = importBuild): GdnCommand {
     ],
   })
     .argument('<folder>')
-    .valueFlag('--out <file>', `Manifest to write (${USUAL})`, notEmpty)
+    .valueFlag('--out <file>', `Manifest to write (${DEFAULT_OUTPUT})`, notEmpty)
     .switchFlag('--force', 'Overwrite an existing file')
     .with(addOutputFlags)
     .action(async (folder: string, flags: ArtImportFlags) => await run(deps, folder, flags))
@@ -63,7 +63,7 @@ export function command(deps: Deps, run = importBuild): GdnCommand {
 export async function importBuild(deps: Deps, folder: string, flags: ArtImportFlags): Promise<void> {
   const { io, cwd, signals } = deps
   const output = createOutput(io, flags, VIEW)
-  const { path, replace } = await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG)
+  const { path, replace } = await whereTo(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
   if (!/\.csv$/i.test(path)) throw flagError(FLAG, 'must be a file whose name ends with .csv')
   const { readBuild } = await import('../../../art/import/read-build.ts')
   const progress = await io.progress('Reading the metadata')
@@ -118,7 +118,7 @@ async function refuseOutside({ cwd }: Deps, folder: string, path: string): Promi
   throw flagError(
     FLAG,
     `must be in a folder that contains ${folder}`,
-    `Use ${FLAG} ${shellWord(`${folder}/${USUAL}`)}.`,
+    `Use ${FLAG} ${shellWord(`${folder}/${DEFAULT_OUTPUT}`)}.`,
   )
 }
 
@@ -247,7 +247,7 @@ function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
   return warnings
 }
 
-const listed = (texts: readonly string[], total = texts.length): string =>
+const listTexts = (texts: readonly string[], total = texts.length): string =>
   `${texts.slice(0, LISTED).join(', ')}${total > LISTED ? ` and ${total - LISTED} more` : ''}`
 
 function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
@@ -261,7 +261,7 @@ function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
   return [...byName].flatMap(([name, all]) => {
     const [, second] = all
     if (second === undefined) return []
-    const numbers = listed(all.map(({ number }) => String(number)))
+    const numbers = listTexts(all.map(({ number }) => String(number)))
     const place = { file: second.file, field: `${second.within}name` }
     return [{ place, message: `${quoted(name)} is the name of ${all.length} NFTs: ${numbers}` }]
   })
@@ -276,7 +276,7 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   for (let number = first; number <= last && some.length < LISTED; number++) {
     if (!numbers.has(number)) some.push(String(number))
   }
-  return [{ place: {}, message: `Missing numbers: ${listed(some, missing)}` }]
+  return [{ place: {}, message: `Missing numbers: ${listTexts(some, missing)}` }]
 }
 
 /** Finds metadata that refers to an image with a different number, for example because two files were swapped. */
@@ -295,7 +295,7 @@ function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   })
   return mismatches.length === 0
     ? []
-    : [{ place: {}, message: `Images whose number differs from the number of their NFT: ${listed(mismatches)}` }]
+    : [{ place: {}, message: `Images whose number differs from the number of their NFT: ${listTexts(mismatches)}` }]
 }
 
 /** Returns warnings about images that several NFTs share, and about images that no NFT uses. */
@@ -314,9 +314,9 @@ function imageWarnings(nfts: readonly BuildNft[], folder: Build['folder']): ArtI
     .map((name) => join(folder.images, name))
     .filter((path) => !used.has(path))
     .sort()
-  const files = shared.map(([path, numbers]) => `${path} (${listed(numbers.map(String))})`)
+  const files = shared.map(([path, numbers]) => `${path} (${listTexts(numbers.map(String))})`)
   return [
-    ...(shared.length === 0 ? [] : [`Images that several NFTs use: ${listed(files)}`]),
-    ...(unused.length === 0 ? [] : [`Images that no NFT uses: ${listed(unused)}`]),
+    ...(shared.length === 0 ? [] : [`Images that several NFTs use: ${listTexts(files)}`]),
+    ...(unused.length === 0 ? [] : [`Images that no NFT uses: ${listTexts(unused)}`]),
   ].map((message) => ({ place: {}, message }))
 }

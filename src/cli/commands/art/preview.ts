@@ -24,7 +24,7 @@ import { createOutput, type DataRecord, type View } from '../../render/output.ts
 import { openSheet, whereTo } from '../../sheet/where-to.ts'
 import { addEditionFlags, addFitFlag } from './check.ts'
 
-const USUAL = 'art-preview.html'
+const DEFAULT_OUTPUT = 'art-preview.html'
 const FLAG = '--out'
 const SAMPLE = 12
 const MAX_SAMPLE = 500
@@ -62,7 +62,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
     .with(addEditionFlags)
     .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE})`, integer(1, MAX_SAMPLE))
     .with(addFitFlag)
-    .valueFlag('--out <file>', `Write a page to this file (${USUAL} with --open)`, notEmpty)
+    .valueFlag('--out <file>', `Write a page to this file (${DEFAULT_OUTPUT} with --open)`, notEmpty)
     .switchFlag('--force', 'Overwrite an existing file')
     .switchFlag('--open', 'Open the page in the browser')
     .with(addOutputFlags)
@@ -76,8 +76,8 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   const hasPage = flags.out !== undefined || flags.open === true
   const art = await readArt(deps, path)
-  if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? USUAL), cwd: deps.cwd })
-  const where = hasPage ? await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG) : null
+  if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? DEFAULT_OUTPUT), cwd: deps.cwd })
+  const where = hasPage ? await whereTo(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG) : null
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
   const ofArt = await warningsOf(deps, art, count)
@@ -148,7 +148,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   const isOfEdition = [EDITION_FILE, MANIFEST_FILE].includes(basename(out).toLowerCase())
   if (!isOfEdition || !(await isThere(join(folder, EDITION_FILE)))) return
   const message = `the file belongs to the edition in ${relative(cwd, dirname(out)) || '.'}`
-  throw flagError(FLAG, message, `Use another file, such as ${USUAL}.`)
+  throw flagError(FLAG, message, `Use another file, such as ${DEFAULT_OUTPUT}.`)
 }
 
 /** Returns whether two paths are the same file, even on case-insensitive file systems. */

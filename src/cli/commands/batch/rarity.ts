@@ -86,7 +86,7 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
     manifest === undefined ? await ofCollection(deps, settings) : await ofManifest(deps, settings, manifest, flags)
   if (ranking.size === 0) throw new GdnError('not_found', 'there are no NFTs to rank')
   const records = flags.traits === true ? traitsOf(ranking) : nftsOf(ranking, names)
-  await output.many(limited(records, flags.limit ?? Number.POSITIVE_INFINITY))
+  await output.many(takeFirst(records, flags.limit ?? Number.POSITIVE_INFINITY))
   deps.io.note(METHOD_TEXT)
   const { unscored, mixed } = ranking
   if (unscored.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscored.join(', '))}`)
@@ -96,7 +96,7 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
   }
 }
 
-async function* limited<Item>(items: Iterable<Item>, most: number): AsyncGenerator<Item> {
+async function* takeFirst<Item>(items: Iterable<Item>, most: number): AsyncGenerator<Item> {
   let remaining = most
   for (const item of items) {
     if (remaining-- <= 0) return

@@ -27,7 +27,7 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
   })
     .with(addRunArgument)
     .valueFlag('--row <key=id>', 'Set the outcome of a row: the ID of its NFT, or absent; repeatable', {
-      parse: settled,
+      parse: parseSettled,
       repeatable: true,
     })
     .with(
@@ -49,7 +49,7 @@ export async function reconcile(deps: Deps, typed: string | undefined, flags: Re
 }
 
 /** Parses `key=id`. A key may contain `=`, but an ID can't. */
-const settled: Parse<Settled> = (raw, flag) => {
+const parseSettled: Parse<Settled> = (raw, flag) => {
   const at = raw.lastIndexOf('=')
   const [key, id] = [raw.slice(0, at), raw.slice(at + 1)]
   if (at > 0 && id !== '') return { key, nftGdnId: id === 'absent' ? null : id }

@@ -119,7 +119,7 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
       : await printResultsCsv(io, records, inCsv)
   let matchCount = 0
   const state = dropStateOf(run)
-  const rows = counted(inStatus(runRows(run, drawn), flags.status, state), () => matchCount++)
+  const rows = countEach(inStatus(runRows(run, drawn), flags.status, state), () => matchCount++)
   try {
     if (flags.verify) await printVerified(deps, run, rows, flags, print)
     else await print(plainRecords(rows, state))
@@ -226,7 +226,7 @@ async function* inStatus(
   }
 }
 
-async function* counted<Row>(rows: AsyncIterable<Row>, count: () => void): AsyncGenerator<Row> {
+async function* countEach<Row>(rows: AsyncIterable<Row>, count: () => void): AsyncGenerator<Row> {
   for await (const row of rows) {
     count()
     yield row

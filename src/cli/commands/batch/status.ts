@@ -62,13 +62,15 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
         problem: spent?.problem ?? null,
       }
     }
-    const hinted = async (run: Run) => await flagsOfServer(deps, run, flags)
-    const snapshot = flags.watch ? await watchRun(deps, flags, look, { view, output, hinted }) : await look()
+    const readServerFlags = async (run: Run) => await flagsOfServer(deps, run, flags)
+    const snapshot = flags.watch
+      ? await watchRun(deps, flags, look, { view, output, hinted: readServerFlags })
+      : await look()
     if (snapshot === null) return
     await output.one(snapshot.data)
     if (snapshot.problem !== null) deps.io.warn(safe(snapshot.problem))
     if (snapshot.data.running === true) return
-    const serverFlags = await hinted(snapshot.run)
+    const serverFlags = await readServerFlags(snapshot.run)
     const notes = await notesOfDrop(deps, snapshot.run, serverFlags, true)
     const isOpen = notes.length === 0 && snapshot.data.state === 'unfinished'
     if (isOpen) notes.push(`To resume the run: ${resumeText(snapshot.resume, flags, serverFlags)}`)

@@ -321,11 +321,14 @@ async function onServerAndSupply(
   const { signal } = deps.signals
   try {
     const { client } = await deps.connect(settings)
-    const { beyondSupply, FEWER_ROWS } = await import('../../../batch/supply.ts')
+    const { findMaxSupplyProblem, MAX_SUPPLY_HINT } = await import('../../../batch/supply.ts')
     const target = { contractAddress, blockchain, manifestPath: null, signal }
     result.rows = onServer === null ? null : await withTimeout(onServer.count(client, target), SUPPLY_MS)
-    const problem = await withTimeout(beyondSupply(client, target, rows - Math.max(sent, result.rows ?? 0)), SUPPLY_MS)
-    if (problem !== null) result.warnings.push({ place: { file }, message: problem, hint: FEWER_ROWS })
+    const problem = await withTimeout(
+      findMaxSupplyProblem(client, target, rows - Math.max(sent, result.rows ?? 0)),
+      SUPPLY_MS,
+    )
+    if (problem !== null) result.warnings.push({ place: { file }, message: problem, hint: MAX_SUPPLY_HINT })
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
   }

@@ -1,4 +1,4 @@
-import { grouped } from '../../../core/grouped.ts'
+import { groupDigits } from '../../../core/group-digits.ts'
 import { inCoins, parseUnits, type Rounding } from '../../../core/units.ts'
 import type { CardRow, DataRecord, View } from '../../render/view.ts'
 
@@ -25,7 +25,7 @@ export function coinsOf(record: DataRecord, field: string, rounding: Rounding): 
   return wei === null ? null : `${inCoins(wei, rounding)} ${record.currency ?? 'coins'}`
 }
 
-const gasOf = (gas: unknown) => `${grouped(Number(gas))} gas`
+const gasOf = (gas: unknown) => `${groupDigits(Number(gas))} gas`
 
 /** Returns the rows for the setup's maximum cost and the admin's balance. */
 const plannedRows = (record: DataRecord): CardRow[] => [

@@ -80,7 +80,7 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   const { path, replace } = await whereTo(deps, flags.to, flags)
   const previous = replace && (await isThere(path)) ? await previousArchive(path, target, signals.signal) : null
   const written = await write(deps, path, { target, flags, previous }).finally(() => previous?.close())
-  await output.one(recordOf(path, written))
+  await output.one(archiveRecord(path, written))
   io.note(`Wrote ${safe(path)}`)
   const { reused } = written
   if (reused > 0) {
@@ -89,7 +89,7 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
       `The existing archive had ${count(reused, 'file')} with ${isOne ? 'an ipfs URL' : 'ipfs URLs'}, which ${isOne ? 'was' : 'were'} not read again. \`gdn collection check\` shows whether the gateway still has ${isOne ? 'it' : 'them'}.`,
     )
   }
-  if (written.unreadable > 0) throw incomplete(deps, path, written)
+  if (written.unreadable > 0) throw incompleteError(deps, path, written)
 }
 
 /**
@@ -114,13 +114,13 @@ async function previousArchive(path: string, target: ChainContract, signal: Abor
 
 const KEPT = 'The file was not changed. Use another file name, or delete this file first.'
 
-interface Wanted {
+interface ArchiveRequest {
   target: ChainContract
   flags: ArchiveFlags
   previous: OpenArchive | null
 }
 
-async function write(deps: Deps, path: string, { target, flags, previous }: Wanted): Promise<Reported> {
+async function write(deps: Deps, path: string, { target, flags, previous }: ArchiveRequest): Promise<Reported> {
   const [{ openPartial }, { readCollection }, { writeArchive }, { seedStore }] = await Promise.all([
     import('./archive/partial.ts'),
     import('./archive/read-collection.ts'),
@@ -178,7 +178,7 @@ function problemsIn(store: ArchiveStore): ArchiveProblem[] {
   return problems
 }
 
-function recordOf(file: string, written: Reported) {
+function archiveRecord(file: string, written: Reported) {
   const { root, contract, blockchain, standard, block, tokens, files, blocks, bytes, unreadable, problems } = written
   const at = { block_number: block.number, block_hash: block.hash }
   const facts = { file, root, contract_address: contract, blockchain, standard, ...at }
@@ -193,7 +193,7 @@ const fewerFiles = (path: string, before: number, now: number) =>
   })
 
 /** Prints the problems of the archive. Returns the error of the command. */
-function incomplete(deps: Deps, path: string, reported: Reported): GdnError {
+function incompleteError(deps: Deps, path: string, reported: Reported): GdnError {
   const { unreadable, tokens, files, problems } = reported
   printProblems(deps.io, problems, unreadable)
   return new GdnError(

@@ -81,7 +81,7 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
     if (archive !== null && lacked.length + changed.size > 0) {
       // On an embedded chain, tokens can't be compared at the archive's block, because earlier states aren't kept.
       const block = target.server === null && lacked.length === 0 ? archive.header.block.number : null
-      throw outdated(String(flags.archive), { lacked, changed, block })
+      throw outdatedError(String(flags.archive), { lacked, changed, block })
     }
     const matches = archive !== null && list.length === 0 ? ', and match the archive' : ''
     io.note(`All files of ${count(tokens, 'token')} can be read${matches}.`)
@@ -113,7 +113,7 @@ interface Outdated {
   block: number | null
 }
 
-function outdated(path: string, { lacked, changed, block }: Outdated): GdnError {
+function outdatedError(path: string, { lacked, changed, block }: Outdated): GdnError {
   const added = lacked.filter(({ kind }) => kind === 'new')
   const ofTokens = added.filter(({ token_id }) => token_id !== null).length
   const parts = [

@@ -43,7 +43,7 @@ export async function showContract(deps: Deps, { contract, blockchain, ...target
       blockchain,
       ...blockData(block),
       code_kind: kindOfCode(code),
-      ...checksummed(await readContract(reader, code)),
+      ...checksumAddresses(await readContract(reader, code)),
     }),
   )
   await output.one(record)
@@ -52,7 +52,7 @@ export async function showContract(deps: Deps, { contract, blockchain, ...target
   }
 }
 
-function checksummed(facts: ContractFacts) {
+function checksumAddresses(facts: ContractFacts) {
   const { proxy, royalty, roles, admins } = facts
   return {
     ...facts,
@@ -71,7 +71,7 @@ function checksummed(facts: ContractFacts) {
   }
 }
 
-type ChecksummedFacts = ReturnType<typeof checksummed>
+type ChecksummedFacts = ReturnType<typeof checksumAddresses>
 
 /** Returns a contract as a card. The fields that can't be read are at the end, with the reasons. */
 function cardOf(record: DataRecord): RecordCard {

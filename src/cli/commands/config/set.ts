@@ -70,7 +70,7 @@ export async function set(deps: Deps, name: string, typedValue: string, flags: S
     })
   }
   const isEns = setting === 'wallet' && isEnsName(typedValue)
-  const value = isEns ? await normalized(typedValue) : typedValue
+  const value = isEns ? await normalizeEnsName(typedValue) : typedValue
   if (setting === 'ens_rpc_url') knowKeysIn(value)
   // Report an unknown name now rather than when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
@@ -84,7 +84,7 @@ export async function set(deps: Deps, name: string, typedValue: string, flags: S
 }
 
 /** Returns a normalized ENS name to store. The name is resolved each time the wallet is used. */
-async function normalized(name: string): Promise<string> {
+async function normalizeEnsName(name: string): Promise<string> {
   const { normalizeName } = await import('../../../ens/normalize-name.ts')
   return normalizeName(name, { field: 'wallet' })
 }

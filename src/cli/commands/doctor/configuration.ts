@@ -4,6 +4,7 @@ import { loadProjectFile } from '../../../config/project-file.ts'
 import { savedOrigins } from '../../../config/saved-keys.ts'
 import type { ConfigFlags, Settings } from '../../../config/settings.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
@@ -63,7 +64,7 @@ async function found(check: string, look: () => Promise<Finding>): Promise<Findi
 async function writableByOthers(check: string, file: string): Promise<Finding | null> {
   const mode = await modeOf(file)
   if (mode === null || (mode & 0o022) === 0 || process.platform === 'win32') return null
-  return warn(check, `other users can write to ${file}`, `Run \`chmod go-w '${file}'\`.`)
+  return warn(check, `other users can write to ${file}`, `Run \`chmod go-w ${shellWord(file)}\`.`)
 }
 
 async function modeOf(file: string): Promise<number | null> {

@@ -115,8 +115,8 @@ async function checkKey(deps: Deps, settings: Settings, server: Server): Promise
     const { signal } = deps.signals
     await tryKey(client, signal)
     const permissions = [...(await seemingPermissions(client, signal))]
-    const named = (value: boolean | null) => permissions.flatMap(([name, can]) => (can === value ? [name] : []))
-    const [yes, no, unclear] = [named(true), named(false), named(null)]
+    const namesWith = (value: boolean | null) => permissions.flatMap(([name, can]) => (can === value ? [name] : []))
+    const [yes, no, unclear] = [namesWith(true), namesWith(false), namesWith(null)]
     const parts = [
       yes.length === 0 ? 'works' : `works; seems to permit ${yes.join(', ')}`,
       ...(no.length === 0 ? [] : [`not ${no.join(', ')}`]),

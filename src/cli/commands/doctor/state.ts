@@ -7,6 +7,7 @@ import type { Run } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { seemsActive } from '../../../core/lock-holder.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { openStateIfThere } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
@@ -38,7 +39,7 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   }
   const { mode } = await stat(existing)
   if (existing === stateDir && (mode & 0o022) !== 0 && process.platform !== 'win32') {
-    return warn(check, `other users can write to ${stateDir}`, `Run \`chmod go-w '${stateDir}'\`.`)
+    return warn(check, `other users can write to ${stateDir}`, `Run \`chmod go-w ${shellWord(stateDir)}\`.`)
   }
   return ok(check, `${stateDir}, ${inMiB(free)} free`)
 }

@@ -70,7 +70,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
 }
 
 async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
-  const loss = `this deletes ${await contentOf(dataDir)}`
+  const loss = `this deletes ${await describeContent(dataDir)}`
   if (!io.interactive) {
     throw new GdnError('not_confirmed', `confirmation required: ${loss}`, { hint: 'Add --yes to confirm.' })
   }
@@ -82,7 +82,7 @@ async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
 const databaseIn = (dataDir: string) => join(dataDir, 'gdn.db')
 
 /** Describes the content to delete. With PostgreSQL, the database isn't in the directory. */
-async function contentOf(dataDir: string): Promise<string> {
+async function describeContent(dataDir: string): Promise<string> {
   if (!existsSync(databaseIn(dataDir))) {
     return 'the files and API key of the local backend, but not its database, which is stored elsewhere'
   }

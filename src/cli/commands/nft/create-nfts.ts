@@ -2,7 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import type { MintEndpoint } from '../../../api/mint-endpoints.ts'
 import { typedTraitInRequest } from '../../../api/typed-trait.ts'
-import { saysBeyondSupply } from '../../../batch/supply.ts'
+import { isMaxSupplyError } from '../../../batch/supply.ts'
 import { noTypedTraits } from '../../../client/learn-support.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
@@ -85,7 +85,7 @@ export async function createNfts(deps: Deps, creation: NftCreation): Promise<voi
     },
     (accepted) => finish(deps, connection, creation, accepted),
   ).catch((error: unknown) => {
-    if (error instanceof GdnError && saysBeyondSupply(error.message)) {
+    if (error instanceof GdnError && isMaxSupplyError(error.message)) {
       throw error.with({
         hint: `Mint ${nftCount === 1 ? 'it' : 'them'} in another collection, because the maximum supply can't be raised.`,
       })

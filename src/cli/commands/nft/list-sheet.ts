@@ -49,7 +49,7 @@ export async function printSheet(
   const naming = manifestOptions(deps, {}, settings)
   const header = manifest === null ? null : await readCsvHeader(manifest, naming)
   const columns = new ManifestColumns(null)
-  const rows = records.map((record) => ({ record: { ...record, blockchain } as DataRecord, row: rowOf(record) }))
+  const rows = records.map((record) => ({ record: { ...record, blockchain } as DataRecord, row: nftAsRow(record) }))
   for (const { row } of rows) columns.learn(row)
   const shownColumns = columnsLike(columns, header, naming)
   await printResultsCsv(deps.io, each(rows), {
@@ -65,21 +65,24 @@ async function* each(rows: readonly ResultRecord[]): AsyncGenerator<ResultRecord
 }
 
 /** Returns an NFT as a manifest row. If the format of the metadata is unknown, the title is empty. */
-function rowOf({ request_metadata, receiver_wallet_address, burned }: NftRecord): ManifestRow {
+function nftAsRow({ request_metadata, receiver_wallet_address, burned }: NftRecord): ManifestRow {
   const { title, description, file_fields, attribute, ...extras } = Object(request_metadata) as Readonly<
     Record<string, unknown>
   >
   return {
     line: 0,
     id: null,
-    receiver: burned === true ? '' : textOf(receiver_wallet_address),
+    receiver: burned === true ? '' : stringifyValue(receiver_wallet_address),
     sender: null,
     localFiles: [],
     metadata: {
-      ...Object.fromEntries(Object.entries(extras).map(([key, value]) => [key, textOf(value)])),
-      title: textOf(title),
-      description: textOf(description),
-      file_fields: objectsIn(file_fields).map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),
+      ...Object.fromEntries(Object.entries(extras).map(([key, value]) => [key, stringifyValue(value)])),
+      title: stringifyValue(title),
+      description: stringifyValue(description),
+      file_fields: objectsIn(file_fields).map(({ key, url }) => ({
+        key: stringifyValue(key),
+        url: stringifyValue(url),
+      })),
       attribute: objectsIn(attribute).map(readAttribute),
     },
   }
@@ -88,5 +91,5 @@ function rowOf({ request_metadata, receiver_wallet_address, burned }: NftRecord)
 const objectsIn = (list: unknown): Readonly<Record<string, unknown>>[] =>
   Array.isArray(list) ? list.filter(isObject) : []
 
-const textOf = (value: unknown): string =>
+const stringifyValue = (value: unknown): string =>
   typeof value === 'string' ? value : value == null ? '' : (JSON.stringify(value) ?? '')

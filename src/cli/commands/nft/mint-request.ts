@@ -60,7 +60,7 @@ export async function nftRequest(
     // The receiver name in the file doesn't apply to a receiver from a flag.
     receiver_name: flags.receiver === undefined ? fromFile.receiver_name : undefined,
   }
-  return { kind: 'request', request: await resolved(deps, flags, settings, request, file), localFiles: [], file }
+  return { kind: 'request', request: await resolveReceiver(deps, flags, settings, request, file), localFiles: [], file }
 }
 
 /** Returns a file that contains a JSON list as a manifest. Rejects standard input, because it was already read. */
@@ -90,11 +90,11 @@ async function fromFlags(
   }
   warnOfQuotes(io, '--title', flags.title)
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
-  const media = await readMedia(distinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
+  const media = await readMedia(checkDistinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
   printMediaWarnings(deps, media)
   const collection = await whichCollection(deps, settings, await settings.server(), io)
   const metadata = {
-    ...Object.fromEntries(distinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),
+    ...Object.fromEntries(checkDistinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),
     title: flags.title,
     description: flags.description ?? '',
     file_fields: media.fields,
@@ -116,14 +116,14 @@ async function fromFlags(
   }
   return {
     kind: 'request',
-    request: await resolved(deps, flags, settings, request, null),
+    request: await resolveReceiver(deps, flags, settings, request, null),
     localFiles: media.localFiles,
     file: null,
   }
 }
 
 /** Replaces the ENS names of a request with addresses on its blockchain. `gdn nft grant` resolves the sender. */
-async function resolved(
+async function resolveReceiver(
   deps: Deps,
   flags: Pick<NftFlags, 'receiver' | 'ccip'>,
   settings: Settings,
@@ -168,7 +168,7 @@ async function collectionOf(deps: Deps, settings: Settings, address: unknown, bl
 const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '__proto__'])
 
 /** Rejects reserved keys and repeated keys. All but one value of a repeated key would be lost. */
-function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
+function checkDistinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
   const keys = new Set<string>()
   for (const { key } of pairs) {
     if (keys.has(key)) throw flagError(flag, `"${key}" is specified twice`, 'Use each key only once.')

@@ -26,7 +26,7 @@ export async function findTransferredToken(
   if (typeof contract !== 'string' || tokenId === null) return transfer
   if (named !== null && !sameAddress(String(fields.contract_address ?? contract), contract))
     throw flagError('--contract', `differs from the contract of ${nftGdnId}`)
-  if (BigInt(tokenId) !== numberOf(fields.token_id ?? tokenId))
+  if (BigInt(tokenId) !== parseTokenId(fields.token_id ?? tokenId))
     throw flagError('--token-id', `differs from the token ID of ${nftGdnId}`)
   const reading = { client: connection.client, signal: deps.signals.signal }
   if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return transfer
@@ -48,7 +48,7 @@ async function idOfToken(
   const listing = client.call('getnftgdnids', { contract_addresses: contract, blockchain }, { signal })
   const { nft_gdn_ids: ids } = await awaitResponse(deps.io, server.origin, listing)
   for await (const { nfts } of pagesOfNfts({ client, signal }, ids)) {
-    const nft = nfts.find(({ token_id }) => numberOf(token_id) === tokenId)
+    const nft = nfts.find(({ token_id }) => parseTokenId(token_id) === tokenId)
     if (nft !== undefined) return nft.nft_gdn_id
   }
   throw new GdnError('not_found', `the server has no token ${tokenId} of ${contract}`, {
@@ -57,5 +57,5 @@ async function idOfToken(
 }
 
 /** Returns a token ID as a number; null for anything else. */
-const numberOf = (text: unknown): bigint | null =>
+const parseTokenId = (text: unknown): bigint | null =>
   typeof text === 'string' && /^\d{1,78}$/.test(text) ? BigInt(text) : null

@@ -220,7 +220,7 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   const readFiles = await readMedia([...images, ...media], deps.cwd)
   printMediaWarnings(deps, readFiles)
   const { fields, localFiles } = readFiles
-  const replaced = <Item>(before: readonly Item[], after: readonly Item[], nameOf: (item: Item) => string) => [
+  const replaceItems = <Item>(before: readonly Item[], after: readonly Item[], nameOf: (item: Item) => string) => [
     ...before.map((earlier) => after.find((item) => nameOf(item) === nameOf(earlier)) ?? earlier),
     ...after.filter((item) => !before.some((earlier) => nameOf(earlier) === nameOf(item))),
   ]
@@ -234,14 +234,14 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
       tag: key,
       value,
     }))
-    const attribute = replaced(earlier, attributes, ({ tag }) => tag)
+    const attribute = replaceItems(earlier, attributes, ({ tag }) => tag)
     return {
       metadata: {
         ...before,
         ...(title === undefined ? {} : { title }),
         ...(description === undefined ? {} : { description }),
         ...Object.fromEntries(extra.map(({ key, value }) => [key, value])),
-        file_fields: replaced(before.file_fields, fields, ({ key }) => key),
+        file_fields: replaceItems(before.file_fields, fields, ({ key }) => key),
         ...(attribute.length === 0 ? {} : { attribute }),
       },
       localFiles,

@@ -57,7 +57,7 @@ export async function show(deps: Deps, idOrHash: string, flags: ShowFlags): Prom
   const transaction = await onPlace(deps, place, (store) => showTransaction(store, name))
   await output.one({
     ...(await withLinks(deps, flags, [transaction]))[0],
-    pending_reason: await reasonOf(deps, place, transaction),
+    pending_reason: await readPendingReason(deps, place, transaction),
   })
 }
 
@@ -65,7 +65,7 @@ export async function show(deps: Deps, idOrHash: string, flags: ShowFlags): Prom
  * Returns the reason why the backend can't yet carry out the requested action; null if nothing is requested or nothing
  * prevents it.
  */
-async function reasonOf(deps: Deps, place: DatabaseOptions, transaction: ShownTransaction): Promise<unknown> {
+async function readPendingReason(deps: Deps, place: DatabaseOptions, transaction: ShownTransaction): Promise<unknown> {
   const { id: name, blockchain, requested_action: action } = transaction
   if (action === null) return null
   const { replacementOf } = await import('./replacement.ts')

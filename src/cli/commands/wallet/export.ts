@@ -72,7 +72,7 @@ export async function exportWallet(deps: Deps, nameOrPath: string, flags: Export
   if (target !== null && existsSync(target)) throw exists(target)
   const text = readSecretFile(file, MAX_KEYSTORE_BYTES)
   const keystore = parseKeystore(text, file)
-  const { content, address, format } = await contentOf(deps, { text, keystore, file }, flags)
+  const { content, address, format } = await exportedContent(deps, { text, keystore, file }, flags)
   if (target !== null) await write(target, content)
   keepRecord(deps, file, { format, to: target })
   if (io.settings.machine) {
@@ -102,7 +102,7 @@ interface FoundKeystore {
   file: string
 }
 
-async function contentOf(deps: Deps, { text, keystore, file }: FoundKeystore, flags: ExportFlags) {
+async function exportedContent(deps: Deps, { text, keystore, file }: FoundKeystore, flags: ExportFlags) {
   const isSolana = isSolanaKeystore(keystore)
   const isAnswer = !isSolana && keystore.ciphertext.length > PRIVATE_KEY_BYTES
   const format: keyof typeof CONTENTS = isAnswer ? 'answer' : (flags.format ?? 'keystore')

@@ -45,12 +45,12 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
   const name = file ?? 'stdin'
   const text = file === null ? await fromStdin(io, flags) : await fromFile(file, deps.cwd)
   const keyAndPassword = isKeystore(text)
-    ? await opened(deps, text, name, flags)
+    ? await openGivenKey(deps, text, name, flags)
     : { key: await read(text, name, flags), password: null }
   const { blockchain } = flags
-  if (blockchain !== undefined && keyKind(blockchain) !== kindOf(keyAndPassword.key)) {
+  if (blockchain !== undefined && keyKind(blockchain) !== keyFormat(keyAndPassword.key)) {
     const kinds = { evm: 'an EVM key', solana: 'a Solana key' }
-    throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[kindOf(keyAndPassword.key)]}`, {
+    throw new GdnError('usage', `is ${blockchain}, but ${name} has ${kinds[keyFormat(keyAndPassword.key)]}`, {
       place: { flag: '--blockchain' },
       hint: 'Omit the flag, which is only for mnemonics.',
     })
@@ -60,7 +60,7 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
 }
 
 const isKeystore = (text: string) => text.trimStart().startsWith('{')
-const kindOf = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' : 'solana')
+const keyFormat = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' : 'solana')
 
 /** Checks the flags before a key is read or typed. */
 function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, passwordFile }: KeyFlags): void {
@@ -119,7 +119,7 @@ async function fromFile(typedPath: string, cwd: string): Promise<string> {
 const read = async (text: string, name: string, { blockchain, path }: KeyFlags) =>
   await parsePrivateKey(text, name, { kind: keyKind(blockchain), path })
 
-async function opened(deps: Deps, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
+async function openGivenKey(deps: Deps, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
   // Report a damaged file before the password prompt.
   parseKeystore(text, name)
   const password = await knownPassword(deps.io, passwordFile)

@@ -85,7 +85,7 @@ export async function group(
   const change = typedMembers.length > 0 ? replaceAll(book, typedMembers, flags) : changeSome(book, name, flags)
   const { before, members } = await save(deps, { name, change, stateDir: flags.stateDir })
   if (isAskedFor(flags)) await output.many(members.map((member) => memberRecord(book, member)))
-  const [added, removed] = [without(members, before), without(before, members)]
+  const [added, removed] = [withoutMembers(members, before), withoutMembers(before, members)]
   const changes = [
     ...(before.length === 0 || added.length === 0 ? [] : [` Added: ${shownMembers(added)}.`]),
     ...(removed.length === 0 ? [] : [` Removed: ${shownMembers(removed)}.`]),
@@ -105,7 +105,7 @@ async function printGroups(io: Io, book: AddressBook, flags: GroupFlags): Promis
   )
 }
 
-const without = (members: readonly string[], excluded: readonly string[]): string[] => {
+const withoutMembers = (members: readonly string[], excluded: readonly string[]): string[] => {
   const excludedSet = new Set(excluded)
   return members.filter((member) => !excludedSet.has(member))
 }
@@ -126,14 +126,14 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
   book.group(name, { flag: '<group>' })
   const removed = remove.map((typed) => (isName(typed) || anyAddressProblem(typed) ? typed : checksumAddress(typed)))
   return (before) => {
-    const missing = without(removed, before)[0]
+    const missing = withoutMembers(removed, before)[0]
     if (missing !== undefined) {
       const hint = before.includes(`@${missing}`)
         ? `Did you mean @${missing}?`
         : `Run \`gdn wallet group @${name}\` to list the members.`
       throw flagError('--remove', `${quoted(missing)} is not a member of @${name}`, hint)
     }
-    const remaining = without(before, removed)
+    const remaining = withoutMembers(before, removed)
     const members = [...remaining, ...checkedMembers(book, add, remaining, { flag: '--add' })]
     if (members.length > 0) return members
     throw flagError('--remove', 'leaves no members', `Run \`gdn wallet rm ${name}\` to delete the group.`)
@@ -155,7 +155,7 @@ function checkedMembers(
   const members = new Map(existing.map((member) => [memberRecord(book, member).address ?? member, member]))
   const added: string[] = []
   for (const typed of typedMembers) {
-    const address = isName(typed) ? addressOf(book, typed, place) : checkedAddress(book, typed, place)
+    const address = isName(typed) ? resolveMember(book, typed, place) : checkedAddress(book, typed, place)
     const member = isName(typed) ? typed : address
     const memberWithAddress = members.get(address)
     if (memberWithAddress !== undefined) {
@@ -172,7 +172,7 @@ function checkedMembers(
   return added
 }
 
-function addressOf(book: AddressBook, typed: string, place: Place): string {
+function resolveMember(book: AddressBook, typed: string, place: Place): string {
   const name = readName(typed, place)
   if (!book.isGroup(name)) return book.resolve(typed, place)
   const hint = 'Use the members of the group instead.'

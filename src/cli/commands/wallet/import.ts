@@ -61,20 +61,20 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   const typedName = flags.name === undefined ? undefined : readName(flags.name, { flag: '--name' })
   const { key, password: knownPassword } = await givenKey(deps, file === undefined || file === '-' ? null : file, flags)
 
-  const unchanged = async (): Promise<boolean> => {
+  const isUnchanged = async (): Promise<boolean> => {
     const holder = holderOf(book, key.address, typedName)
     if (holder === undefined) return false
     await output.one({ ...walletRecord(holder), status: 'unchanged' })
     io.note(`@${holder.name} already has this key. Its file and password are unchanged.`)
     return true
   }
-  if (await unchanged()) return
+  if (await isUnchanged()) return
   if (typedName !== undefined) book.refuseTaken(typedName)
   const [name = ''] = newNames(book.names(), typedName, undefined)
   const password = knownPassword ?? (await newPassword(io, flags))
   const reservation = await reserve(folder, name).catch(async (error: unknown) => {
     // Another process may have imported the key since the first check.
-    if (await unchanged()) return null
+    if (await isUnchanged()) return null
     throw error
   })
   if (reservation === null) return

@@ -50,7 +50,7 @@ export async function rename(deps: Deps, typed: string, typedNew: string, flags:
     (state) =>
       state.write((sql) => {
         refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : savedAddress(sql, name))
-        if (savedAddress(sql, from) !== address) throw book.unknown(from, FROM)
+        if (savedAddress(sql, from) !== address) throw book.unknownNameError(from, FROM)
         renameAddress(sql, from, name)
         renameMember(sql, `@${from}`, `@${name}`)
       }, signals.signal),

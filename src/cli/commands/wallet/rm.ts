@@ -46,7 +46,7 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
       })
     }
     // The error suggests the nearest name.
-    throw (await deps.addresses()).unknown(name, place)
+    throw (await deps.addresses()).unknownNameError(name, place)
   }
   const { address, groups } = deleted
   if (isAskedFor(flags)) await output.one({ name, address })

@@ -5,7 +5,7 @@ export const cardsIn = (section: string): string[] =>
 const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
 /** Returns the lower-case text of a card. Omits the labels of collapsed details. */
-const textOf = (card: string): string =>
+const visibleText = (card: string): string =>
   card
     .replace(/<summary>.*?<\/summary>|<[^>]*>/g, ' ')
     .replace(/&(amp|lt|gt|quot|#39);/g, (_, name: string) => CHARACTERS[name] ?? '')
@@ -30,6 +30,6 @@ export function cardTest(kind: string | null, text: string): ((card: string) => 
   return (card) => {
     if (ofKind !== null && !ofKind.test(card)) return false
     if (line !== null) return isAt(card, `line-${line[1]}`)
-    return words.length === 0 || hasWords(textOf(card))
+    return words.length === 0 || hasWords(visibleText(card))
   }
 }

@@ -104,15 +104,15 @@ export const grantGas = (receivers: number): number => GRANT_BASE + GRANT_TOKEN 
 
 /** Returns a sufficient gas limit for `update` with these tokens. Later updates of the same tokens use less gas. */
 export function updateGasLimit(tokenIds: readonly bigint[]): bigint {
-  const slots = REVISIONS_SLOT * distinct(tokenIds, (id) => (id - 1n) / REVISION_TOKENS)
-  const reads = BITMAP_READS * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
+  const slots = REVISIONS_SLOT * countDistinct(tokenIds, (id) => (id - 1n) / REVISION_TOKENS)
+  const reads = BITMAP_READS * countDistinct(tokenIds, (id) => id / BITMAP_TOKENS)
   const runs = UPDATE_RUN * runsIn(tokenIds) + UPDATE_LONG_RUN * longRunsIn(tokenIds)
   return withHeadroom(UPDATE_BASE + runs + slots + reads + LAST_WRITE, PROXY_HEADROOM)
 }
 
 /** Returns a sufficient gas limit for `freeze` with these tokens. */
 export function freezeGasLimit(tokenIds: readonly bigint[]): bigint {
-  const slots = BITMAP_SLOT * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
+  const slots = BITMAP_SLOT * countDistinct(tokenIds, (id) => id / BITMAP_TOKENS)
   return withHeadroom(FREEZE_BASE + FREEZE_RUN * runsIn(tokenIds) + slots, PROXY_HEADROOM)
 }
 
@@ -150,7 +150,7 @@ function stringSlots(text: string): number {
   return bytes < 32 ? Math.sign(bytes) : 1 + Math.ceil(bytes / 32)
 }
 
-const distinct = (tokenIds: readonly bigint[], slotOf: (id: bigint) => bigint): number =>
+const countDistinct = (tokenIds: readonly bigint[], slotOf: (id: bigint) => bigint): number =>
   new Set(tokenIds.map(slotOf)).size
 
 const runsIn = (tokenIds: readonly bigint[]): number => {

@@ -14,20 +14,20 @@ const FIRST_WITHIN_MS = 1_500
 const SILENT_MS = 10_000
 
 /** The reason why work on a network is impossible. */
-export interface Hindrance {
+export interface NetworkProblem {
   reason: string
   /** Whether the network is unreachable or is the wrong network. If so, other processes can't use it either. */
   silent: boolean
 }
 
-const UNKNOWN: Hindrance = { reason: 'no node has responded yet', silent: true }
-const SILENT: Hindrance = { reason: 'no node responds', silent: true }
+const UNKNOWN: NetworkProblem = { reason: 'no node has responded yet', silent: true }
+const SILENT: NetworkProblem = { reason: 'no node responds', silent: true }
 
 export interface NetworkWatch {
   /** Starts a check unless one is in flight. If the check fails, its error becomes the result. */
   look(): void
   /** Returns the last result; null if nothing prevents work. */
-  seen(): Promise<Hindrance | null>
+  seen(): Promise<NetworkProblem | null>
   /** Returns why no node responded to the last check; null if a node did. */
   silence(): string | null
   /**
@@ -44,10 +44,10 @@ export interface NetworkWatch {
  */
 export function watchNetwork(
   ask: () => Promise<string | null>,
-  onSeen: (hindrance: Hindrance | null) => void = () => {},
+  onSeen: (networkProblem: NetworkProblem | null) => void = () => {},
 ): NetworkWatch {
-  let last: { found: Hindrance | null; at: number } | null = null
-  let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
+  let last: { found: NetworkProblem | null; at: number } | null = null
+  let asking: { since: number; seen: Promise<NetworkProblem | null> } | null = null
   /** Whether the last check took longer than {@link SILENT_MS} to fail. */
   let hung = false
   const isSilent = () => asking !== null && performance.now() - asking.since > SILENT_MS
@@ -57,17 +57,17 @@ export function watchNetwork(
         (reason) => (reason === null ? null : { reason, silent: false }),
         (error: unknown) => ({ reason: messageOf(error), silent: true }),
       )
-      .then((hindrance) => {
-        last = { found: hindrance, at: performance.now() }
-        hung = hindrance?.silent === true && isSilent()
+      .then((networkProblem) => {
+        last = { found: networkProblem, at: performance.now() }
+        hung = networkProblem?.silent === true && isSilent()
         asking = null
-        onSeen(hindrance)
-        return hindrance
+        onSeen(networkProblem)
+        return networkProblem
       })
     asking = { since: performance.now(), seen }
     return asking
   }
-  const unknown = () => new Promise<Hindrance>((tell) => setTimeout(tell, FIRST_WITHIN_MS, UNKNOWN).unref())
+  const unknown = () => new Promise<NetworkProblem>((tell) => setTimeout(tell, FIRST_WITHIN_MS, UNKNOWN).unref())
   return {
     look() {
       asking ??= begin()

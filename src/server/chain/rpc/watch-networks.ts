@@ -1,6 +1,6 @@
 import { maskAmounts } from '../../../core/mask-amounts.ts'
 import type { Log } from '../../log.ts'
-import { type Hindrance, watchNetwork } from './watch-network.ts'
+import { type NetworkProblem, watchNetwork } from './watch-network.ts'
 
 /** Interval in milliseconds between checks of networks and signers, even while nothing is signed. */
 const LOOK_EVERY_MS = 15_000
@@ -17,7 +17,7 @@ export interface WatchedNetwork<Name> {
 
 export interface NetworksWatch<Name> {
   /** Returns the networks that can't be used, with the reason, as of the last check. */
-  unreachable(): Promise<({ blockchain: Name } & Hindrance)[]>
+  unreachable(): Promise<({ blockchain: Name } & NetworkProblem)[]>
   /** Returns whether a request to this network would probably be slow. */
   hangs(blockchain: Name): boolean
   /** Returns why no node of this network responds; null if a node does. */
@@ -33,8 +33,8 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
   let isStopped = false
   const watches = networks.map(({ blockchain, ask, problem }) => {
     const logChange = logChanges(blockchain, log)
-    const watch = watchNetwork(ask, (hindrance) => {
-      if (!isStopped) logChange(hindrance)
+    const watch = watchNetwork(ask, (networkProblem) => {
+      if (!isStopped) logChange(networkProblem)
     })
     return { blockchain, problem, watch }
   })
@@ -48,9 +48,11 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
   return {
     async unreachable() {
       const checks = await Promise.all(
-        watches.map(async ({ blockchain, watch }) => ({ blockchain, hindrance: await watch.seen() })),
+        watches.map(async ({ blockchain, watch }) => ({ blockchain, networkProblem: await watch.seen() })),
       )
-      return checks.flatMap(({ blockchain, hindrance }) => (hindrance === null ? [] : [{ blockchain, ...hindrance }]))
+      return checks.flatMap(({ blockchain, networkProblem }) =>
+        networkProblem === null ? [] : [{ blockchain, ...networkProblem }],
+      )
     },
     hangs: (blockchain) => watches.find((entry) => entry.blockchain === blockchain)?.watch.hangs() === true,
     silence: (blockchain) => watches.find((entry) => entry.blockchain === blockchain)?.watch.silence() ?? null,
@@ -62,16 +64,16 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
 }
 
 /** Returns a function that logs a state only if it differs from the last one. */
-function logChanges(blockchain: unknown, log: Log): (hindrance: Hindrance | null) => void {
+function logChanges(blockchain: unknown, log: Log): (networkProblem: NetworkProblem | null) => void {
   let state: string | null = null
-  return (hindrance) => {
-    const newState = hindrance === null ? null : maskAmounts(hindrance.reason)
+  return (networkProblem) => {
+    const newState = networkProblem === null ? null : maskAmounts(networkProblem.reason)
     if (newState === state) return
     state = newState
-    if (hindrance === null) log.warn({ blockchain }, 'the network is available again')
+    if (networkProblem === null) log.warn({ blockchain }, 'the network is available again')
     else {
-      const message = hindrance.silent ? 'the network is unavailable, and its work is delayed' : 'waiting'
-      log.warn({ blockchain, reason: hindrance.reason }, message)
+      const message = networkProblem.silent ? 'the network is unavailable, and its work is delayed' : 'waiting'
+      log.warn({ blockchain, reason: networkProblem.reason }, message)
     }
   }
 }

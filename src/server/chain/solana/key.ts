@@ -10,7 +10,7 @@ export interface Key {
 }
 
 /** Returns the key of an address. Throws if the text isn't an address. */
-export function keyOf(address: string): Key {
+export function parseKey(address: string): Key {
   const bytes = base58btc.baseDecode(address)
   if (bytes.length !== KEY_BYTES) throw new Error(`${address} is not a Solana address`)
   return { bytes, address }
@@ -22,8 +22,8 @@ export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 
 /** The addresses of the programs that create tokens. */
 export const PROGRAMS = {
-  system: keyOf('11111111111111111111111111111111'),
-  computeBudget: keyOf('ComputeBudget111111111111111111111111111111'),
-  token2022: keyOf(TOKEN_2022),
-  associatedToken: keyOf('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'),
+  system: parseKey('11111111111111111111111111111111'),
+  computeBudget: parseKey('ComputeBudget111111111111111111111111111111'),
+  token2022: parseKey(TOKEN_2022),
+  associatedToken: parseKey('ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL'),
 }

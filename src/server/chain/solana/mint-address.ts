@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Key, keyOf, keyOfBytes, PROGRAMS } from './key.ts'
+import { type Key, keyOfBytes, PROGRAMS, parseKey } from './key.ts'
 
 /**
  * Returns the seed of a mint: the ID of its collection or NFT without dashes. The seed has 32 bytes, which is the
@@ -18,4 +18,4 @@ export function mintKey(signer: Key, id: string): Key {
   return keyOfBytes(hash.update(signer.bytes).update(seedOf(id)).update(PROGRAMS.token2022.bytes).digest())
 }
 
-export const mintAddress = (signer: string, id: string): string => mintKey(keyOf(signer), id).address
+export const mintAddress = (signer: string, id: string): string => mintKey(parseKey(signer), id).address

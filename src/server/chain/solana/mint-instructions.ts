@@ -1,5 +1,5 @@
 import { encodeText, u32, u64 } from './encode.ts'
-import { type Key, keyOf, PROGRAMS } from './key.ts'
+import { type Key, PROGRAMS, parseKey } from './key.ts'
 import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
 import { mintKey, seedOf } from './mint-address.ts'
 import { type MintFacts, mintSize } from './mint-size.ts'
@@ -61,8 +61,8 @@ export async function mintInstructions(
   const { id, locked, dynamic = false, burnable = false } = spec
   const { system, token2022, associatedToken } = PROGRAMS
   const mint = mintKey(signer, id)
-  const owner = keyOf(spec.receiver)
-  const group = spec.group === null ? null : keyOf(spec.group)
+  const owner = parseKey(spec.receiver)
+  const group = spec.group === null ? null : parseKey(spec.group)
   const token = tokenAccount(owner, mint)
   const size = mintSize({ ...spec, kind: group === null ? 'group' : 'member' })
   const [amount, seed] = [await minimumBalance(size.final), Buffer.from(seedOf(id))]

@@ -1,7 +1,7 @@
 import { base58btc } from 'multiformats/bases/base58'
 import { feeInstructions } from './fee-instructions.ts'
 import { fitText } from './fit-text.ts'
-import { type Key, keyOf } from './key.ts'
+import { type Key, parseKey } from './key.ts'
 import { encodeMessage, type Instruction } from './message.ts'
 import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
@@ -34,7 +34,7 @@ export async function signMint(
   { urgent = false } = {},
 ): Promise<SignedMint> {
   const price = (await network.computeUnitPrice?.({ urgent })) ?? 0n
-  const payer = keyOf(signer.address)
+  const payer = parseKey(signer.address)
   let address = ''
   const message = await fitMessage(spec.name, async (name) => {
     const { mint, instructions } = await mintInstructions(payer, { ...spec, name }, (bytes) =>
@@ -66,7 +66,7 @@ export function encodeTransaction(
   price: bigint,
   instructions: readonly Instruction[],
 ): Buffer {
-  return encodeMessage(payer, keyOf(blockhash).bytes, [...feeInstructions(price), ...instructions])
+  return encodeMessage(payer, parseKey(blockhash).bytes, [...feeInstructions(price), ...instructions])
 }
 
 export function signMessage(

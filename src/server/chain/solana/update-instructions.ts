@@ -1,5 +1,5 @@
 import { encodeText, u64 } from './encode.ts'
-import { type Key, keyOf, PROGRAMS } from './key.ts'
+import { type Key, PROGRAMS, parseKey } from './key.ts'
 import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
 import { NO_AUTHORITY, TRANSFER, UPDATE_METADATA_AUTHORITY } from './mint-instructions.ts'
 import type { SolanaAccount, SolanaNetwork } from './network.ts'
@@ -71,7 +71,7 @@ export const freezeInstructions = (signer: Key, mint: Key): Instruction[] => [
  * Returns the instruction that burns a token in its holder's wallet. The signer must be the mint's permanent delegate.
  */
 export const burnInstructions = (signer: Key, mint: Key, holder: string): Instruction[] => [
-  ofToken([writable(tokenAccount(keyOf(holder), mint)), writable(mint), readonly(signer)], BURN, u64(1)),
+  ofToken([writable(tokenAccount(parseKey(holder), mint)), writable(mint), readonly(signer)], BURN, u64(1)),
 ]
 
 const ofToken = (accounts: AccountUse[], ...data: Uint8Array[]): Instruction => ({

@@ -43,7 +43,7 @@ function queueOf(signer: Signer): Queue {
   return queue
 }
 
-const keyOf = (transaction: UnsignedTransaction): string =>
+const transactionKey = (transaction: UnsignedTransaction): string =>
   JSON.stringify(transaction, (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value))
 
 /** Signs in the caller's database transaction. For a remote signer, `commitSigned` must run that transaction. */
@@ -53,7 +53,7 @@ export async function signInCommit(
 ): Promise<EvmSignedBytes[]> {
   if (signer.remote !== true) return await Promise.all(transactions.map((transaction) => signer.sign(transaction)))
   const { signed } = queueOf(signer)
-  const signedBytes = transactions.flatMap((transaction) => signed.get(keyOf(transaction)) ?? [])
+  const signedBytes = transactions.flatMap((transaction) => signed.get(transactionKey(transaction)) ?? [])
   if (signedBytes.length === transactions.length) return signedBytes
   throw new SignaturesNeeded(signer, transactions)
 }
@@ -127,7 +127,7 @@ async function signAll(signer: Signer, transactions: readonly UnsignedTransactio
     for (const [index, result] of results.entries()) {
       const transaction = chunk[index]
       if (result.status === 'rejected') throw result.reason
-      if (transaction !== undefined) signed.set(keyOf(transaction), result.value)
+      if (transaction !== undefined) signed.set(transactionKey(transaction), result.value)
     }
   }
 }

@@ -9,10 +9,10 @@ import { hasWatched } from '../../store/watched.ts'
 import type { ChainDriver, ChainObserver, DriverOptions, Observation, OnSigned } from '../driver.ts'
 import type { FileSources } from '../store-files-again.ts'
 import { commitSigned } from './commit-signed.ts'
+import { startEmbeddedOwnerLoop } from './embedded-owner-loop.ts'
 import { judge } from './judge.ts'
-import { startOwnerFollower } from './owner-follower.ts'
 import { createPublicObserver } from './public-network/observe.ts'
-import { startPublicOwnerFollower } from './public-network/owner-follower.ts'
+import { startPublicOwnerLoop } from './public-network/public-owner-loop.ts'
 import { watchSettled } from './public-network/reorgs.ts'
 import { createEvmExplainer } from './recovery/explain.ts'
 import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
@@ -174,7 +174,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
     signUpdates: createEvmUpdateStep(options),
     startFollower: () =>
       chains.remote.has(blockchain)
-        ? startPublicOwnerFollower({ store, chains, blockchain, log })
-        : startOwnerFollower({ store, chains, blockchain, log }),
+        ? startPublicOwnerLoop({ store, chains, blockchain, log })
+        : startEmbeddedOwnerLoop({ store, chains, blockchain, log }),
   }
 }

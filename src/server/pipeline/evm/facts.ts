@@ -25,7 +25,7 @@ type Contract = Pick<CollectionRow, 'contract_address'>
 /** Returns the facts of an EVM chain, embedded or public. */
 export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): ChainFacts {
   const network = () => chains.network(blockchain)
-  const deployed = <Value>(value: Value | null, { contract_address }: Contract): Value => {
+  const requireDeployed = <Value>(value: Value | null, { contract_address }: Contract): Value => {
     if (value !== null) return value
     throw new Error(`${blockchain} has no contract at ${contract_address}`)
   }
@@ -37,12 +37,12 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
 
     async state(collection) {
       const contract = collection.contract_address as Hex
-      return deployed(await readCollectionState(await network(), contract), collection)
+      return requireDeployed(await readCollectionState(await network(), contract), collection)
     },
 
     async lifecycle(collection) {
       const lifecycle = await readLifecycle(await network(), collection.contract_address as Hex)
-      const { frozen, enableBurn, updateCount } = deployed(lifecycle, collection)
+      const { frozen, enableBurn, updateCount } = requireDeployed(lifecycle, collection)
       return { frozen, enableBurn, hasUpdatesLeft: updateCount < MAX_UPDATES }
     },
 

@@ -106,7 +106,7 @@ export async function writeEvents(
     // Without events, acquire only a shared lock, so that other workers can write minted tokens.
     await lockTokenOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
     if (await wasFaster()) return
-    await applyEvents(db, await rowsOf(db, reached.blockchain, events))
+    await applyEvents(db, await ownerEventRows(db, reached.blockchain, events))
     await addUnknownMints(db, await mintRowsOf(db, reached.blockchain, mints))
     await move(db, reached)
   })
@@ -131,7 +131,11 @@ async function idsAt(db: Db, blockchain: EvmBlockchain, entries: readonly { addr
   return (address: Hex) => ids.get(spelled.get(address) ?? '')
 }
 
-async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly CollectionEvent[]): Promise<OwnerEventRow[]> {
+async function ownerEventRows(
+  db: Db,
+  blockchain: EvmBlockchain,
+  events: readonly CollectionEvent[],
+): Promise<OwnerEventRow[]> {
   if (events.length === 0) return []
   const ids = await idsAt(db, blockchain, events)
   return events.flatMap(({ blockNumber, logIndex, transactionHash, address, change }) => {

@@ -32,7 +32,7 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ch
   if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
     return { verdict: 'again' }
   }
-  return { verdict: 'failed', error: await reasonOf(network, transfer, transaction) }
+  return { verdict: 'failed', error: await findRevertReason(network, transfer, transaction) }
 }
 
 /**
@@ -56,7 +56,7 @@ async function judge(network: EvmNetwork, transfer: Transfer, { signer }: Transa
  * Returns why a transfer reverted, according to the chain's current state. Nothing was transferred, and only the client
  * decides whether to retry.
  */
-async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
+async function findRevertReason(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
   const { contract_address, token_id, sender, kind } = transfer
   const collection = contract_address as Hex
   const state = await readCollectionState(network, collection)

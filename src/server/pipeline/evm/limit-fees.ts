@@ -1,4 +1,4 @@
-import { larger } from '../../../core/units.ts'
+import { maxBigint } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
 import { budgetOf, dataCost, shareOf, worstOfNfts, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
 import { isTooExpensive, limitFees, waitingForLimit } from '../../chain/evm/cost/run-fee.ts'
@@ -68,7 +68,7 @@ async function mostWithin(
   const more = gas * worst.offered + dataFee - reserve
   return {
     most: (shareOf(budget, reserve) - dataFee) / gas,
-    enough: budget.max - budget.left + larger(0n, more),
+    enough: budget.max - budget.left + maxBigint(0n, more),
   }
 }
 
@@ -85,7 +85,7 @@ export async function waitingForCost(
   const { most, enough } = await mostWithin(db, run, call, worst)
   const least = leastFee(fees, current)
   if (most >= least || most >= fees.maxFeePerGas) return null
-  return waitingForLimit(least, larger(0n, most), enough)
+  return waitingForLimit(least, maxBigint(0n, most), enough)
 }
 
 /** Returns why a run's cost limit blocks the run's next change. Returns null if the limit doesn't block it. */
@@ -146,7 +146,7 @@ export async function payableFee(
   if (run === null || !hasMaxCost(run)) return null
   const { unspent } = await budgetOf(db, run, current)
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, current)
-  return (worstOfSignings(signings, current) + larger(0n, unspent) - dataFee) / gas
+  return (worstOfSignings(signings, current) + maxBigint(0n, unspent) - dataFee) / gas
 }
 
 /**

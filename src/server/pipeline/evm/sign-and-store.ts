@@ -20,7 +20,7 @@ export interface TransactionContent {
   update?: { sequence: number | null; count: number; directory: string | null }
 }
 
-export interface Draft extends TransactionContent, Omit<UnsignedTransaction, 'nonce'> {
+export interface TransactionDraft extends TransactionContent, Omit<UnsignedTransaction, 'nonce'> {
   /** The transaction's ID, if rows already refer to it. Default: a new ID. */
   id?: string
   blockchain: EvmBlockchain
@@ -35,7 +35,7 @@ export interface Draft extends TransactionContent, Omit<UnsignedTransaction, 'no
 export async function signAndStoreAll(
   db: Db,
   signer: Signer,
-  drafts: readonly [Draft, ...Draft[]],
+  drafts: readonly [TransactionDraft, ...TransactionDraft[]],
   now: number,
 ): Promise<[SignedTransaction, ...SignedTransaction[]]> {
   const [{ blockchain }] = drafts
@@ -83,7 +83,12 @@ export function signedRow(
 }
 
 /** Signs and stores one draft, see {@link signAndStoreAll}. */
-export async function signAndStore(db: Db, signer: Signer, draft: Draft, now: number): Promise<SignedTransaction> {
+export async function signAndStore(
+  db: Db,
+  signer: Signer,
+  draft: TransactionDraft,
+  now: number,
+): Promise<SignedTransaction> {
   const [signed] = await signAndStoreAll(db, signer, [draft], now)
   return signed
 }

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
-import { shuffled } from '../../../core/shuffled.ts'
+import { shuffleItems } from '../../../core/shuffle-items.ts'
 import type { Signer } from '../../chain/evm/evm-signer.ts'
 import { isPostgres } from '../../store/dialect.ts'
 import type { Db } from '../../store/schema.ts'
@@ -63,7 +63,7 @@ export async function openSignerPool(
   blockchain: EvmBlockchain,
   signers: readonly Signer[],
 ): Promise<SignerPool> {
-  const capacities = await readSignerCapacities(db, blockchain, shuffled(signers))
+  const capacities = await readSignerCapacities(db, blockchain, shuffleItems(signers))
   let unreserved = capacities.reduce((sum, { capacity }) => sum + capacity, 0)
   return {
     reserve: () => unreserved-- > 0,

@@ -24,7 +24,7 @@ import { atFinality } from './judge-reverted-call.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
 import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
 import { MAX_BUNDLE_GAS, nextBundle } from './mint-bundle.ts'
-import { type Draft, signAndStore } from './sign-and-store.ts'
+import { signAndStore, type TransactionDraft } from './sign-and-store.ts'
 import { lockSigner, openSignerPool } from './signer-pool.ts'
 
 const FACTORY_WAIT_MS = 25
@@ -63,7 +63,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
   const signWith = async (
     db: Db,
     [first, ...otherSigners]: readonly Signer[],
-    draft: Omit<Draft, keyof Common>,
+    draft: Omit<TransactionDraft, keyof Common>,
     fees = terms.fees,
   ) => {
     if (first === undefined) throw new Error(`${blockchain} has no signer`)
@@ -103,7 +103,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
     async delay(collection) {
       // Wait until the follower has read the unknown tokens. The next sweep checks the collection again.
       if (behind || (await isAhead(options, collection))) return 'idle'
-      if (mintableTokens(collection) === 0) return (await beyondSupply(options, collection)) ?? 'idle'
+      if (mintableTokens(collection) === 0) return (await findMaxSupplyError(options, collection)) ?? 'idle'
       return pool.free().length === 0 ? 'full' : null
     },
 
@@ -144,7 +144,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
   }
 }
 
-type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
+type Common = Pick<TransactionDraft, 'blockchain' | 'chainId' | 'fees'>
 
 /**
  * Returns null if the factory is final, or if this process doesn't deploy it. Otherwise, signs the factory's deployment
@@ -210,7 +210,7 @@ async function isAhead(
  * while a reorg can remove minted tokens or the limit. Also returns null if the chain has a token after the database's
  * last one, because that token may be one of these NFTs.
  */
-async function beyondSupply(
+async function findMaxSupplyError(
   { chains, blockchain }: EvmPreparerOptions,
   { contract_address, next_token_id }: CollectionRow,
 ): Promise<{ error: string } | null> {

@@ -14,7 +14,7 @@ import type { Turn } from '../loop.ts'
 import { commitSigned } from './commit-signed.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
 import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
-import { type Draft, signAndStoreAll } from './sign-and-store.ts'
+import { signAndStoreAll, type TransactionDraft } from './sign-and-store.ts'
 import { LEFT_FREE, readSignerCapacities } from './signer-pool.ts'
 import { transferCall } from './transfer-call.ts'
 
@@ -34,7 +34,7 @@ export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
 }
 
 type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
-type ChainFees = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
+type ChainFees = Pick<TransactionDraft, 'blockchain' | 'chainId' | 'fees'>
 
 /** The cost-limited run of a transfer, with the current fees. */
 interface Limited {
@@ -117,7 +117,7 @@ async function sign(
     const ids = transfers.map(({ id }) => id)
     const locked = await lockForSigning(db, ids)
     const mine = transfers.filter(({ id }) => locked.has(id))
-    const drafts: Draft[] = []
+    const drafts: TransactionDraft[] = []
     for (const transfer of mine) {
       const [call, { kind }, run] = [transferCall(transfer), transfer, limited?.run ?? null]
       if (run === null) await requireUnlimited(db, transfer.collection_id, [transfer])

@@ -1,7 +1,7 @@
 import { numberToHex } from 'viem'
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { newId } from '../../../core/ids.ts'
-import { shuffled } from '../../../core/shuffled.ts'
+import { shuffleItems } from '../../../core/shuffle-items.ts'
 import type { Chains } from '../../chain/chains.ts'
 import { MAX_TOKENS_PER_CALL } from '../../chain/evm/collection.ts'
 import { type BlockReference, readProvenance } from '../../chain/evm/collection-reads.ts'
@@ -32,7 +32,7 @@ import { atFinality } from './judge-reverted-call.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
 import { type OfRun, ofOneRun, requireUnlimited } from './limited-runs.ts'
 import { explainUpdate } from './recovery/explain-update.ts'
-import { type Draft, signAndStore } from './sign-and-store.ts'
+import { signAndStore, type TransactionDraft } from './sign-and-store.ts'
 import { LEFT_FREE, lockSigner, readSignerCapacities } from './signer-pool.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRefusal } from './update-refusal.ts'
 
@@ -58,7 +58,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     if (ids.length === 0 || (await isBehind(store.db, blockchain))) return null
     const [terms, network] = await Promise.all([chains.signing(blockchain), chains.network(blockchain)])
     const turn: UpdateTurn = { ...options, terms, network, isWaiting: false }
-    const more = await signForEach(shuffled(ids), async (id) => {
+    const more = await signForEach(shuffleItems(ids), async (id) => {
       const collection = await findCollectionById(store.db, id)
       if (collection?.status === 'failed') await failAll(options, collection)
       // After a reorg, wait until the collection is deployed again.
@@ -210,7 +210,7 @@ function callOf(
   tokenIds: readonly bigint[],
   sequence: number | null,
   directory: { digest: Hex } | null,
-): Pick<Draft, 'kind' | 'data' | 'gas'> {
+): Pick<TransactionDraft, 'kind' | 'data' | 'gas'> {
   if (first?.kind === 'provenance') {
     const data = encodeCommitProvenance(first.metadata as Hex)
     return { kind: 'provenance', data, gas: COMMIT_PROVENANCE_GAS_LIMIT }

@@ -1,4 +1,4 @@
-import { keyOf } from '../../chain/solana/key.ts'
+import { parseKey } from '../../chain/solana/key.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
 import { holds } from '../../chain/solana/token-account.ts'
 import { burnInstructions } from '../../chain/solana/update-instructions.ts'
@@ -9,7 +9,7 @@ import { assignTransfers, hasUnsigned, listUnsigned } from '../../store/transfer
 import { LostRace } from '../driver.ts'
 import type { Turn } from '../loop.ts'
 import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
-import { rowOf, type SignedRow } from './transaction-preparer.ts'
+import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 
 type Burn = Awaited<ReturnType<typeof listUnsigned>>[number]
 
@@ -21,7 +21,7 @@ export function createBurnStep(options: ChangeOptions): Turn {
   const { store, blockchain, now, onSigned } = options
 
   const sign = async ({ signer, network, ...changes }: ChangeSigning, burn: Burn): Promise<SignedRow | null> => {
-    const mint = keyOf(burn.token_id ?? '')
+    const mint = parseKey(burn.token_id ?? '')
     const { supply } = readMint((await mintAccount(network, mint.address)).data)
     if (supply === 0n) {
       await store.transaction(async (db) => {
@@ -30,14 +30,14 @@ export function createBurnStep(options: ChangeOptions): Turn {
       })
       return null
     }
-    if (!(await holds(network, keyOf(burn.sender), mint))) {
+    if (!(await holds(network, parseKey(burn.sender), mint))) {
       const error = `the NFT no longer belonged to the sender ${burn.sender}`
       await store.transaction((db) => endTransfer(db, burn.id, { status: 'failed', error }))
       return null
     }
     const signed = await changes.sign('', async () => burnInstructions(signer, mint, burn.sender))
     const content = { kind: 'burn', collection_id: null, mint: mint.address, token_count: 1, directory: null } as const
-    return rowOf({ blockchain, signer: signer.address, now: now() }, content, signed)
+    return buildSignedRow({ blockchain, signer: signer.address, now: now() }, content, signed)
   }
 
   return async () => {

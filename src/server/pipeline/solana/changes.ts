@@ -1,6 +1,6 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { type Key, keyOf, TOKEN_2022 } from '../../chain/solana/key.ts'
+import { type Key, parseKey, TOKEN_2022 } from '../../chain/solana/key.ts'
 import type { Instruction } from '../../chain/solana/message.ts'
 import type { SolanaAccount, SolanaNetwork } from '../../chain/solana/network.ts'
 import { encodeTransaction, fitMessage, type SolanaSignedBytes, signMessage } from '../../chain/solana/sign-mint.ts'
@@ -42,7 +42,7 @@ export async function openChanges({ solana, blockchain }: ChangeOptions): Promis
     network.latestBlockhash(),
     network.computeUnitPrice?.({ urgent: false }),
   ])
-  const payer = keyOf(signer.address)
+  const payer = parseKey(signer.address)
   return {
     signer: payer,
     network,

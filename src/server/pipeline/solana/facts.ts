@@ -1,5 +1,5 @@
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
-import { keyOf, TOKEN_2022 } from '../../chain/solana/key.ts'
+import { parseKey, TOKEN_2022 } from '../../chain/solana/key.ts'
 import { mintAddress } from '../../chain/solana/mint-address.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
@@ -33,7 +33,7 @@ export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockc
   lifecycle: async ({ enable_burn }) => ({ frozen: false, enableBurn: enable_burn === 1, hasUpdatesLeft: true }),
 
   async ownerOf(_, tokenId, wallet) {
-    return (await holds(await solana.network(blockchain), keyOf(wallet), keyOf(tokenId))) ? wallet : null
+    return (await holds(await solana.network(blockchain), parseKey(wallet), parseKey(tokenId))) ? wallet : null
   },
 
   async token(_, { tokenId, isDynamic }) {

@@ -144,15 +144,18 @@ async function openMintSigning({ blockchain, solana, now }: Omit<SolanaPreparerO
       token_count: kind === 'mint' ? 1 : 0,
       directory,
     } as const
-    return rowOf({ blockchain, signer: signer.address, now: now() }, content, signed)
+    return buildSignedRow({ blockchain, signer: signer.address, now: now() }, content, signed)
   }
 }
 
-type What = Pick<SignedRow, 'kind' | 'collection_id' | 'mint' | 'token_count' | 'directory' | 'update_sequence'>
+type SignedContent = Pick<
+  SignedRow,
+  'kind' | 'collection_id' | 'mint' | 'token_count' | 'directory' | 'update_sequence'
+>
 
-export function rowOf(
+export function buildSignedRow(
   { blockchain, signer, now }: { blockchain: SolanaBlockchain; signer: string; now: number },
-  content: What,
+  content: SignedContent,
   { raw, signature: hash, lastValidBlockHeight: last_valid_height }: SolanaSignedBytes,
 ): SignedRow {
   return {

@@ -1,5 +1,5 @@
 import type { NftMetadata } from '../../../api/metadata.ts'
-import { keyOf } from '../../chain/solana/key.ts'
+import { parseKey } from '../../chain/solana/key.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
 import { freezeInstructions, updateInstructions } from '../../chain/solana/update-instructions.ts'
 import { addTransactions } from '../../state/transactions.ts'
@@ -14,7 +14,7 @@ import { signForEach } from '../sign-for-each.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { updateReason } from '../update-reason.ts'
 import { CHANGES_AT_ONCE, type ChangeOptions, type ChangeSigning, mintAccount, openChanges } from './changes.ts'
-import { rowOf, type SignedRow } from './transaction-preparer.ts'
+import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 
 export type SolanaUpdateStepOptions = ChangeOptions & FileSources
 
@@ -75,7 +75,7 @@ async function prepare(
   if (error !== null) return { update, error }
   const { kind, token_id: token } = update
   const storedRevision = update.revision ?? 0
-  const mint = keyOf(token ?? '')
+  const mint = parseKey(token ?? '')
   const account = await mintAccount(network, mint.address)
   const { supply, uri, updateAuthority, revision: chainRevision } = readMint(account.data)
   const isFinal = updateAuthority !== signer.address
@@ -102,7 +102,7 @@ async function prepare(
   if (isFound) {
     // The transaction that made the change can't be distinguished from other transactions that refer to the token.
     const lost = { raw: '', signature: `unknown:${token}:${update.id}`, lastValidBlockHeight: 0 }
-    return { update, row: rowOf(place, content, lost), isFound, directory }
+    return { update, row: buildSignedRow(place, content, lost), isFound, directory }
   }
   const { title } = JSON.parse(update.metadata) as NftMetadata
   const signed = await sign(directory === null ? '' : title, async (name) =>
@@ -116,7 +116,7 @@ async function prepare(
           (bytes) => network.minimumBalance(bytes),
         ),
   )
-  return { update, row: rowOf(place, content, signed), isFound, directory }
+  return { update, row: buildSignedRow(place, content, signed), isFound, directory }
 }
 
 /** Marks an update as failed because it can't be applied. If the chain has an unknown revision, stores it. */

@@ -65,7 +65,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
   const send = async ({ url, secret, eventId, body }: Message, signal: AbortSignal): Promise<PostOutcome> => {
     const { url: target } = checkTarget(url, allowPrivate)
     if (target.protocol !== 'https:' && !allowPrivate) {
-      return failed('events are sent only to https URLs unless the backend runs with --allow-private-files')
+      return failedPost('events are sent only to https URLs unless the backend runs with --allow-private-files')
     }
     const response = await request(target, {
       method: 'POST',
@@ -83,7 +83,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
     const { statusCode: status } = response
     const answer = await readBeginning(response.body)
     const [after] = [response.headers['retry-after']].flat()
-    return { status, answer, error: problemOf(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
+    return { status, answer, error: statusProblem(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
   }
 
   return {
@@ -92,16 +92,16 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
       try {
         return await send(message, timeUp)
       } catch (error) {
-        return failed(timeUp.aborted ? `no response within ${timeoutMs / 1000} s` : reasonOf(error))
+        return failedPost(timeUp.aborted ? `no response within ${timeoutMs / 1000} s` : postFailureMessage(error))
       }
     },
     close: () => agent.destroy(),
   }
 }
 
-const failed = (error: string): PostOutcome => ({ status: null, answer: null, error, retryAfterMs: null })
+const failedPost = (error: string): PostOutcome => ({ status: null, answer: null, error, retryAfterMs: null })
 
-function problemOf(status: number): string | null {
+function statusProblem(status: number): string | null {
   if (status >= 200 && status < 300) return null
   return status >= 300 && status < 400
     ? `the receiver returned HTTP ${status}, and redirects are not followed`
@@ -136,7 +136,7 @@ async function readBeginning(
 /**
  * Returns the message of an error. Deliveries and file downloads share these messages, because the same errors occur.
  */
-function reasonOf(error: unknown): string {
+function postFailureMessage(error: unknown): string {
   const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')
   return failure.message.slice(0, MAX_RESPONSE)
 }

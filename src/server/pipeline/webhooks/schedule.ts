@@ -1,4 +1,4 @@
-import { backoffMs, jittered } from '../../../core/backoff.ts'
+import { addJitter, backoffMs } from '../../../core/backoff.ts'
 import type { WebhookRow } from '../../store/webhooks.ts'
 
 const SECOND = 1000
@@ -32,7 +32,7 @@ export function webhookStatus(
 
 /** Returns the delay before the next attempt in milliseconds, with 25 % jitter. */
 export function retryMs(attempts: number, random: () => number = Math.random): number {
-  return jittered(WAITS[Math.max(0, attempts - 1)] ?? LAST_WAIT, random)
+  return addJitter(WAITS[Math.max(0, attempts - 1)] ?? LAST_WAIT, random)
 }
 
 /**

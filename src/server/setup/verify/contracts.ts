@@ -58,12 +58,17 @@ export async function deployedContracts(
   const constructorArguments = operators === null ? null : encodeAbiParameters([{ type: 'address[]' }], [operators])
   const implementation = implementationAddress(factory)
   return [
-    { ...named('GdnFactory'), address: factory, constructorArguments, creationTransaction },
-    { ...named('GdnCollection'), address: implementation, constructorArguments: '0x', creationTransaction },
+    { ...contractIdentifier('GdnFactory'), address: factory, constructorArguments, creationTransaction },
+    {
+      ...contractIdentifier('GdnCollection'),
+      address: implementation,
+      constructorArguments: '0x',
+      creationTransaction,
+    },
   ]
 }
 
-const named = (name: DeployedContract['name']) => ({ name, identifier: `${name}.sol:${name}` })
+const contractIdentifier = (name: DeployedContract['name']) => ({ name, identifier: `${name}.sol:${name}` })
 
 async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, factory: Hex): Promise<{ data: Hex }> {
   const transaction = await network.request<{ from: Hex; nonce: Hex; input: Hex } | null>('eth_getTransactionByHash', [

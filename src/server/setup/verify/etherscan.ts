@@ -4,7 +4,7 @@ import type { Secret } from '../../../core/secret.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
 import {
   connectVerifier,
-  rejected,
+  rejectedResult,
   type SourceVerifier,
   type VerificationResult,
   type VerifierOptions,
@@ -61,7 +61,7 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
         url: pages === null ? null : `${pages.replace(/\/+$/, '')}/address/${address}#code`,
       })
       if (constructorArguments === null) {
-        return rejected('the transaction that deployed the factory is unknown: pass it with --creation-tx')
+        return rejectedResult('the transaction that deployed the factory is unknown: pass it with --creation-tx')
       }
       const encoded = constructorArguments.slice(2)
       for (;;) {
@@ -83,7 +83,7 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
           await http.wait()
           continue
         }
-        if (!ok) return rejected(result)
+        if (!ok) return rejectedResult(result)
         return await verdictOf(result)
       }
 
@@ -92,7 +92,7 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
           const { result } = await ask(true, { action: 'checkverifystatus', guid })
           if (/^pass/i.test(result)) return done('verified')
           if (/already verified/i.test(result)) return done('already_verified')
-          if (!/pending|in progress/i.test(result)) return rejected(result)
+          if (!/pending|in progress/i.test(result)) return rejectedResult(result)
           await http.wait()
         }
       }

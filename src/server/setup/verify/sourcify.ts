@@ -2,7 +2,7 @@ import { textOrJson } from '../../../core/excerpt.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
 import {
   connectVerifier,
-  rejected,
+  rejectedResult,
   type SourceVerifier,
   type VerificationResult,
   type VerifierOptions,
@@ -50,7 +50,7 @@ export function createSourcify(options: VerifierOptions): SourceVerifier {
       })
       if (status === CONFLICT && json.customCode === 'already_verified') return already(address, await look(address))
       const id = json.verificationId
-      if (status >= BAD_REQUEST || typeof id !== 'string') return rejected(reasonIn(json))
+      if (status >= BAD_REQUEST || typeof id !== 'string') return rejectedResult(reasonIn(json))
       for (;;) {
         const job = (await http.ask({ method: 'GET', url: `${url}/v2/verify/${encodeURIComponent(id)}` })).json
         if (job.isJobCompleted !== true) {
@@ -60,7 +60,7 @@ export function createSourcify(options: VerifierOptions): SourceVerifier {
         const error = objectIn(job.error)
         if (error?.customCode === 'already_verified') return already(address, await look(address))
         const match = matchIn(objectIn(job.contract) ?? {})
-        if (error !== null || match === null) return rejected(reasonIn(error ?? {}))
+        if (error !== null || match === null) return rejectedResult(reasonIn(error ?? {}))
         return { status: 'verified', match, url: pageOf(address), message: null }
       }
     },

@@ -59,7 +59,7 @@ function objectIn(text: string): Record<string, unknown> | null {
 }
 
 /** Returns the result for a contract that differs from its sources or that can't be compared with them. */
-export const rejected = (message: string): VerificationResult => ({
+export const rejectedResult = (message: string): VerificationResult => ({
   status: 'rejected',
   match: null,
   url: null,
@@ -92,7 +92,7 @@ export interface VerifierHttp {
 }
 
 /** Returns the reason for an error. If several addresses refused the connection, the error has no message. */
-const reasonOf = (cause: unknown) => excerpt(messageOf(cause) || (systemCode(cause) ?? 'no connection'))
+const connectionErrorText = (cause: unknown) => excerpt(messageOf(cause) || (systemCode(cause) ?? 'no connection'))
 
 export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry }: VerifierOptions): VerifierHttp {
   const { host } = new URL(url)
@@ -125,7 +125,7 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
         } catch (cause) {
           signal.throwIfAborted()
           const isRefused = NO_CONNECTION.has(systemCode(cause) ?? '')
-          const why = `${host} ${isRefused ? 'cannot be reached' : 'does not respond as expected'}: ${reasonOf(cause)}`
+          const why = `${host} ${isRefused ? 'cannot be reached' : 'does not respond as expected'}: ${connectionErrorText(cause)}`
           if (attempt >= (isRefused ? CONNECT_TRIES : TRIES)) throw new GdnError('unreachable', why, { cause })
           onRetry?.(why)
           await sleep(backoffMs(attempt, { firstMs: pollMs / 3, maxMs: 10 * pollMs }), signal)

@@ -93,7 +93,7 @@ function openRpc({ api, authorization, userAgent }: KuboNodeOptions) {
     async ask(path: string, form?: Form): Promise<Json[]> {
       const response = await client.ask(async () => call(path, form))
       if (response.status !== 200) throw refusal(name, response)
-      return linesOf(response.body)
+      return parseJsonLines(response.body)
     },
   }
 }
@@ -195,12 +195,12 @@ const MAX_BLOCK_BYTES = 4 * 2 ** 20
 type Json = Record<string, unknown>
 
 /** Parses lines of JSON objects. Omits other lines. */
-function linesOf(body: Buffer): Json[] {
+function parseJsonLines(body: Buffer): Json[] {
   return body.toString('utf8').split('\n').map(parseJson).filter(isObject)
 }
 
 function messageIn(body: Buffer): string | null {
-  const message = linesOf(body).at(-1)?.Message
+  const message = parseJsonLines(body).at(-1)?.Message
   return typeof message === 'string' ? redactText(message).slice(0, 200) : null
 }
 

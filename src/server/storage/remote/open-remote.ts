@@ -42,10 +42,14 @@ export async function openRemoteFiles(
     const open = file !== undefined || credential !== undefined
     const header = () =>
       headerIn(readSecret({ file, credential, what: 'authorizes requests to the IPFS node' }, surroundings))
-    return openKuboNode({ api: entry.api, authorization: open ? cached(header, surroundings.now) : null, userAgent })
+    return openKuboNode({
+      api: entry.api,
+      authorization: open ? cacheValue(header, surroundings.now) : null,
+      userAgent,
+    })
   }
   const { bucket, prefix, region, endpoint = null } = entry
-  const credentials = cached(() => readCredentials(entry, surroundings), surroundings.now)
+  const credentials = cacheValue(() => readCredentials(entry, surroundings), surroundings.now)
   await credentials()
   return openS3Bucket({
     bucket,
@@ -66,7 +70,7 @@ export async function openRemoteFiles(
 export function openPinning(entry: PinningEntry | null, surroundings: RemoteSurroundings): PinningService | null {
   if (entry === null) return null
   const { endpoint, token_file: file, token_credential: credential } = entry
-  const token = cached(
+  const token = cacheValue(
     () => readSecret({ file, credential, what: 'authorizes requests to the pinning service' }, surroundings),
     surroundings.now,
   )
@@ -117,7 +121,7 @@ function headerIn(secret: Secret): Secret {
  * Returns a function that caches the value of `read`. `read` is called immediately, and again when the value is too
  * old.
  */
-function cached<Value>(read: () => Value, now: () => number): () => Value {
+function cacheValue<Value>(read: () => Value, now: () => number): () => Value {
   let value = read()
   let readAt = now()
   return () => {

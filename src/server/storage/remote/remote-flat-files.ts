@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CID } from 'multiformats/cid'
 import { type ByteRange, matchesCid, parseCid, RAW } from '../../../ipfs/cid.ts'
-import { bounds, damaged, readNode } from '../../../ipfs/nodes.ts'
+import { bounds, damagedBlockError, readNode } from '../../../ipfs/nodes.ts'
 import type { BlockTable } from '../../store/block-table.ts'
 import type { StoredFiles } from '../../store/stored-files.ts'
 import { StorageUnavailableError } from '../adapter.ts'
@@ -97,7 +97,7 @@ async function* readChecked(
       }
     } catch (error) {
       if (done > before) attempt = 1
-      if (error instanceof WrongBytes && attempt >= ATTEMPTS) throw damaged(content.cid.toString())
+      if (error instanceof WrongBytes && attempt >= ATTEMPTS) throw damagedBlockError(content.cid.toString())
       if (!(error instanceof WrongBytes) && (attempt >= ATTEMPTS || !(error instanceof StorageUnavailableError))) {
         throw error
       }
@@ -136,7 +136,7 @@ async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf
 async function* leavesOf(blocks: BlockTable, cid: CID, start: number, size: number): AsyncGenerator<Leaf> {
   if (cid.code === RAW) return void (yield { cid, start, end: start + size })
   const node = await readNode(blocks, cid)
-  if (node?.type !== 'file' || node.data.length > 0) throw damaged(cid.toString())
+  if (node?.type !== 'file' || node.data.length > 0) throw damagedBlockError(cid.toString())
   let at = start
   for (const part of node.parts) {
     yield* leavesOf(blocks, part.cid, at, part.size)

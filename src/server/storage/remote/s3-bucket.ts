@@ -31,12 +31,12 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
 
   const urlOf = (key: string, query = '') => objectUrl(root, prefix + key) + query
 
-  const signed = async (request: StorageRequest, sha256 = EMPTY_SHA256): Promise<StorageRequest> => {
+  const signRequest = async (request: StorageRequest, sha256 = EMPTY_SHA256): Promise<StorageRequest> => {
     const credentials = await options.credentials()
     const { method, url, headers = {} } = request
     return { ...request, ...(await signS3({ method, url, headers, sha256, region, credentials })) }
   }
-  const ask = (request: StorageRequest, sha256?: string) => client.ask(() => signed(request, sha256))
+  const ask = (request: StorageRequest, sha256?: string) => client.ask(() => signRequest(request, sha256))
 
   const refusal = (response: S3Response) => s3Refusal({ name, place, region }, response)
   const put = createS3Upload({ ask, urlOf, refusal })
@@ -62,10 +62,10 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
 
     async *read(cid, start, end) {
       const headers = { range: `bytes=${start}-${end - 1}` }
-      const response = await client.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
+      const response = await client.open(await signRequest({ method: 'GET', url: urlOf(cid.toString()), headers }))
       if (response.status === 206) return void (yield* response.body)
       // Some servers ignore ranges and return the whole object.
-      if (response.status === 200) return void (yield* within(response.body, start, end))
+      if (response.status === 200) return void (yield* sliceBytes(response.body, start, end))
       const body = await collect(response.body)
       if (response.status === 404) {
         throw new StorageUnavailableError(`${name} does not return ${prefix}${cid}, which was stored there`, {
@@ -77,7 +77,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
 
     tidy: leftUploads({
       client,
-      signed,
+      signed: signRequest,
       prefix,
       refusal,
       urlOf: (key, query) => (key === '' ? `${root}/${query}` : urlOf(key, query)),
@@ -87,7 +87,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   }
 }
 
-async function* within(bytes: AsyncIterable<Uint8Array>, start: number, end: number): AsyncGenerator<Uint8Array> {
+async function* sliceBytes(bytes: AsyncIterable<Uint8Array>, start: number, end: number): AsyncGenerator<Uint8Array> {
   let at = 0
   for await (const part of bytes) {
     if (at + part.length > start) yield part.subarray(Math.max(0, start - at), Math.max(0, end - at))

@@ -73,7 +73,7 @@ export function createS3Upload({
     const upload = `uploadId=${encodeURIComponent(unescapeXml(uploadId))}`
     try {
       const tags: string[] = []
-      for (const part of await partsOf(content)) {
+      for (const part of await hashParts(content)) {
         const { start, end, sha256 } = part
         const url = urlOf(key, `?partNumber=${tags.length + 1}&${upload}`)
         const body = { size: end - start, open: () => content.read(start, end) }
@@ -121,7 +121,7 @@ export async function* bytesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes
 }
 
-async function partsOf(content: SpooledContent): Promise<Part[]> {
+async function hashParts(content: SpooledContent): Promise<Part[]> {
   const parts: Part[] = []
   for (let start = 0; start < content.size; start += PART_BYTES) {
     const end = Math.min(start + PART_BYTES, content.size)

@@ -28,7 +28,7 @@ export async function sendLocalFiles(options: {
       if (storedCids.has(cid.toString())) continue
       signal.throwIfAborted()
       const { size } = await stat(path)
-      await remote.put(cid, await contentOf(path, size))
+      await remote.put(cid, await openSpooledFile(path, size))
       // Pass no nodes, because the node that lists the parts has been in the database since the file was stored.
       await stored.put(cid.toString(), size, [])
       sentCount += 1
@@ -48,7 +48,7 @@ async function* foldersOf(root: string): AsyncGenerator<{ cid: CID; path: string
   }
 }
 
-async function contentOf(path: string, size: number): Promise<SpooledContent> {
+async function openSpooledFile(path: string, size: number): Promise<SpooledContent> {
   const hash = createHash('sha256')
   for await (const bytes of createReadStream(path)) hash.update(bytes)
   return {

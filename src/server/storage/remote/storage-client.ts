@@ -53,14 +53,14 @@ const isTemporary = (status: number) => status === 429 || status >= 500
  * Returns the timeout in milliseconds of a request that sends this number of bytes. A request that only receives (null)
  * gets the timeout for 64 MiB.
  */
-const longest = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
+const maxDurationMs = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
 
 /**
  * Opens an HTTP client for a storage service.
  *
  * @param name the service's name in messages: `the bucket art (s3.example)`
  */
-export function openStorageClient(name: string, userAgent: string, longestMs = longest): StorageClient {
+export function openStorageClient(name: string, userAgent: string, longestMs = maxDurationMs): StorageClient {
   const agent = new Agent({
     connect: { timeout: CONNECT_MS },
     headersTimeout: SILENCE_MS,
@@ -70,7 +70,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
   const closing = new AbortController()
   let problem: string | null = null
 
-  const failed = (cause: unknown) => {
+  const reportFailure = (cause: unknown) => {
     if (cause instanceof StorageUnavailableError || isOwn(cause)) return cause
     problem = `${name} can't be reached: ${systemCode(cause) ?? messageOf(cause)}`
     return new StorageUnavailableError(problem, { cause })
@@ -100,14 +100,14 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
     try {
       yield* body
     } catch (error) {
-      throw failed(error)
+      throw reportFailure(error)
     }
   }
 
   return {
     open: (storageRequest) =>
       open(storageRequest).catch((error: unknown) => {
-        throw failed(error)
+        throw reportFailure(error)
       }),
 
     async askOnce(storageRequest) {
@@ -115,7 +115,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
         const { status, headers, body } = await open(storageRequest)
         return { status, headers, body: await collect(body) }
       } catch (error) {
-        throw failed(error)
+        throw reportFailure(error)
       }
     },
 
@@ -127,7 +127,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
           const response = { status, headers, body: await collect(body) }
           if (last || !isTemporary(status)) return response
         } catch (error) {
-          if (last || isOwn(error)) throw failed(error)
+          if (last || isOwn(error)) throw reportFailure(error)
         }
         await delay(backoffMs(attempt, PAUSES), undefined, {
           signal: closing.signal,

@@ -53,7 +53,7 @@ export function parseDatabaseUrl(text: Secret, user: () => string): DatabaseAddr
   const port = Number(parameters.get('port') ?? (url.port === '' ? PORT : url.port))
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
     throw refuse('has an invalid port', 'Use a port from 1 to 65535.')
-  const asks = parameters.get('user') ?? (url.username === '' ? nameOf(user) : decode(url.username))
+  const asks = parameters.get('user') ?? (url.username === '' ? readUserName(user) : decode(url.username))
   const database = parameters.get('dbname') ?? (url.pathname.length > 1 ? decode(url.pathname.slice(1)) : asks)
   const password = url.password === '' ? undefined : new Secret(decode(url.password))
   const local = isLocal(host)
@@ -62,7 +62,7 @@ export function parseDatabaseUrl(text: Secret, user: () => string): DatabaseAddr
 }
 
 /** Returns the name of the process's user. Throws if there is none, for example for a random UID in a container. */
-function nameOf(user: () => string): string {
+function readUserName(user: () => string): string {
   try {
     return user()
   } catch {

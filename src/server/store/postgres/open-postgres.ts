@@ -82,7 +82,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: responseWithinMs })
   // Run this without a statement timeout. Creating an index of millions of rows takes minutes, and other processes wait
   // for the one that migrates.
-  const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
+  const runPatiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
     const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
     try {
       await repeatConflicts(() => work(patient))
@@ -92,7 +92,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   }
   try {
     await refuseOldServers(db, address)
-    await migrateSchema(db, { name: address.shown, beside, unchecked, patiently })
+    await migrateSchema(db, { name: address.shown, beside, unchecked, patiently: runPatiently })
   } catch (cause) {
     await db.destroy()
     throw cause instanceof GdnError ? cause : cannotOpen(address, cause)

@@ -13,7 +13,7 @@ import {
   type EmbeddedSolana,
   startEmbeddedSolana,
 } from '../../../../src/server/chain/solana/embedded/embedded-solana.ts'
-import { keyOf } from '../../../../src/server/chain/solana/key.ts'
+import { parseKey } from '../../../../src/server/chain/solana/key.ts'
 import type { Instruction } from '../../../../src/server/chain/solana/message.ts'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
 import { readMint } from '../../../../src/server/chain/solana/read-mint.ts'
@@ -27,9 +27,9 @@ import {
 import { memorySlotJournal, solanaWallet } from '../../../helpers/solana.ts'
 
 const signer = signerOfSeed(Buffer.alloc(32, 7))
-const by = keyOf(signer.address)
+const by = parseKey(signer.address)
 const sdkSigner = createNoopSigner(address(signer.address))
-const mint = keyOf(solanaWallet('mint'))
+const mint = parseKey(solanaWallet('mint'))
 const metadata = address(mint.address)
 
 /** An instruction without what only names its accounts. */
@@ -94,7 +94,7 @@ describe('an updated token', () => {
       const { raw } = await signMint(signer, chain, { ...order, ...spec }, await chain.latestBlockhash())
       await chain.send([raw])
     }
-    const token = keyOf(mintAddress(signer.address, id))
+    const token = parseKey(mintAddress(signer.address, id))
     const account = async () => (await chain.account(token.address)) ?? { lamports: 0n, data: new Uint8Array() }
     let paid = (await account()).lamports
     for (const [index, name] of ['b'.repeat(200), 'c', 'ü'.repeat(150)].entries()) {

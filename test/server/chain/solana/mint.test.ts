@@ -6,7 +6,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../../../src/core/ids.ts'
 import { fitText } from '../../../../src/server/chain/solana/fit-text.ts'
-import { keyOf, keyOfBytes } from '../../../../src/server/chain/solana/key.ts'
+import { keyOfBytes, parseKey } from '../../../../src/server/chain/solana/key.ts'
 import { mintAddress } from '../../../../src/server/chain/solana/mint-address.ts'
 import { mintInstructions } from '../../../../src/server/chain/solana/mint-instructions.ts'
 import { signMint } from '../../../../src/server/chain/solana/sign-mint.ts'
@@ -45,7 +45,7 @@ describe('the token account of an owner', () => {
     for (let round = 0; round < 300; round++) {
       const [owner, mint] = [solanaWallet(`owner ${round}`), solanaWallet(`mint ${round}`)]
       const [token] = await findAssociatedTokenPda({ owner, mint, tokenProgram: TOKEN_2022_PROGRAM_ADDRESS })
-      expect(tokenAccount(keyOf(owner), keyOf(mint)).address).toBe(token)
+      expect(tokenAccount(parseKey(owner), parseKey(mint)).address).toBe(token)
     }
   })
 
@@ -131,7 +131,7 @@ describe('a transaction', () => {
   it('includes the rent of the accounts that it creates, paid by the service', async () => {
     const requests: number[] = []
     await mintInstructions(
-      keyOf(signer.address),
+      parseKey(signer.address),
       { ...order, id: newId(), name: 'A', locked: false },
       async (bytes) => {
         requests.push(bytes)

@@ -65,7 +65,7 @@ export async function printHolders(
     if (tokenId === undefined) yield* tokensOf(store, standard, owner)
     else
       for (const tokens of tokensOf(store, standard, owner))
-        if (tokens.first <= tokenId && tokenId <= tokens.last) yield only(tokens, tokenId)
+        if (tokens.first <= tokenId && tokenId <= tokens.last) yield pickToken(tokens, tokenId)
   }
 
   async function* records(): AsyncGenerator<DataRecord> {
@@ -78,17 +78,17 @@ export async function printHolders(
       const receiver = checksumAddress(`0x${owner}`)
       if (per === 'token') {
         for (const tokens of heldBy(owner)) {
-          yield { receiver, count: String(tokens.amount), token_ids: shown([name(tokens)]), ...at }
+          yield { receiver, count: String(tokens.amount), token_ids: shownTokens([name(tokens)]), ...at }
         }
       } else {
-        const tokens = hasTokens ? { token_ids: shown(Array.from(heldBy(owner), name)) } : {}
+        const tokens = hasTokens ? { token_ids: shownTokens(Array.from(heldBy(owner), name)) } : {}
         yield { receiver, count: String(count), ...tokens, ...at }
       }
     }
   }
 
   /** Returns the tokens as a list, or as text in formats that have cells. */
-  function shown(tokens: string[]): string | string[] {
+  function shownTokens(tokens: string[]): string | string[] {
     if (output.mode === 'json' || output.mode === 'ndjson') return tokens
     if (output.mode !== 'table' || !io.stdoutTty || tokens.length <= SHOWN_TOKENS) return tokens.join(' ')
     return `${tokens.slice(0, SHOWN_TOKENS).join(' ')} … (${tokens.length})`
@@ -96,7 +96,7 @@ export async function printHolders(
 }
 
 /** Narrows held tokens to a single token. */
-const only = (tokens: HeldTokens, token: bigint): HeldTokens =>
+const pickToken = (tokens: HeldTokens, token: bigint): HeldTokens =>
   tokens.first === tokens.last ? tokens : { first: token, last: token, amount: 1n }
 
 const name = ({ first, last }: HeldTokens): string => (first === last ? String(first) : `${first}-${last}`)

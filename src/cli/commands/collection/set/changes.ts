@@ -51,7 +51,7 @@ export function settingChanges(
   ] as const) {
     if (value === undefined || value === is) continue
     if (current.revoked)
-      throw refused(`the owner of the collection revoked all permissions of the service, so ${kind} can't be set`)
+      throw refusedError(`the owner of the collection revoked all permissions of the service, so ${kind} can't be set`)
     changes.push(plain(kind, is, value, { kind, enabled: value }))
   }
   const royalty = royaltyOf(flags, current)
@@ -94,7 +94,7 @@ function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, pl
   }
   if (!flags.acceptOwner) return []
   if (pendingOwner === null) {
-    throw refused(
+    throw refusedError(
       'the ownership of the collection was not offered',
       'Ask the owner to offer the ownership with --new-owner <address>.',
     )
@@ -102,7 +102,7 @@ function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, pl
   return [plain('owner', owner, pendingOwner, { kind: 'accept_ownership' })]
 }
 
-const refused = (message: string, hint?: string) => new GdnError('refused', message, { hint })
+const refusedError = (message: string, hint?: string) => new GdnError('refused', message, { hint })
 
 function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: current }: OwnerSettings): Royalty | null {
   if (royalty === undefined && royaltyReceiver === undefined) return current

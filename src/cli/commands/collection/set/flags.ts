@@ -50,27 +50,27 @@ export interface SetFlags extends SettingFlags, OutputFlags, ServerFlags, NodeFl
 const SETTINGS = 'Settings'
 
 export function addSetFlags(command: GdnCommand): void {
-  const setting = (flags: string, description: string, parse?: Parse<unknown>) =>
+  const settingFlag = (flags: string, description: string, parse?: Parse<unknown>) =>
     command.valueFlag(flags, description, { group: SETTINGS, parse })
-  setting('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
-  setting(
+  settingFlag('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
+  settingFlag(
     '--royalty-receiver <address>',
     'Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)',
     addressOrName,
   )
-  setting('--description <text>', 'Description of the collection')
-  setting('--image <file-or-url>', 'Image of the collection', notEmpty)
-  setting('--banner <file-or-url>', 'Banner of the collection', notEmpty)
-  setting('--external-link <url>', 'Website of the collection', httpAddress)
-  setting(
+  settingFlag('--description <text>', 'Description of the collection')
+  settingFlag('--image <file-or-url>', 'Image of the collection', notEmpty)
+  settingFlag('--banner <file-or-url>', 'Banner of the collection', notEmpty)
+  settingFlag('--external-link <url>', 'Website of the collection', httpAddress)
+  settingFlag(
     '--contract-uri <uri>',
     'URI of the complete metadata; not with --image, --banner, --description or --external-link',
     notEmpty,
   )
-  setting('--max-supply <n>', 'Lower the maximum number of NFTs', integer(1, Number.MAX_SAFE_INTEGER))
+  settingFlag('--max-supply <n>', 'Lower the maximum number of NFTs', integer(1, Number.MAX_SAFE_INTEGER))
   command.eitherFlag('enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
   command.eitherFlag('enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
-  setting('--new-owner <address>', 'Offer ownership to this address, @name or ENS name', addressOrName)
+  settingFlag('--new-owner <address>', 'Offer ownership to this address, @name or ENS name', addressOrName)
   command.switchFlag('--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS)
   command.switchFlag('--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
   command.valueFlag('--wallet <name-or-file>', "The owner's keystore: @name or a file", notEmpty)

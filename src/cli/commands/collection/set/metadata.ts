@@ -64,7 +64,7 @@ export async function changeMetadata(
   const old = fieldsOf(before)
   return {
     before: Object.keys(old).length === 0 ? null : old,
-    after: shown(fieldsOf(after), media.localFiles),
+    after: metadataWithPaths(fieldsOf(after), media.localFiles),
     async upload() {
       const { client } = await connect()
       const urls = await uploadLocalFiles(deps, client, media.localFiles, await hashLocalFiles(media.localFiles))
@@ -75,7 +75,7 @@ export async function changeMetadata(
   }
 }
 
-const shown = (metadata: ContractMetadata, files: readonly { path: string; placeholder: string }[]) =>
+const metadataWithPaths = (metadata: ContractMetadata, files: readonly { path: string; placeholder: string }[]) =>
   Object.fromEntries(
     Object.entries(metadata).map(([key, value]) => [
       key,
@@ -129,7 +129,7 @@ export async function readMetadata(
       gateway: server?.baseUrl ?? httpUrl(gateway ?? '', '--gateway'),
     })
     const document = await reader.readJson(uri)
-    if (document.kind !== 'json') throw unreadable(uri, document.message)
+    if (document.kind !== 'json') throw unreadableMetadataError(uri, document.message)
     return asMetadata(document.value, uri)
   } finally {
     await transport.close()
@@ -138,10 +138,10 @@ export async function readMetadata(
 
 function asMetadata(value: unknown, uri: string): ContractMetadata {
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) return value as ContractMetadata
-  throw unreadable(uri, 'it is not a JSON object')
+  throw unreadableMetadataError(uri, 'it is not a JSON object')
 }
 
-const unreadable = (uri: string, problem: string) =>
+const unreadableMetadataError = (uri: string, problem: string) =>
   new GdnError('refused', `the metadata of the collection at ${uri} can't be read: ${problem}`, {
     hint: 'Use --gateway <url> to read the metadata from another gateway, or replace the metadata with --contract-uri <uri>.',
   })

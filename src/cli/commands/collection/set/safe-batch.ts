@@ -71,14 +71,14 @@ export function safeBatch(
  */
 export function batchChecksum(batch: { meta: object }): string {
   const { checksum: _checksum, ...meta } = batch.meta as Record<string, unknown>
-  return keccak256(stringToHex(serialized({ ...batch, meta: { ...meta, name: null } })))
+  return keccak256(stringToHex(serializeValue({ ...batch, meta: { ...meta, name: null } })))
 }
 
-function serialized(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(serialized).join(',')}]`
+function serializeValue(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(serializeValue).join(',')}]`
   if (!isRecord(value)) return JSON.stringify(value ?? null)
   const keys = Object.keys(value).sort()
-  return `{${JSON.stringify(keys)}${keys.map((key) => `${serialized(value[key])},`).join('')}}`
+  return `{${JSON.stringify(keys)}${keys.map((key) => `${serializeValue(value[key])},`).join('')}}`
 }
 
 /**
@@ -101,6 +101,7 @@ function compareJson(json: unknown, batch: SafeBatch): 'same' | 'changed' | 'oth
   const { chainId, transactions } = json
   const isSame =
     json.meta.createdFromSafeAddress === batch.meta.createdFromSafeAddress &&
-    serialized({ chainId, transactions }) === serialized({ chainId: batch.chainId, transactions: batch.transactions })
+    serializeValue({ chainId, transactions }) ===
+      serializeValue({ chainId: batch.chainId, transactions: batch.transactions })
   return isSame ? 'same' : 'other'
 }

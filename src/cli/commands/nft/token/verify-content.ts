@@ -2,7 +2,7 @@ import { checksumAddress } from '../../../../api/address.ts'
 import { sameAddress } from '../../../../api/same-address.ts'
 import { decodeNumber } from '../../../../verify/abi.ts'
 import type { Difference } from '../../../../verify/compare-metadata.ts'
-import { type Answer, reasonOf } from '../../../../verify/contract/answers.ts'
+import { type Answer, answerProblem } from '../../../../verify/contract/answers.ts'
 import { metadataPlace, parseMetadata } from '../../../../verify/contract/token-uri.ts'
 import type { Deps } from '../../../deps.ts'
 import type { NamedToken } from '../named-token.ts'
@@ -54,7 +54,7 @@ export async function checkToken(deps: Deps, flags: VerifyFlags, token: NamedTok
 function differenceOfBalance(receiver: string, balance: Answer<bigint> | undefined): Difference[] {
   const what = `balance of ${receiver}`
   if (balance === undefined || 'problem' in balance) {
-    const why = balance === undefined ? 'has no response' : (reasonOf(balance) ?? '')
+    const why = balance === undefined ? 'has no response' : (answerProblem(balance) ?? '')
     return [{ what, expected: 'at least 1', found: `unknown: balanceOf(address,uint256) ${why}` }]
   }
   return balance.value > 0n ? [] : [{ what, expected: 'at least 1', found: '0' }]
@@ -75,19 +75,19 @@ async function checkContent(deps: Deps, flags: VerifyFlags, { facts, server }: O
       `its token URI is neither an ipfs nor a data URL${place.scheme && `: ${place.scheme}`}`,
     )
   }
-  const parsed = (content: Uint8Array, cid: string | null) => {
+  const checkParsing = (content: Uint8Array, cid: string | null) => {
     const metadata = parseMetadata(content)
     return 'problem' in metadata
       ? check('differs', `its metadata ${metadata.problem}`, cid)
       : check('matches', null, cid)
   }
   if (place.kind === 'data') {
-    return place.content === null ? check('differs', 'its data URL is malformed') : parsed(place.content, null)
+    return place.content === null ? check('differs', 'its data URL is malformed') : checkParsing(place.content, null)
   }
   return await withGateway(deps, flags, server, async (access) => {
     if (access === null) return check('unknown', 'no IPFS gateway is specified: set --gateway')
     const { readVerifiedFile } = await import('./verified-file.ts')
     const file = await readVerifiedFile(place.url, access)
-    return file.kind === 'matches' ? parsed(file.bytes, file.cid) : check(file.kind, file.reason)
+    return file.kind === 'matches' ? checkParsing(file.bytes, file.cid) : check(file.kind, file.reason)
   })
 }

@@ -1,6 +1,6 @@
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import type { CurrentFees } from '../../fees.ts'
-import { remembered } from '../../rpc/remembered.ts'
+import { rememberFor } from '../../rpc/remember-for.ts'
 import type { EvmNetwork } from '../network.ts'
 import { readNetworkFees } from './network-fees.ts'
 
@@ -21,7 +21,7 @@ export async function currentFees(chains: Source, blockchain: EvmBlockchain): Pr
   const cache = caches.get(chains) ?? new Map<EvmBlockchain, () => Promise<CurrentFees>>()
   caches.set(chains, cache)
   const read =
-    cache.get(blockchain) ?? remembered(FRESH_MS, async () => readNetworkFees(await chains.network(blockchain)))
+    cache.get(blockchain) ?? rememberFor(FRESH_MS, async () => readNetworkFees(await chains.network(blockchain)))
   cache.set(blockchain, read)
   return await read()
 }

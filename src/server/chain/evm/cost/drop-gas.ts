@@ -175,9 +175,9 @@ export class DropMeter {
 
 /** Returns the size in bytes of a transaction that deploys a collection. Name and symbol are padded to whole words. */
 export const makeBytes = ({ name, symbol }: { name: string; symbol: string }): number =>
-  ENVELOPE_BYTES + SELECTOR + WORD * (MAKE_WORDS + wordsOf(name) + wordsOf(symbol))
+  ENVELOPE_BYTES + SELECTOR + WORD * (MAKE_WORDS + countWords(name) + countWords(symbol))
 
-const wordsOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD)
+const countWords = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD)
 
 /**
  * Returns the size in bytes of a mint. Its call data has a list of receivers and a list of counts, each with a length.

@@ -115,9 +115,9 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
   const low = percentile(bases, 10) + reward(0)
   const high = percentile(bases, 90) + reward(2)
   return {
-    low: inOrder([low, typical])[0] ?? low,
+    low: sortAmounts([low, typical])[0] ?? low,
     typical,
-    high: inOrder([high, typical])[1] ?? high,
+    high: sortAmounts([high, typical])[1] ?? high,
     base: next,
   }
 }
@@ -130,10 +130,10 @@ function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: Fees, baseFee: bigint): b
 
 /** Returns the value at a percentile; 0 for an empty list. */
 function percentile(values: readonly bigint[], percent: number): bigint {
-  return inOrder(values)[Math.round(((values.length - 1) * percent) / 100)] ?? 0n
+  return sortAmounts(values)[Math.round(((values.length - 1) * percent) / 100)] ?? 0n
 }
 
-const inOrder = (values: readonly bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
+const sortAmounts = (values: readonly bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
 
 /** `GasPriceOracle` of OP Stack networks. The data fee is paid in addition to gas. */
 const OP_STACK = '0x420000000000000000000000000000000000000F'

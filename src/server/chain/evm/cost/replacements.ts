@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import type { Blockchain } from '../../../../api/blockchains.ts'
-import { larger } from '../../../../core/units.ts'
+import { maxBigint } from '../../../../core/units.ts'
 import { attemptsOf, CANCELS } from '../../../store/attempts.ts'
 import { type LimitedRun, limitedRuns } from '../../../store/run-costs.ts'
 import type { Db } from '../../../store/schema.ts'
@@ -69,7 +69,7 @@ export async function replacementsOf<Row extends Unmined>(
     const cost = gas * raised + value
     const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
     const more = cost + dataCost(transaction.raw.length / 2, current) - worstOfSignings(signings, current)
-    return [{ transaction, offered: fees.maxFeePerGas, raised, cost, more: larger(0n, more) }]
+    return [{ transaction, offered: fees.maxFeePerGas, raised, cost, more: maxBigint(0n, more) }]
   })
 }
 

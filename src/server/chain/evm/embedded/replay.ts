@@ -37,7 +37,7 @@ export async function replayJournal(
     onBlocks(tip.number)
   }
   for await (const block of journal.blocks()) {
-    if (block.number !== tip.number + 1) throw damaged(`block ${tip.number + 1} is missing from the journal`)
+    if (block.number !== tip.number + 1) throw damagedChainError(`block ${tip.number + 1} is missing from the journal`)
     await replayBlock(rpc, block)
     tip.number = block.number
     tip.timestamp = block.timestamp
@@ -54,13 +54,15 @@ export async function replayJournal(
 async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void> {
   for (const response of await handIn(rpc, block.transactions)) {
     if ('error' in response) {
-      throw damaged(`a transaction of block ${block.number} is now rejected (${response.error.message})`)
+      throw damagedChainError(`a transaction of block ${block.number} is now rejected (${response.error.message})`)
     }
   }
   try {
     await rpc.call('evm_mine', [block.timestamp])
   } catch (error) {
-    throw error instanceof RpcError ? damaged(`block ${block.number} can't be mined (${error.message})`) : error
+    throw error instanceof RpcError
+      ? damagedChainError(`block ${block.number} can't be mined (${error.message})`)
+      : error
   }
 }
 
@@ -79,15 +81,16 @@ async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: rea
   for (const [index, { number, hash }] of blocks.entries()) {
     const response = responses[index]
     const mined = response !== undefined && 'result' in response ? (response.result as { hash: Hex } | null) : null
-    if (mined === null) throw damaged(`block ${number} was not mined`)
+    if (mined === null) throw damagedChainError(`block ${number} was not mined`)
     if (hash === null) await journal.recordHash(number, mined.hash)
-    else if (hash !== mined.hash) throw damaged(`block ${number} has the hash ${mined.hash} instead of ${hash}`)
+    else if (hash !== mined.hash)
+      throw damagedChainError(`block ${number} has the hash ${mined.hash} instead of ${hash}`)
     last = mined.hash
   }
   return last
 }
 
-function damaged(problem: string): GdnError {
+function damagedChainError(problem: string): GdnError {
   return new GdnError('data_dir', `the embedded chain can't be rebuilt from the data directory: ${problem}`, {
     hint: 'Restore the data directory from a backup, or run `gdn local reset` to start with an empty one.',
   })

@@ -67,11 +67,11 @@ export function superviseNode(
     const pause = Math.max(0, shortLives - SHORT_LIVES_FORGIVEN) * PAUSE_MS
     if (pause > 0) await sleep(Math.min(pause, LONGEST_PAUSE_MS), signal).catch(() => {})
     for (let attempt = 1; ; attempt++) {
-      if (signal.aborted) throw closed()
+      if (signal.aborted) throw closedError()
       try {
         return watch(await boot(signal))
       } catch (error) {
-        if (signal.aborted) throw closed()
+        if (signal.aborted) throw closedError()
         if (!isUnreachable(error) || attempt === BOOT_ATTEMPTS) throw error
         await sleep(attempt * 200, signal).catch(() => {})
       }
@@ -95,7 +95,7 @@ export function superviseNode(
 
   return {
     async node() {
-      if (signal.aborted) throw closed()
+      if (signal.aborted) throw closedError()
       // Retry a start that failed for a temporary reason.
       if (isUnreachable(failure)) next = start()
       return next
@@ -114,6 +114,6 @@ export function superviseNode(
   }
 }
 
-function closed() {
+function closedError() {
   return nodeUnreachable('is closed')
 }

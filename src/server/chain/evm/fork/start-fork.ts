@@ -84,7 +84,7 @@ interface Block {
 export async function startFork(options: ForkOptions): Promise<Fork> {
   const { blockchain, chainId, urls, providers, folder, depth, signal } = options
   const failing = new AbortController()
-  const fail = (error: GdnError) => failing.abort(lost(blockchain, error))
+  const fail = (error: GdnError) => failing.abort(lostForkError(blockchain, error))
   const undo: (() => unknown)[] = []
   const close = async () => {
     for (const step of undo.splice(0).reverse()) await step()
@@ -168,10 +168,10 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
 export function forkError(blockchain: string, failed: AbortSignal, error: unknown): unknown {
   if (failed.aborted) return failed.reason
   if (!(error instanceof RpcError)) return error
-  return lost(blockchain, new GdnError('bad_answer', excerpt(error.message), { cause: error }))
+  return lostForkError(blockchain, new GdnError('bad_answer', excerpt(error.message), { cause: error }))
 }
 
-function lost(blockchain: string, error: GdnError): GdnError {
+function lostForkError(blockchain: string, error: GdnError): GdnError {
   return error.with({
     message: `the fork of ${blockchain} can't continue: ${error.message}`,
     hint: 'Nothing was sent to the network. Run the command again, or use another node.',

@@ -38,7 +38,7 @@ export async function checkSigned(
   }
   const expected = requestOf(unsigned)
   for (const [field, is, should] of fieldsOf(parsed, expected)) {
-    if (is !== should) throw fail(`its ${field} is ${shown(is)} instead of ${shown(should)}`)
+    if (is !== should) throw fail(`its ${field} is ${formatValue(is)} instead of ${formatValue(should)}`)
   }
   const { r, s, yParity } = parsed
   if (r === undefined || s === undefined || yParity === undefined) throw fail('it is not signed')
@@ -67,7 +67,7 @@ function fieldsOf(parsed: Parsed, expected: ReturnType<typeof requestOf>): Field
     ['type', is.type, should.type],
     ['chain ID', BigInt((is.chainId as number) ?? 0), BigInt(expected.chainId)],
     number('nonce'),
-    ['receiver', addressOf(is.to), addressOf(should.to)],
+    ['receiver', addressOrNull(is.to), addressOrNull(should.to)],
     number('value'),
     ['data', is.data ?? '0x', expected.data.toLowerCase()],
     number('gas'),
@@ -78,10 +78,10 @@ function fieldsOf(parsed: Parsed, expected: ReturnType<typeof requestOf>): Field
   ]
 }
 
-const addressOf = (value: unknown) => (typeof value === 'string' && value !== '0x' ? getAddress(value) : null)
+const addressOrNull = (value: unknown) => (typeof value === 'string' && value !== '0x' ? getAddress(value) : null)
 
 /** Formats a value for a message. Truncates it, because transaction data can be a hundred kilobytes long. */
-function shown(value: unknown): string {
+function formatValue(value: unknown): string {
   return value === null ? 'none' : shorten(String(value), 80)
 }
 

@@ -60,7 +60,11 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       })
       return { status: response.statusCode, text: await response.body.text() }
     } catch (cause) {
-      throw new GdnError('unreachable', `the signer at ${host} ${reasonOf(cause, cut.signal, timeoutMs)}`, { cause })
+      throw new GdnError(
+        'unreachable',
+        `the signer at ${host} ${describeSignerFailure(cause, cut.signal, timeoutMs)}`,
+        { cause },
+      )
     } finally {
       clearTimeout(timer)
     }
@@ -106,7 +110,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
   }
 }
 
-function reasonOf(cause: unknown, { aborted }: AbortSignal, timeoutMs: number): string {
+function describeSignerFailure(cause: unknown, { aborted }: AbortSignal, timeoutMs: number): string {
   if (aborted) return `did not respond within ${timeoutMs} ms`
   if (systemCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `returned more than ${MAX_RESPONSE_BYTES} bytes`
   return `does not respond (${excerpt(messageOf(cause))})`

@@ -1,6 +1,6 @@
 import type { Providers } from '../../rpc/providers.ts'
 import type { RpcCall } from '../../rpc/rpc-response.ts'
-import { isTooMuch, NodeFailed, passing, rpcResponseOf } from './responses.ts'
+import { isTooMuch, NodeFailed, rpcResponseOf, throwNodeFailures } from './responses.ts'
 
 /** Maximum number of calls that one node must answer together, so that the results are consistent. */
 export const MAX_CALLS_PER_BATCH = 100
@@ -39,7 +39,7 @@ export function createBatches(
     // The node returned a single error for the whole batch. Either one call exceeds a limit, the rate limit is reached,
     // or the batch is too long.
     if (reply !== null) {
-      const response = passing(rpcResponseOf(reply, 'a batch'))
+      const response = throwNodeFailures(rpcResponseOf(reply, 'a batch'))
       if ('error' in response && isTooMuch(response.error) && !/batch/i.test(response.error.message)) {
         return calls.map(() => reply)
       }

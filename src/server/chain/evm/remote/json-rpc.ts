@@ -7,7 +7,7 @@ import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcCall, RpcResponse } from '../../rpc/rpc-response.ts'
 import { createBatches, MAX_CALLS_PER_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
-import { NodeFailed, passing, rpcOutcome, rpcResponseOf } from './responses.ts'
+import { NodeFailed, rpcOutcome, rpcResponseOf, throwNodeFailures } from './responses.ts'
 
 /** The check that a node belongs to the expected network. */
 export interface NodeIdentity {
@@ -181,7 +181,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   return {
     async call<Result>(method: string, params: readonly unknown[]) {
       const body = { jsonrpc: '2.0', id: 0, method, params }
-      const response = await exchange(async (url) => passing(rpcResponseOf(await post(url, body), method)))
+      const response = await exchange(async (url) => throwNodeFailures(rpcResponseOf(await post(url, body), method)))
       if ('error' in response) throw response.error
       return response.result as Result
     },
@@ -190,7 +190,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       for (const chunk of chunksOf(calls, MAX_CALLS_PER_BATCH)) {
         const part = await exchange(async (url) => {
           const replies = await batches.send(url, chunk)
-          return chunk.map(({ method }, index) => passing(rpcResponseOf(replies[index], method), options))
+          return chunk.map(({ method }, index) => throwNodeFailures(rpcResponseOf(replies[index], method), options))
         })
         responses.push(...part)
       }

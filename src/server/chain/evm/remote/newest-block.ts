@@ -1,5 +1,5 @@
 import { withTimeout } from '../../../../core/with-timeout.ts'
-import { remembered } from '../../rpc/remembered.ts'
+import { rememberFor } from '../../rpc/remember-for.ts'
 import { type EvmNetwork, type Hex, readQuantity } from '../network.ts'
 
 const FRESH_MS = 4_000
@@ -22,7 +22,7 @@ export function watchNewestBlock(
   now: () => number,
 ): () => Promise<NewestBlock | null> {
   let newest: { number: number; time: number; firstAt: number; lastAt: number } | null = null
-  const look = remembered(
+  const look = rememberFor(
     FRESH_MS,
     async () => {
       const block = await request<{ number: Hex; timestamp: Hex } | null>('eth_getBlockByNumber', ['latest', false])

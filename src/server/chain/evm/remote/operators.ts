@@ -3,7 +3,7 @@ import { coinOf } from '../../../settings/networks.ts'
 import type { WaitingMint } from '../../../store/nfts.ts'
 import type { NetworkFees } from '../../fees.ts'
 import { aboveLimits, missingFunds, type Shortage } from '../../missing-funds.ts'
-import { remembered } from '../../rpc/remembered.ts'
+import { rememberFor } from '../../rpc/remember-for.ts'
 import { type Debt, debtOf, type PendingCall } from '../cost/debt.ts'
 import { leastSignerFunds, type WaitingFunds } from '../cost/funding.ts'
 import { readDataFee } from '../cost/network-fees.ts'
@@ -103,7 +103,7 @@ export function watchOperators(options: {
    * Waiting NFTs are cached separately, because counting them takes longer than checking the signers. The needed funds
    * aren't cached, because they depend on the fees.
    */
-  const recentWaiting = remembered(FRESH_WITH_LOW_FUNDS_MS, readWaiting, now)
+  const recentWaiting = rememberFor(FRESH_WITH_LOW_FUNDS_MS, readWaiting, now)
   const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>
     await options.fundsOf(mints, fees, data)
 
@@ -137,8 +137,8 @@ export function watchOperators(options: {
       await fetching
     }
     // Assign all values at once, so that no caller sees the problem before the needed funds are computed.
-    const lacks = problemOf(network, lastStates, fees) !== null
-    problem = lacks ? problemOf(network, lastStates, fees, await fundsOf(await recentWaiting(), fees)) : null
+    const lacks = operatorsProblem(network, lastStates, fees) !== null
+    problem = lacks ? operatorsProblem(network, lastStates, fees, await fundsOf(await recentWaiting(), fees)) : null
     return lastStates
   }
 
@@ -247,7 +247,7 @@ export const lackOfSigner = (
   return missingFunds(payer, balance, needed, all)
 }
 
-function problemOf(
+function operatorsProblem(
   network: WatchedNetwork,
   states: readonly OperatorState[],
   fees: Fees,

@@ -10,8 +10,8 @@ import type { Db } from '../../../store/schema.ts'
 import { findFactoryTransaction, nextNoncesOf, raiseNonce } from '../../../store/transactions.ts'
 import type { Shortage } from '../../missing-funds.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
-import { remembered } from '../../rpc/remembered.ts'
-import type { Hindrance } from '../../rpc/watch-network.ts'
+import { rememberFor } from '../../rpc/remember-for.ts'
+import type { NetworkProblem } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
 import { pendingCalls } from '../cost/replacements.ts'
 import { fundsOfWaiting } from '../cost/waiting-funds.ts'
@@ -49,7 +49,7 @@ export interface RemoteChains {
    * Returns the networks that can't be used, with the reason: no node responds, a node belongs to another chain, or no
    * signer can sign. The result is up to a few seconds old. The first call waits for a result.
    */
-  unreachable(): Promise<readonly ({ blockchain: EvmBlockchain } & Hindrance)[]>
+  unreachable(): Promise<readonly ({ blockchain: EvmBlockchain } & NetworkProblem)[]>
   /** Returns the signers' balances as of the last check. */
   signers(): { blockchain: EvmBlockchain; address: string; coins: number }[]
   readonly blockchains: readonly EvmBlockchain[]
@@ -118,7 +118,7 @@ export async function openRemoteChains({
       providers,
       onRequest: (host, outcome) => onRequest?.(blockchain, host, outcome),
     })
-    const fees = remembered(FEES_FRESH_MS, () => network.publicNetwork.suggestFees(), now)
+    const fees = rememberFor(FEES_FRESH_MS, () => network.publicNetwork.suggestFees(), now)
     const operators = watchOperators({
       network,
       factory: () => factory(db, blockchain),

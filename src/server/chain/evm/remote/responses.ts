@@ -111,7 +111,7 @@ export function rpcResponseOf(reply: unknown, method: string): RpcResponse {
  * @param refusals whether a node's internal error counts as the response to the call
  * @throws NodeFailed for an error that the call didn't cause
  */
-export function passing(response: RpcResponse, { refusals = false } = {}): RpcResponse {
+export function throwNodeFailures(response: RpcResponse, { refusals = false } = {}): RpcResponse {
   if (!('error' in response)) return response
   const { error } = response
   const { code, message } = error

@@ -1,4 +1,4 @@
-import { remembered } from '../../rpc/remembered.ts'
+import { rememberFor } from '../../rpc/remember-for.ts'
 
 const FRESH_MS = 10_000
 /** Share of the last minute's blocks that would have accepted the price. */
@@ -28,7 +28,7 @@ export function createFeeMarket(options: {
     const sorted = [...(await recent())].sort((a, b) => (a < b ? -1 : 1))
     return sorted[Math.floor((sorted.length - 1) * SHARE)] ?? 0n
   }
-  const usual = remembered(FRESH_MS, ask, now)
+  const usual = rememberFor(FRESH_MS, ask, now)
 
   return {
     async price({ urgent = false } = {}) {

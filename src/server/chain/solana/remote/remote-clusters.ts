@@ -5,7 +5,7 @@ import type { ClusterSettings, Clusters } from '../../../settings/types.ts'
 import { findChain } from '../../../store/chains.ts'
 import type { Db } from '../../../store/schema.ts'
 import type { Providers, RpcOutcome } from '../../rpc/providers.ts'
-import type { Hindrance } from '../../rpc/watch-network.ts'
+import type { NetworkProblem } from '../../rpc/watch-network.ts'
 import { watchNetworks } from '../../rpc/watch-networks.ts'
 import { lackOfCluster, tokenCosts } from '../costs.ts'
 import type { SolanaSigner } from '../solana-signer.ts'
@@ -27,7 +27,7 @@ export interface RemoteClusters {
   /** Returns why the signer can't pay for requests, as of the last check; null if it can. */
   problem(blockchain: SolanaBlockchain): string | null
   /** Returns the clusters that can't be used, each with the reason. */
-  unreachable(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
+  unreachable(): Promise<readonly ({ blockchain: SolanaBlockchain } & NetworkProblem)[]>
   /** Returns the signers' balances in SOL as of the last check. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
   /** Returns the block explorer's URL of a blockchain; null if the configuration has none. */

@@ -7,7 +7,7 @@ import type { ClusterSettings } from '../../../settings/types.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import type { RemoteNetworkOptions } from '../../evm/remote/remote-network.ts'
 import { createProviders } from '../../rpc/providers.ts'
-import { remembered } from '../../rpc/remembered.ts'
+import { rememberFor } from '../../rpc/remember-for.ts'
 import { isNoResponse, RpcError } from '../../rpc/rpc-response.ts'
 import { TOKEN_2022 } from '../key.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
@@ -103,7 +103,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   ): Promise<z.output<Schema>> => {
     const parsed = schema.safeParse(await rpc.call(method, params))
     if (parsed.success) return parsed.data
-    throw invalid(blockchain, method)
+    throw invalidResponseError(blockchain, method)
   }
 
   const market = createFeeMarket({
@@ -119,11 +119,11 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   })
 
   // Cache the blockhash, because hundreds of transactions may be signed at once.
-  const latestBlockhash = remembered(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<Lifetime> => {
+  const latestBlockhash = rememberFor(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<Lifetime> => {
     return (await ask(latest, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value
   })
 
-  const rent = remembered(RENT_FRESH_MS, async () => {
+  const rent = rememberFor(RENT_FRESH_MS, async () => {
     const [least, more] = await Promise.all(
       RENT_SIZES.map((bytes) => ask(lamports, 'getMinimumBalanceForRentExemption', [bytes])),
     )
@@ -163,7 +163,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     for (const chunk of chunksOf(addresses, ACCOUNTS_AT_ONCE)) {
       const params = [chunk, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
       const { value } = await ask(parts, 'getMultipleAccounts', params)
-      if (value.length !== chunk.length) throw behind(blockchain)
+      if (value.length !== chunk.length) throw laggingNodeError(blockchain)
       accounts.push(...value)
     }
     return accounts
@@ -182,7 +182,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
     async blockHeight() {
       const { absoluteSlot, blockHeight } = await ask(epochInfo, 'getEpochInfo', [{ commitment: 'finalized' }])
-      if (absoluteSlot < finalSlot) throw behind(blockchain)
+      if (absoluteSlot < finalSlot) throw laggingNodeError(blockchain)
       finalSlot = absoluteSlot
       return blockHeight
     },
@@ -205,7 +205,8 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
       const statuses: (SignatureStatus | null)[] = []
       for (const chunk of chunksOf(signatures, STATUSES_AT_ONCE)) {
         const response = await ask(statusList, 'getSignatureStatuses', [chunk])
-        if (response.context.slot < finalSlot || response.value.length !== chunk.length) throw behind(blockchain)
+        if (response.context.slot < finalSlot || response.value.length !== chunk.length)
+          throw laggingNodeError(blockchain)
         for (const signatureStatus of response.value)
           statuses.push(signatureStatus === null || !isDone(signatureStatus) ? null : statusOf(signatureStatus))
       }
@@ -230,7 +231,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
         if (mint?.owner !== TOKEN_2022) return null
         const bytes = Buffer.from(mint.data[0], 'base64')
         // Reject the response of a node that ignores `dataSlice`. Otherwise, tokens would seem to be burned.
-        if (bytes.length !== SUPPLY_BYTES) throw invalid(blockchain, 'getMultipleAccounts')
+        if (bytes.length !== SUPPLY_BYTES) throw invalidResponseError(blockchain, 'getMultipleAccounts')
         return bytes.readBigUInt64LE(0)
       })
     },
@@ -251,12 +252,12 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   }
 }
 
-const invalid = (blockchain: SolanaBlockchain, method: string) =>
+const invalidResponseError = (blockchain: SolanaBlockchain, method: string) =>
   new GdnError('unreachable', `a node of ${blockchain} returned an invalid response to ${method}`, {
     hint: 'Try again, or configure another RPC URL.',
   })
 
-const behind = (blockchain: SolanaBlockchain) =>
+const laggingNodeError = (blockchain: SolanaBlockchain) =>
   new GdnError('unreachable', `a node of ${blockchain} lags`, { hint: 'Try again, or configure another RPC URL.' })
 
 /** Matches the system program's error for a balance that is too low, regardless of which instruction caused it. */

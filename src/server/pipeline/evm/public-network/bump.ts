@@ -76,7 +76,7 @@ export function createBumper(options: BumperOptions): Bumper {
 function watchNextNonces(now: () => number) {
   /** The nonce of each signer's next transaction, and the time since which the network has expected this nonce. */
   const next = new Map<string, { nonce: number; since: number }>()
-  const waited = (signer: string): number | null => timeSince(next.get(signer)?.since ?? now(), now())
+  const waitedMs = (signer: string): number | null => timeSince(next.get(signer)?.since ?? now(), now())
 
   return (transaction: TransactionRow, onChain: number): number => {
     const { signer } = transaction
@@ -84,8 +84,8 @@ function watchNextNonces(now: () => number) {
     // Keep the time, because a lagging node returns an earlier nonce.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
-    else if (next.get(signer)?.nonce !== nonce || waited(signer) === null) next.set(signer, { nonce, since: now() })
-    return waited(signer) ?? 0
+    else if (next.get(signer)?.nonce !== nonce || waitedMs(signer) === null) next.set(signer, { nonce, since: now() })
+    return waitedMs(signer) ?? 0
   }
 }
 

@@ -39,7 +39,11 @@ export function createPublicObserver(options: BumperOptions): Observe {
     const mined = await findMined(network, claimed, hashesOf)
     const missing = claimed.filter(({ id }) => !mined.has(id))
     const outcomes = await network.broadcast(missing.map(({ raw }) => raw as Hex))
-    const deep = await canonical(publicNetwork, head, [...mined.values()].filter(isDeep(head, network, publicNetwork)))
+    const deep = await canonicalReceipts(
+      publicNetwork,
+      head,
+      [...mined.values()].filter(isDeep(head, network, publicNetwork)),
+    )
 
     for (const id of mined.keys()) suspects.delete(id)
     const lost = new Set<string>()
@@ -68,7 +72,7 @@ export function createPublicObserver(options: BumperOptions): Observe {
       if (receipt !== undefined && deep.has(receipt)) return transactionOutcome(receipt, raw, attempts.get(id))
       if (lost.has(id)) return { state: 'lost', seen: {} }
       const waitMs = bumped.has(id) ? 0 : publicNetwork.pollMs
-      const pending = { state: 'signed', waitMs, ...placeOf(receipt, attempts.get(id)) } as const
+      const pending = { state: 'signed', waitMs, ...minedFields(receipt, attempts.get(id)) } as const
       return failures.has(id) ? { ...pending, failure: failures.get(id) } : pending
     })
   }
@@ -105,7 +109,7 @@ export function transactionOutcome(
 /**
  * Returns the block and the result of a transaction whose block isn't deep enough; null for both if it is in no block.
  */
-function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[] = []) {
+function minedFields(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[] = []) {
   if (receipt === undefined) return { mined: null, block: null }
   const block = Number(receipt.blockNumber)
   const signing = attempts.find(({ hash }) => hash === receipt.transactionHash)
@@ -157,7 +161,7 @@ const isDeep =
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
 
 /** Returns the receipts whose blocks are on the canonical chain. */
-async function canonical(
+async function canonicalReceipts(
   publicNetwork: PublicNetwork,
   head: number,
   receipts: readonly EvmReceipt[],

@@ -1,6 +1,6 @@
 import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
-import { larger } from '../../../../core/units.ts'
+import { maxBigint } from '../../../../core/units.ts'
 import { emptyCall, highestFees, lowerFees, offeredFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
 import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run-budget.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
@@ -71,7 +71,7 @@ export async function replacementCost(
   const bytes = Math.ceil((row.raw.length - (call.data ?? '0x').length + data.length) / 2)
   const before = worstOfSignings([row.raw, ...earlier.map(({ raw }) => raw)], fees)
   const exactCostAt = (price: bigint) => gas * price + dataCost(bytes, fees)
-  const costAt = (price: bigint) => larger(before, exactCostAt(price))
+  const costAt = (price: bigint) => maxBigint(before, exactCostAt(price))
 
   const run = await limitedRunOf(db, row)
   const maxFee = cancels ? null : (run?.max_fee ?? null)
@@ -85,8 +85,8 @@ export async function replacementCost(
     limits.push({
       // Don't subtract the amounts that other transactions reserve. Once those are final, this transaction can use the
       // unpaid part.
-      after: larger(before, max - paid),
-      now: before + larger(0n, unspent),
+      after: maxBigint(before, max - paid),
+      now: before + maxBigint(0n, unspent),
       limitedBy: 'the limit of its run',
     })
   }
@@ -94,16 +94,16 @@ export async function replacementCost(
     (low, limit) => (low === null || limit.after < low.after ? limit : low),
     null,
   )
-  const raised = (suggested: Fees) =>
+  const raiseFee = (suggested: Fees) =>
     raiseFees(highestFees(offeredFees(call), earlier), limitFees(suggested, maxFee)).maxFeePerGas
-  const needed = current === null ? null : exactCostAt(raised(lowerFees(current.suggested, 0n)))
+  const needed = current === null ? null : exactCostAt(raiseFee(lowerFees(current.suggested, 0n)))
   const prevents = limits.find(({ now }) => needed !== null && needed > now)
   return {
     isCanceled: last === CANCELS.rows || row.requested_action === 'cancel',
     before,
     after: lowest?.after ?? null,
     limitedBy: lowest?.limitedBy ?? 'max_fee_gwei',
-    atCurrentFees: current === null ? null : costAt(raised(current.suggested)),
+    atCurrentFees: current === null ? null : costAt(raiseFee(current.suggested)),
     waitsFor:
       prevents === undefined || needed === null ? null : { limit: prevents.limitedBy, needed, left: prevents.now },
   }

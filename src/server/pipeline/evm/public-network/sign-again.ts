@@ -54,13 +54,13 @@ interface Replacement {
 }
 
 /** The reason why a transaction can't be replaced. */
-interface Obstacle {
+interface ReplacementRefusal {
   reason: FeeLimit | 'key' | 'funds' | 'signing'
   detail?: string
 }
 
 /** The warning for each reason; null if nothing is logged. */
-const WARNINGS: Record<Obstacle['reason'], string | null> = {
+const WARNINGS: Record<ReplacementRefusal['reason'], string | null> = {
   key: 'a transaction is stuck and the key of its signer is missing',
   run_limit: 'a transaction is stuck and the limit of its run allows no higher fees',
   max_fee: null,
@@ -77,7 +77,7 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   const { store, log } = options
   /** The logged warnings of each transaction, so that each warning is logged once and not on every poll. */
   const warned = new Map<string, Set<string>>()
-  const warnOnce = ({ id, nonce, signer }: TransactionRow, { reason, detail }: Obstacle) => {
+  const warnOnce = ({ id, nonce, signer }: TransactionRow, { reason, detail }: ReplacementRefusal) => {
     const givenWarnings = warned.get(id) ?? new Set()
     const warning = detail === undefined ? WARNINGS[reason] : `${WARNINGS[reason]}: ${detail}`
     if (warning === null || givenWarnings.has(warning)) return
@@ -88,7 +88,7 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   const signAgain: SignAgain = async (network, pending, cause) => {
     const { transaction, earlier } = pending
     const cancels = cancelsFor(cause, earlier)
-    const giveUp = async (obstacle: Obstacle): Promise<boolean> => {
+    const giveUp = async (obstacle: ReplacementRefusal): Promise<boolean> => {
       warnOnce(transaction, obstacle)
       const mayFree = obstacle.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
       if (!mayFree || !(await delaysOthers(store.db, transaction))) return false
@@ -126,7 +126,7 @@ async function signReplacement(
   network: BumpNetwork,
   { transaction, earlier }: Pending,
   { cause, cancels }: { cause: Cause; cancels: number },
-): Promise<Replacement | Obstacle> {
+): Promise<Replacement | ReplacementRefusal> {
   // Use the signer even if it can't pay for new work, because the stuck transaction may have reserved the signer's
   // funds.
   const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
@@ -173,7 +173,7 @@ async function storeReplacement(
   { request, publicNetwork }: BumpNetwork,
   { transaction, earlier }: Pending,
   { signed: { raw, hash }, fees, cancels }: Replacement,
-): Promise<'stored' | 'lost' | Obstacle> {
+): Promise<'stored' | 'lost' | ReplacementRefusal> {
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
   const signings = [transaction.raw, ...earlier.map((attempt) => attempt.raw)]
   return await store.transaction(async (db) => {

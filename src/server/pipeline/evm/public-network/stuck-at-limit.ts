@@ -1,5 +1,5 @@
 import { stuckReason } from '../../../../api/stuck-reason.ts'
-import { inCoins, inGwei, larger } from '../../../../core/units.ts'
+import { inCoins, inGwei, maxBigint } from '../../../../core/units.ts'
 import { type Replacement, replacementsOf } from '../../../chain/evm/cost/replacements.ts'
 import { budgetOf } from '../../../chain/evm/cost/run-budget.ts'
 import { type CurrentFees, hasMaxCost } from '../../../chain/fees.ts'
@@ -24,7 +24,7 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
   let raisedRun = run
   if (aboveFee !== undefined) {
     const least = (fee: bigint) => (fee * 9n + 7n) / 8n
-    const enough = low.reduce((most, replacement) => larger(most, least(replacement.offered)), least(typical))
+    const enough = low.reduce((most, replacement) => maxBigint(most, least(replacement.offered)), least(typical))
     flags.push(`--max-fee-gwei ${inGwei(enough, 'up')}`)
     raisedRun = { ...run, max_fee: String(enough) }
     low = await replacementsOf(db, unmined, raisedRun.max_fee, fees)

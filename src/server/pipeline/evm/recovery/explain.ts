@@ -41,7 +41,7 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
   const { store, blockchain, chains, now, log, onSigned } = options
 
   const explain = async (row: UnknownMintRow): Promise<Explanation> => {
-    const unexplained = (reason: string) => ({
+    const unexplainedResult = (reason: string) => ({
       unexplained: reason,
       nextTokenId: BigInt(row.start_id) + BigInt(row.token_count),
     })
@@ -67,9 +67,9 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     const bundle = mined.to === collection.contract_address ? decodeMint(mined.data) : null
     const details = { signer: mined.signer, directory: bundle === null ? null : directoryCid(bundle.digest).toString() }
     await updateUnknownMint(store.db, row, details)
-    if (bundle === null) return unexplained('its transaction is not a gdn mint')
+    if (bundle === null) return unexplainedResult('its transaction is not a gdn mint')
     const explanation = await findRows(row, collection, mined, bundle)
-    return typeof explanation === 'object' ? unexplained(explanation.unexplained) : explanation
+    return typeof explanation === 'object' ? unexplainedResult(explanation.unexplained) : explanation
   }
 
   const findRows = async (

@@ -13,7 +13,7 @@ import { checkCode } from '../../../../../src/server/setup/verify/contracts.ts'
 import { WALLETS } from '../../../../helpers/backend.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../../../helpers/plain-anvil.ts'
 
-const NAMES = ['GdnFactory', 'GdnCollection'] as const
+const CONTRACT_NAMES = ['GdnFactory', 'GdnCollection'] as const
 const input = JSON.parse(standardInput) as StandardInput
 
 /** The sha2-256 multihash of the metadata in a contract's CBOR, which is at its end. */
@@ -45,7 +45,7 @@ describe('the standard JSON input', () => {
     const factory = factoryAddress(admin)
     await anvil.send(admin, null, encodeDeployFactory([WALLETS[1]]))
     const addresses = { GdnFactory: factory, GdnCollection: implementationAddress(factory) }
-    for (const name of NAMES) {
+    for (const name of CONTRACT_NAMES) {
       const contract = contracts[name]
       expect(contract?.deployed).toEqual(deployedCode[name])
       const onChain = await anvil.request<Hex>('eth_getCode', [addresses[name], 'latest'])

@@ -22,13 +22,13 @@ export const recordsIn = ({ data }: CommandOutcome): Record<string, unknown>[] =
  *
  * @param canSign whether gdn mcp has a password file
  */
-export function obstacleOf(
+export function whyNotRunnable(
   { command }: Tool,
   values: Values,
   outcome: CommandOutcome,
   canSign: boolean,
 ): string | null {
-  if (command === 'apply') return obstacleOfApply(values, outcome)
+  if (command === 'apply') return whyApplyNotRunnable(values, outcome)
   const nothing = NOTHING_TO_DO[command]
   if (nothing !== undefined && Array.isArray(outcome.data) && outcome.data.length === 0) {
     return `${nothing}, so there is nothing to do.`
@@ -43,7 +43,7 @@ export function obstacleOf(
 /** Returns whether the dry run of a batch command shows that its run is finished. */
 const isFinished = ({ data }: CommandOutcome): boolean => isRecord(data) && data.order === NOTHING_LEFT
 
-function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: CommandOutcome): string | null {
+function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: CommandOutcome): string | null {
   const all = recordsIn(outcome).map(({ action }) => String(action))
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {

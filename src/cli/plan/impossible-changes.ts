@@ -8,7 +8,7 @@ import { wrapLine } from '../text/wrap.ts'
 import { changePlace } from './open-source.ts'
 
 /** A group of impossible changes with the same reason. */
-export interface Obstacle {
+export interface ImpossibleGroup {
   reason: string
   count: number
   /** The first changes of the group. */
@@ -16,11 +16,11 @@ export interface Obstacle {
 }
 
 /** The impossible changes of a plan. */
-export interface Obstacles {
+export interface ImpossibleChanges {
   /** The groups, ordered by their first change. Their number is limited. */
-  all: Obstacle[]
+  all: ImpossibleGroup[]
   /** The groups that a list of changes shows as a single entry, by reason. */
-  folded: Map<string, Obstacle>
+  folded: Map<string, ImpossibleGroup>
   /** Whether any change is the result of an edit, which the user can undo. */
   areEdits: boolean
 }
@@ -31,51 +31,57 @@ const MAX_ALIKE = 5
 const MAX_REASONS = 1_000
 
 /** Returns the reason by which a change is grouped. For rows whose NFTs already have IDs, omits the ID. */
-const reasonOf = ({ reason }: PlannedChange): string => (reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? ''))
+const groupingReason = ({ reason }: PlannedChange): string =>
+  reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? '')
 
 /** Groups the impossible changes of a plan by reason. */
-export async function obstaclesOf({ counts, changes }: Pick<ChangePlan, 'counts' | 'changes'>): Promise<Obstacles> {
-  const byReason = new Map<string, Obstacle>()
+export async function collectImpossibleChanges({
+  counts,
+  changes,
+}: Pick<ChangePlan, 'counts' | 'changes'>): Promise<ImpossibleChanges> {
+  const byReason = new Map<string, ImpossibleGroup>()
   let areEdits = false
   if (counts.impossible === 0) return { all: [], folded: byReason, areEdits }
   for await (const change of changes()) {
     if (change.action !== 'impossible') continue
     areEdits ||= change.fields.length > 0 || change.want === 'burn'
-    const reason = reasonOf(change)
-    const obstacle = byReason.get(reason)
-    if (obstacle === undefined) {
+    const reason = groupingReason(change)
+    const group = byReason.get(reason)
+    if (group === undefined) {
       if (byReason.size < MAX_REASONS) byReason.set(reason, { reason, count: 1, first: [change] })
       continue
     }
-    obstacle.count++
-    if (obstacle.first.length < MAX_ALIKE) obstacle.first.push(change)
+    group.count++
+    if (group.first.length < MAX_ALIKE) group.first.push(change)
   }
   const all = [...byReason.values()]
   return { all, folded: new Map([...byReason].filter(([, { count }]) => count > MAX_ALIKE)), areEdits }
 }
 
 /** Returns the group of a change; undefined if the change is shown individually. */
-export const groupOf = ({ folded }: Pick<Obstacles, 'folded'>, change: PlannedChange): Obstacle | undefined =>
-  change.action === 'impossible' ? folded.get(reasonOf(change)) : undefined
+export const groupOf = (
+  { folded }: Pick<ImpossibleChanges, 'folded'>,
+  change: PlannedChange,
+): ImpossibleGroup | undefined => (change.action === 'impossible' ? folded.get(groupingReason(change)) : undefined)
 
-export const foldedCount = ({ folded }: Pick<Obstacles, 'folded'>): number =>
+export const foldedCount = ({ folded }: Pick<ImpossibleChanges, 'folded'>): number =>
   [...folded.values()].reduce((sum, { count }) => sum + count, 0)
 
 /** Formats the first places of a group, such as `line 2, line 3 and 28 more`. */
-export function placesText({ count, first }: Obstacle): string {
+export function placesText({ count, first }: ImpossibleGroup): string {
   const places = first.map((change) => (change.line === null ? safe(change.title) : changePlace(change))).join(', ')
   return count > first.length ? `${places} and ${count - first.length} more` : places
 }
 
 /** Returns the lines of each group for a terminal. The first line doesn't include the action. */
-export const groupLines = ({ folded }: Obstacles, columns: number): string[][] =>
+export const groupLines = ({ folded }: ImpossibleChanges, columns: number): string[][] =>
   [...folded.values()].map((group) => {
     if (group.reason === HAS_ID) return identifiedLines(group, columns)
     return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
 /** Returns the lines of the group of rows whose NFTs already have IDs: the count and the first IDs. */
-function identifiedLines({ count, first }: Obstacle, columns: number): string[] {
+function identifiedLines({ count, first }: ImpossibleGroup, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
     return cutToWidth(`    ${changePlace(change)}: ${safe(todo)}`, columns)
@@ -87,7 +93,7 @@ function identifiedLines({ count, first }: Obstacle, columns: number): string[] 
 const MAX_LINES = 5
 
 /** Formats the impossible changes of a plan for an error. Each line has a reason and its places. */
-export function obstaclesText({ all }: Obstacles, impossible: number): string {
+export function impossibleChangesText({ all }: ImpossibleChanges, impossible: number): string {
   // List these rows individually, because each needs a different ID.
   const lines = all.flatMap((group) =>
     group.reason === HAS_ID
@@ -104,7 +110,11 @@ export function obstaclesText({ all }: Obstacles, impossible: number): string {
  *
  * @param onlyMint the command that makes only the mints; null if these may belong to another edition
  */
-export function wayOut({ all, areEdits }: Obstacles, { mint }: { mint: number }, onlyMint: string | null): string {
+export function wayOut(
+  { all, areEdits }: ImpossibleChanges,
+  { mint }: { mint: number },
+  onlyMint: string | null,
+): string {
   const ways: string[] = []
   if (all.some(({ reason }) => reason !== NOT_DYNAMIC)) {
     ways.push(`Fix each cause${areEdits ? ', or undo the edit of each row that you edited' : ''}.`)

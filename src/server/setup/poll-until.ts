@@ -11,7 +11,7 @@ export const pricedOut = (wei: bigint): string =>
  * Polls `look` until it returns a result. Reports an unreachable network once, and retries. The signal aborts the
  * request in flight.
  */
-export async function until<Found>(
+export async function pollUntil<Found>(
   { network, signal, say }: Pick<SetupOptions, 'network' | 'signal' | 'say'>,
   message: string,
   look: () => Promise<Found | null>,

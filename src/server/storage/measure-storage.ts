@@ -15,7 +15,7 @@ export interface StorageObservation {
  * Wraps a storage and reports its operations. The duration of `add` includes the time to get the content, and the
  * duration of `read` includes the time that the reader takes.
  */
-export function measured(storage: FileStorage, tell: (observation: StorageObservation) => void): FileStorage {
+export function measureStorage(storage: FileStorage, tell: (observation: StorageObservation) => void): FileStorage {
   const time = async <Result>(
     operation: StorageObservation['operation'],
     work: () => Promise<Result>,
@@ -33,7 +33,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
     }
   }
 
-  const watched = (content: StoredContent): StoredContent => {
+  const watchContent = (content: StoredContent): StoredContent => {
     if (content.type === 'directory') return content
     return { ...content, stream: (range) => read(content, range) }
   }
@@ -69,7 +69,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
         () => storage.open(cid, path, options),
         (content) => ({ outcome: content === null ? 'absent' : 'done' }),
       )
-      return opened === null ? null : watched(opened)
+      return opened === null ? null : watchContent(opened)
     },
     block: (cid) => storage.block(cid),
     has: (cid) => storage.has(cid),

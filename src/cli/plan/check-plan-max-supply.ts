@@ -1,4 +1,4 @@
-import { beyondSupply, beyondSupplyError, LEFT_OVER } from '../../batch/supply.ts'
+import { EXCESS_ROWS_NOTE, findMaxSupplyProblem, maxSupplyError } from '../../batch/supply.ts'
 import { UNRESOLVED } from '../../plan/mint-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -11,18 +11,18 @@ import type { PlanSource } from './open-plan.ts'
  *
  * @throws GdnError `refused`
  */
-export async function refusePlanBeyondSupply(
+export async function checkPlanMaxSupply(
   { io }: Pick<Deps, 'io'>,
   { client }: Connection,
   { options }: Pick<PlanSource, 'options'>,
   plan: Pick<ChangePlan, 'counts' | 'changes'>,
 ): Promise<void> {
   let unresolved = 0
-  const problem = await beyondSupply(client, options, plan.counts.mint, async () => {
+  const problem = await findMaxSupplyProblem(client, options, plan.counts.mint, async () => {
     for await (const { action, reason } of plan.changes()) if (action === 'mint' && reason === UNRESOLVED) unresolved++
     return unresolved
   })
   if (problem === null) return
-  if (unresolved === 0) throw beyondSupplyError(problem, options)
-  io.note(safe(`${problem}. ${LEFT_OVER}.`))
+  if (unresolved === 0) throw maxSupplyError(problem, options)
+  io.note(safe(`${problem}. ${EXCESS_ROWS_NOTE}.`))
 }

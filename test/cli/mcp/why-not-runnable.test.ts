@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { obstacleOf } from '../../../src/cli/mcp/obstacle.ts'
 import type { Tool } from '../../../src/cli/mcp/tools.ts'
+import { whyNotRunnable } from '../../../src/cli/mcp/why-not-runnable.ts'
 
 const apply = { command: 'apply' } as Tool
 const outcomeOf = (actions: readonly string[]) => ({
@@ -30,7 +30,7 @@ test.each([
   ],
   [['update', 'impossible'], { only: 'mint' }, 'There are no rows to mint, so there is nothing to do.'],
 ])('a plan of apply with %j and %j has no ID, and says why', (actions, values, reason) => {
-  expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(reason)
+  expect(whyNotRunnable(apply, values, outcomeOf(actions), false)).toBe(reason)
 })
 
 test.each([
@@ -41,7 +41,7 @@ test.each([
   [['burn', 'mint'], { only: 'mint' }],
   [[], { max_cost: '5POL' }],
 ])('a plan of apply with %j and %j can be run', (actions, values) => {
-  expect(obstacleOf(apply, values, outcomeOf(actions), false)).toBe(null)
+  expect(whyNotRunnable(apply, values, outcomeOf(actions), false)).toBe(null)
 })
 
 const FINISHED = { run: 'drop', to_send: 0, order: 'Nothing is left to send' }
@@ -52,6 +52,6 @@ test.each([
   ['batch retry', FINISHED, {}, 'There are no rows to retry, so there is nothing to do.'],
   ['batch mint', FINISHED, { verify: true }, null],
   ['batch mint', { ...FINISHED, order: 'Requests are sent in any order' }, {}, null],
-])('a plan of %s with %j and %j has the obstacle %j', (command, data, values, reason) => {
-  expect(obstacleOf({ command } as Tool, values, { code: 0, data, error: null }, false)).toBe(reason)
+])('a plan of %s with %j and %j gives the reason %j', (command, data, values, reason) => {
+  expect(whyNotRunnable({ command } as Tool, values, { code: 0, data, error: null }, false)).toBe(reason)
 })

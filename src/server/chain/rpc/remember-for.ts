@@ -4,7 +4,7 @@
  *
  * @param now returns the milliseconds of any clock
  */
-export function remembered<Value>(
+export function rememberFor<Value>(
   freshMs: number,
   ask: () => Promise<Value>,
   now: () => number = () => performance.now(),

@@ -13,7 +13,7 @@ import type { BatchClient } from '../types.ts'
  *
  * @param state the state of the rows. After an interruption, rows are `sent` until a process acquires the run
  */
-export async function resendable(store: StoredRun, state: 'unknown' | 'sent' = 'unknown'): Promise<RowRequest[]> {
+export async function listResendable(store: StoredRun, state: 'unknown' | 'sent' = 'unknown'): Promise<RowRequest[]> {
   return await store.read((sql) =>
     requestsWith(sql, store.id, state === 'unknown' ? state : null)
       .filter(
@@ -44,7 +44,7 @@ export async function* resentRows(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ResentRow> {
   const { drop } = store
-  const requests = [...(await resendable(store)), ...(await resendable(store, 'sent'))]
+  const requests = [...(await listResendable(store)), ...(await listResendable(store, 'sent'))]
   if (requests.length === 0) return
   const uploads = await store.read((sql) => uploadsOf(sql, drop.id))
   const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))

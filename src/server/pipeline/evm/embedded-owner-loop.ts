@@ -27,7 +27,7 @@ export interface FollowerOptions {
  * Tracks the owners of tokens and the flags of collections on a chain. Reads new events immediately on request, soon
  * after a block, and periodically.
  */
-export function startOwnerFollower({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
+export function startEmbeddedOwnerLoop({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
   const waiting: (() => void)[] = []
   let gathering: NodeJS.Timeout | undefined
   const loop = startLoop(

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { claimFollower, releaseFollower } from '../../../store/followers.ts'
 import type { OwnerFollower } from '../../driver.ts'
 import { startLoop } from '../../loop.ts'
-import type { FollowerOptions } from '../owner-follower.ts'
-import { createPublicOwnerFollower } from './follow-owners.ts'
+import type { FollowerOptions } from '../embedded-owner-loop.ts'
+import { createPublicOwnerFollower } from './public-owner-follower.ts'
 
 /**
  * Lease in milliseconds of the process that tracks the owners on a network. If this process is killed, another process
@@ -15,7 +15,7 @@ const LEASE_MS = 10_000
  * Tracks the owners of NFTs on a public network at the configured interval. In a cluster, one process does this at a
  * time.
  */
-export function startPublicOwnerFollower({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
+export function startPublicOwnerLoop({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
   const name = randomUUID()
   let follow: (() => Promise<boolean>) | undefined
   let leasedUntil = Number.NEGATIVE_INFINITY

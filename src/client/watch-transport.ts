@@ -6,7 +6,7 @@ import type { Transport, TransportRequest, TransportResponse } from './transport
 export type OnExchange = (exchange: Exchange) => void
 
 /** Returns a transport that reports every exchange, with secrets redacted. Errors of the listener are ignored. */
-export function watched(transport: Transport, onExchange: OnExchange): Transport {
+export function watchTransport(transport: Transport, onExchange: OnExchange): Transport {
   return {
     async request(request) {
       const start = performance.now()

@@ -1,4 +1,4 @@
-export function shuffled<Item>(items: Iterable<Item>): Item[] {
+export function shuffleItems<Item>(items: Iterable<Item>): Item[] {
   return [...items]
     .map((item) => ({ item, at: Math.random() }))
     .sort((a, b) => a.at - b.at)
