@@ -86,7 +86,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   }
 }
 
-/** What the reads of all sources share. */
+/** State that the reads of all sources share. */
 interface Shared {
   options: SourceReaderOptions
   gateways: Gateways

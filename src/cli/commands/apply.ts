@@ -114,7 +114,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
     .action(async (manifest: string, flags: ApplyFlags) => await run(deps, manifest, flags))
 }
 
-/** What the steps of the command share. */
+/** State that the steps of the command share. */
 interface Applying {
   deps: Deps
   connection: Connection

@@ -116,7 +116,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
 
 type Source = PlanSource & OpenedManifest & { prune: boolean }
 
-/** What the steps of the command share. */
+/** State that the steps of the command share. */
 interface Planning {
   deps: Deps
   connection: Connection

@@ -89,7 +89,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
     .action(async (manifest: string, flags: RevealFlags) => await run(deps, manifest, flags))
 }
 
-/** What the steps of the command share. */
+/** State that the steps of the command share. */
 interface Command {
   deps: Deps
   connection: Connection

@@ -1,6 +1,5 @@
 /** @module-tag slow */
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -11,6 +10,7 @@ import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { fund } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type SignerService, startSignerService } from '../../helpers/signer-service.ts'
+import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 import { cli, errorOf } from '../harness.ts'
 
 let real: PublicNetwork
@@ -21,7 +21,7 @@ let stopMining: () => Promise<void>
 beforeEach(async () => {
   real = await startPublicNetwork([], { accounts: 2 })
   service = await startSignerService(real.url)
-  dataDir = join(await mkdtemp(join(tmpdir(), 'gdn-setup-')), 'data')
+  dataDir = join(await temporaryFolder('gdn-setup-'), 'data')
   await mkdir(dataDir, { mode: 0o700 })
   stopMining = real.mineEvery(30)
 })
@@ -29,7 +29,6 @@ afterEach(async () => {
   await stopMining()
   await service?.close()
   await real?.close()
-  await rm(join(dataDir, '../..'), { recursive: true })
 })
 
 async function configure(operators: readonly object[], more: object = {}): Promise<void> {

@@ -148,7 +148,7 @@ test('chain setup says which file is no keystore, and which has no password of i
   expect(await setup(yaml, wrong)).toMatch(
     /some\.yaml:1:1: is not a keystore: has "c" where a value is expected\n.*gdn wallet export/,
   )
-  expect(await setup(join(data, '../..', 'admin.json'), wrong)).toContain(
+  expect(await setup(join(data, '..', 'admin.json'), wrong)).toContain(
     `Check that ${wrong} has the password of this keystore.`,
   )
 })

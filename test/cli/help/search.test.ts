@@ -22,7 +22,7 @@ const namesOf = async (question: string) =>
 async function folderWith(pages: Readonly<Record<string, string>>): Promise<string> {
   const docs = await temporaryFolder('gdn-docs-')
   for (const [name, text] of Object.entries(pages)) {
-    await mkdir(join(docs, name, '../..'), { recursive: true })
+    await mkdir(join(docs, name, '..'), { recursive: true })
     await writeFile(join(docs, name), text)
   }
   return docs

@@ -30,7 +30,7 @@ export function stepsToReveal({ reading, manifestPath }: MintedRun, flags: Batch
 
 function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string {
   const inside = relative(cwd, manifest)
-  return revealCommand(inside.startsWith('../..') ? manifest : inside, flags)
+  return revealCommand(inside.startsWith('..') ? manifest : inside, flags)
 }
 
 /** Returns the flag that names the user's own beacon in the next command of a drop. */

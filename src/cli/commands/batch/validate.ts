@@ -157,7 +157,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   deps.io.note([`${summary} ${nextStep(validation, rows, sent)}`, ...missing].join('\n'))
 }
 
-/** What the steps of the command share. */
+/** State that the steps of the command share. */
 interface Validation {
   deps: Deps
   manifest: string
@@ -175,7 +175,7 @@ async function readingOptions({ deps, flags, settings }: Validation): Promise<Ma
   return { ...withEnsNames(deps, settings, flags, manifestFlags), blockchain }
 }
 
-/** What the command learns from each row. */
+/** Facts that the command collects from the rows. */
 interface Checks {
   mapped: MappedColumns
   urls: FileUrls | null

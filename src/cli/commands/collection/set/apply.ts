@@ -56,7 +56,7 @@ export interface SettingsTarget {
   output: Output
 }
 
-/** What the steps of the command share. */
+/** State that the steps of the command share. */
 interface Editing extends SettingsTarget {
   deps: Deps
   network: RemoteNetwork
