@@ -70,7 +70,7 @@ describe('a saved key belongs to one origin', () => {
     await chmod(file, 0o644)
     await expect(keyFor(home, { baseUrl: OURS })).rejects.toMatchObject({
       code: 'unauthorized',
-      hint: `Run \`chmod 600 ${file}\`.`,
+      hint: `Run \`chmod 600 '${file}'\`.`,
     })
   })
 

@@ -63,7 +63,7 @@ test('rejects a key file that others can read, with the command to fix it', asyn
   await writeFile(file, 'gdn_key\n', { mode: 0o600 })
   expect((await localApiKey(path)).reveal()).toBe('gdn_key')
   await chmod(file, 0o640)
-  await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized', hint: `Run \`chmod 600 ${file}\`.` })
+  await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized', hint: `Run \`chmod 600 '${file}'\`.` })
 })
 
 test.each([['a b'], [''], ['a\nb'], ['k'.repeat(5000)]])('rejects %j as an API key', async (text) => {
