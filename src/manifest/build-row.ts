@@ -248,7 +248,11 @@ export class RowBuilder {
       report.add(parts.sender?.column ?? 'sender', "sender can't be used with --dynamic")
     }
     if (receiver === null && !report.has('receiver'))
-      report.add('receiver', 'receiver is required', 'Fill in the receiver, or add --receiver <address>.')
+      report.add(
+        'receiver',
+        'receiver is required',
+        'Fill in the receiver, or add --receiver <address>. To mint a single row to a list of receivers, use `gdn batch mint --to <file>`.',
+      )
     if (report.issues.length > 0 || receiver === null || metadata === null)
       return { issues: report.issues, line, title, localFiles: this.#options.localFiles ? localFiles : NO_FILES }
     const row: ManifestRow = {

@@ -94,6 +94,8 @@ export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise
   }
 }
 
+const NOT_DYNAMIC = 'To be able to update the NFTs after the mint, add --dynamic, unless the collection is dynamic.'
+
 interface PlannedRun {
   plan: DryRun
   /** The finished run; null if the run has rows left to send. */
@@ -200,6 +202,7 @@ async function printPlan(
     notes,
   })
   for (const note of notes) io.note(safe(note))
+  if (by === 'mint' && options.dynamic !== true && plan.requests > 0) io.note(NOT_DYNAMIC)
   if (plan.requests > 1) io.note(`${plan.order}.`)
   if (fees?.isSimulated) io.note(SIMULATED)
   if (connection !== null && plan.requests > 0) {

@@ -32,7 +32,7 @@ let anvil: PlainAnvil
 
 beforeAll(async () => {
   anvil = await startPlainAnvil(['--chain-id', '137'])
-}, 60_000)
+})
 
 afterAll(() => anvil.stop())
 
@@ -67,7 +67,7 @@ async function deploy({ abi, bytecode }: { abi: Abi; bytecode: Hex }): Promise<H
   return getContractAddress({ from, nonce: BigInt(nonce) })
 }
 
-test('names a Safe and an ERC-6551 account among the receivers', { timeout: 60_000 }, async () => {
+test('names a Safe and an ERC-6551 account among the receivers', async () => {
   const compiled = compileAccounts()
   const { abi, deployed } = compiled('Singleton')
   await anvil.request('anvil_setCode', [SINGLETON, deployed.code])

@@ -96,7 +96,7 @@ export async function applySettings(deps: Deps, target: SettingsTarget): Promise
     await sendChanges(editing, plan, signer)
     if (flags.newOwner !== undefined) {
       io.note(
-        `To accept the ownership, the new owner runs: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
+        `To accept the ownership, the new owner runs \`gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>\`. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
       )
     }
   })
