@@ -279,7 +279,8 @@ const detailsOf = (runs: readonly Run[]) => ({
 /** Returns the hint on how to select one of the matching runs. */
 function hintFor(fits: readonly Run[], newest: Run): string {
   const differ = (fieldOf: (run: Run) => string | null) => new Set(fits.map(fieldOf)).size > 1
-  const byName = newest.runName !== null && differ(({ runName }) => runName) ? ` or its name, such as ${newest.runName}` : ''
+  const byName =
+    newest.runName !== null && differ(({ runName }) => runName) ? ` or its name, such as ${newest.runName}` : ''
   const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
   return [
     `Use the ID of a run, such as ${newest.id}${byName}${byPath}.`,
