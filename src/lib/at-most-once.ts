@@ -368,7 +368,7 @@ const fieldOf = (request: unknown, field: string) => (request as Record<string, 
 function checkReferences(request: unknown): void {
   for (const field of ['reference_id', 'reference_ids']) {
     if (fieldOf(request, field) === undefined) continue
-    throw new GdnError('invalid_input', `${field} is set by this call`, {
+    throw new GdnError('invalid_input', `${field} can't be specified, because this call sets it`, {
       place: { field },
       hint: 'Omit this field. The ID of the operation is the reference ID.',
     })

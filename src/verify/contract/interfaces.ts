@@ -80,9 +80,10 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
   const contradictions: string[] = []
   if (valueIn(unknown[0]) !== null)
     contradictions.push('it responds to functions that do not exist, so its responses prove nothing')
-  if (valueIn(never) === true) contradictions.push('it claims the interface 0xffffffff, which ERC-165 forbids')
+  if (valueIn(never) === true)
+    contradictions.push('it claims to support the interface 0xffffffff, which ERC-165 forbids')
   if (valueIn(erc165) !== true && claimed.length > 0) {
-    contradictions.push(`it claims ${claimed[0]}, but not ERC-165 itself`)
+    contradictions.push(`it claims to support ${claimed[0]}, but not ERC-165 itself`)
   }
   const answersAll = contradictions.length === 0
   const standards = standardsOf(functions.map(valueIn))
@@ -118,13 +119,15 @@ function ofClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
 function listUnconfirmed(claimed: readonly InterfaceName[], standards: readonly TokenStandard[]): string[] {
   const contradictions: string[] = []
   if (claimed.includes('ERC-721') && claimed.includes('ERC-1155'))
-    contradictions.push('it claims both ERC-721 and ERC-1155')
+    contradictions.push('it claims to support both ERC-721 and ERC-1155')
   if (claimed.includes('ERC-721') && !standards.includes('erc721')) {
-    contradictions.push('it claims ERC-721, but does not implement balanceOf(address) and isApprovedForAll correctly')
+    contradictions.push(
+      'it claims to support ERC-721, but does not implement balanceOf(address) and isApprovedForAll correctly',
+    )
   }
   if (claimed.includes('ERC-1155') && !standards.includes('erc1155')) {
     contradictions.push(
-      'it claims ERC-1155, but does not implement balanceOf(address,uint256) and isApprovedForAll correctly',
+      'it claims to support ERC-1155, but does not implement balanceOf(address,uint256) and isApprovedForAll correctly',
     )
   }
   return contradictions

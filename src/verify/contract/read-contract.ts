@@ -190,7 +190,7 @@ function contradictionsIn(
   const { royalty, total_supply, max_supply, max_supply_function } = facts
   const contradictions: string[] = []
   if (claimed.includes('ERC-2981 royalties') && royalty === null) {
-    contradictions.push('it claims ERC-2981, but does not implement royaltyInfo(uint256,uint256)')
+    contradictions.push('it claims to support ERC-2981, but does not implement royaltyInfo(uint256,uint256)')
   }
   if (royalty !== null && royalty.percent > 100)
     contradictions.push(`its royalty of ${royalty.percent}% exceeds the price`)

@@ -230,21 +230,23 @@ describe('contracts that lie or break', () => {
     const found = await shown(contract)
     expect(found).toMatchObject({ erc165: 'contradictory', standard: null, name: 'Liar' })
     expect(found.contradictions).toEqual([
-      'it claims the interface 0xffffffff, which ERC-165 forbids',
-      'it claims both ERC-721 and ERC-1155',
-      expect.stringContaining('it claims ERC-721, but does not implement balanceOf(address)'),
-      expect.stringContaining('it claims ERC-1155, but does not implement'),
-      'it claims ERC-2981, but does not implement royaltyInfo(uint256,uint256)',
+      'it claims to support the interface 0xffffffff, which ERC-165 forbids',
+      'it claims to support both ERC-721 and ERC-1155',
+      expect.stringContaining('it claims to support ERC-721, but does not implement balanceOf(address)'),
+      expect.stringContaining('it claims to support ERC-1155, but does not implement'),
+      'it claims to support ERC-2981, but does not implement royaltyInfo(uint256,uint256)',
     ])
     const text = await run(contract)
-    expect(text.stderr).toContain('The contract returned contradictory values: it claims both ERC-721 and ERC-1155.')
+    expect(text.stderr).toContain(
+      'The contract returned contradictory values: it claims to support both ERC-721 and ERC-1155.',
+    )
     expect(text.code).toBe(0)
   })
 
   test('a claim of ERC-721 without ERC-165 itself is named', async () => {
     const found = await shown(await place(answering({ 'supportsInterface(bytes4)': claims('80ac58cd') })))
     expect(found).toMatchObject({ erc165: 'contradictory', interfaces: ['ERC-721'] })
-    expect(found.contradictions[0]).toBe('it claims ERC-721, but not ERC-165 itself')
+    expect(found.contradictions[0]).toBe('it claims to support ERC-721, but not ERC-165 itself')
   })
 
   test('a fallback that answers everything proves nothing', async () => {

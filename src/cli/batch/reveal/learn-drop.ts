@@ -17,7 +17,7 @@ import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /**
  * Returns the run with the seal and the draw of its shuffled drop, because another machine may have sealed or revealed
- * the drop. Unless this machine already knows the draw, reads both from the server and stores them.
+ * the drop. If this machine lacks the draw, the function reads the seal and the draw from the server and stores them.
  */
 export async function learnDrop<Known extends Run>(deps: Deps, connection: Connection, run: Known): Promise<Known> {
   const state = dropStateOf(run)
