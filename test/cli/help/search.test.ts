@@ -309,7 +309,7 @@ describe('gdn help <words>', () => {
 
 test('the pages for symptoms, errors and terms have at most 160 lines', async () => {
   for (const page of ['troubleshooting', 'errors', 'glossary']) {
-    const text = await readFile(new URL(`../../docs/${page}.md`, import.meta.url), 'utf8')
+    const text = await readFile(new URL(`../../../docs/${page}.md`, import.meta.url), 'utf8')
     expect(text.trimEnd().split('\n').length, page).toBeLessThanOrEqual(160)
   }
 })
