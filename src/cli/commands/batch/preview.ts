@@ -130,7 +130,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const reading = await openReading(deps, manifest, { flags, settings, mapped })
   // The rank of the first row depends on all rows, so the manifest is read twice. Standard input can't be read twice.
   const rarities = manifest === '-' ? null : await rarityOfRows(deps, reading)
-  const [html, { previewTop }, { PAGE_END }] = await Promise.all([
+  const [{ rowCard, invalidRowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/manifest-card.ts'),
     import('../../sheet/preview-top.ts'),
     import('../../sheet/page.ts'),
@@ -141,7 +141,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const outcomes = run === null ? null : await openOutcomes(run)
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Reading the manifest')
-  const cards = new Cards({ sheet, html, how, outcomes, rarities })
+  const cards = new Cards({ sheet, html: { rowCard, invalidRowCard }, how, outcomes, rarities })
   try {
     for await (const block of reading.blocks()) {
       for (const item of block) await cards.add(item)
