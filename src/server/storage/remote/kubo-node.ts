@@ -73,15 +73,12 @@ function openRpc({ api, authorization, userAgent }: KuboNodeOptions) {
   const client = openStorageClient(name, userAgent)
 
   /** Returns the options of a request. All requests of this API are POST requests. */
-  const call = (path: string, form?: Form) => ({
-    method: 'POST' as const,
-    url: `${api}/api/v0/${path}`,
-    headers: {
-      ...(authorization === null ? {} : { authorization: authorization().reveal() }),
-      ...(form === undefined ? {} : { 'content-type': form.contentType }),
-    },
-    body: form,
-  })
+  const call = (path: string, form?: Form) => {
+    const headers: Record<string, string> = {}
+    if (authorization !== null) headers.authorization = authorization().reveal()
+    if (form !== undefined) headers['content-type'] = form.contentType
+    return { method: 'POST' as const, url: `${api}/api/v0/${path}`, headers, body: form }
+  }
 
   return {
     name,
