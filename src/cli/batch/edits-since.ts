@@ -129,6 +129,7 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
     added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `
   const theirs = edited === 1 ? 'its' : 'their'
   const changed = edited === 0 ? '' : `The results show ${count(edited, 'edited row')} with ${theirs} earlier values. `
-  const record = edited === 0 ? '' : ` If they match, run \`gdn apply ${file}\` to record the new values.`
+  const record =
+    edited === 0 ? '' : ` Run \`gdn apply ${file}\` to make the remaining changes and record the new values.`
   io.warn(`${outside}${changed}Run \`gdn plan ${file}\` to compare the file with the NFTs.${record}`)
 }

@@ -456,7 +456,7 @@ test('counts the rows of the manifest that are not part of the run, and lists th
     `${file} has changed since the run read it: 1 row added, 1 edited, 0 removed.`,
     '  edited: a (line 2)',
     '  added: c (line 4)',
-    `1 row of the file isn't part of the run. The results show 1 edited row with its earlier values. Run \`gdn plan ${file}\` to compare the file with the NFTs. If they match, run \`gdn apply ${file}\` to record the new values.`,
+    `1 row of the file isn't part of the run. The results show 1 edited row with its earlier values. Run \`gdn plan ${file}\` to compare the file with the NFTs. Run \`gdn apply ${file}\` to make the remaining changes and record the new values.`,
   ]
   for (const argv of [
     ['results', file],
