@@ -232,16 +232,12 @@ export async function readManifestRows(
   }
   for await (const block of items.blocks?.() ?? eachAlone(items)) {
     for (const item of block) {
-      if ('issue' in item) {
-        problem(item.issue)
+      const record = 'issue' in item ? null : namer.name(item.row)
+      if ('issue' in item || record === null) {
+        problem('issue' in item ? item.issue : sameId(item.row))
         continue
       }
       const { row } = item
-      const record = namer.name(row)
-      if (record === null) {
-        problem(sameId(row))
-        continue
-      }
       for (const { path } of row.localFiles) paths.add(path)
       if (hasNames(row)) addNames(names, row)
       typed ??= typedTraitOf(row)
@@ -260,11 +256,14 @@ export async function readManifestRows(
   await flush()
   await move()
   if (names.size > 0) await refuseNamedTwice(store, to)
-  if (store.drop.setId !== null) {
-    const leave = (sql: Sql) => leaveBurnedCopies(sql, store.drop, to)
-    await (to === 'draft' ? store.state.scratch(leave) : store.write(leave))
-  }
+  if (store.drop.setId !== null) await renumberCopies(store, to)
   return { paths, names, notes: notesOfNames(names, namer), typed }
+}
+
+/** Numbers equal rows so that burned copies are the ones that were removed from the manifest. */
+async function renumberCopies(store: StoredRun, rows: RowsIn): Promise<void> {
+  const leave = (sql: Sql) => leaveBurnedCopies(sql, store.drop, rows)
+  await (rows === 'draft' ? store.state.scratch(leave) : store.write(leave))
 }
 
 const notesOfNames = (names: ReadonlyMap<string, string>, namer: RowNamer): string[] =>

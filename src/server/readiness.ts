@@ -55,8 +55,8 @@ export function watchReadiness({ store, storage, networks, dataDir }: ReadinessI
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
-  // Share the result of concurrent requests, because any client may send requests, each check runs queries, and queries
-  // to an unreachable database queue up.
+  // Concurrent requests share one check. Any client may send requests, each check runs queries, and queries queue up
+  // while the database is unreachable.
   const look = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, unreachable] = await Promise.all([
       conditionOf(store),

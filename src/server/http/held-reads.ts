@@ -102,7 +102,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
       const stale = [...heldLookups].filter(
         (lookup) => marker !== null && lookup.marker !== marker && !resting.has(lookup.accountId),
       )
-      // Read the lookups of each account separately, so that accounts don't wait for each other's reads.
+      // Read each account's records separately, so that accounts don't wait for each other.
       for (const accountId of new Set(stale.map((lookup) => lookup.accountId))) void readAgain(accountId, marker ?? '')
       await delay(isPostgres(db) ? EVERY_MS.postgres : EVERY_MS.sqlite)
     }

@@ -44,7 +44,7 @@ export function createRegistry(options: MetricsOptions): Registry {
 
   return {
     observe: (observation) => observe(events, observation),
-    // Share the result of concurrent scrapes, because any client can scrape, and each scrape costs queries.
+    // Concurrent requests share one scrape, because any client may send requests, and each scrape runs queries.
     scrape: shareInFlight(scrape),
   }
 }

@@ -42,9 +42,9 @@ export async function shiftDueTimes(db: Db, now: number, step: number): Promise<
 }
 
 /**
- * Makes rows due if their due time is later than any delay allows, and ends leases that exceed the maximum duration.
- * These times were written before the clock was set back. Without this step, work would stop until the clock reached
- * them.
+ * Makes rows due now if their due time is further ahead than the longest delay, and ends leases that exceed the maximum
+ * duration. Such times were written before the clock was set back. Without this step, work would stop until the clock
+ * reached them.
  */
 export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
   for (const { table, among, longest } of WAITING) {

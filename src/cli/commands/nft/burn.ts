@@ -133,7 +133,7 @@ async function confirm(
   const [blockchain = null, ...otherBlockchains] = new Set(nfts.map((nft) => nft.blockchain))
   const nftsText = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
-  // Costs on several blockchains can't be added.
+  // Costs on different blockchains can't be added together.
   const cost = otherBlockchains.length > 0 ? null : await costAtMost(deps, connection, blockchain, { limit, worst })
   printNotes(deps, cost?.notes ?? [])
   const question = `Permanently burn ${nftsText} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`

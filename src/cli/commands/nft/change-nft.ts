@@ -124,7 +124,7 @@ export function flagOfOneRequest({ operation, maxCost }: OperationFlags): '--ope
   return operation !== undefined ? '--operation' : maxCost !== undefined ? '--max-cost' : null
 }
 
-/** Reports the cost of a change for a dry run. Costs on several blockchains can't be added. */
+/** Reports the cost of a change for a dry run. Costs on different blockchains can't be added together. */
 export async function quoteChange(
   deps: Deps,
   { settings }: Connection,
