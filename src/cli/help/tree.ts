@@ -123,7 +123,7 @@ export function exitCodes(): TreeExitCode[] {
 }
 
 const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
-  ok: 'Success. An empty list is a success.',
+  ok: 'Success. An empty list counts as success.',
   unexpected:
     'Unexpected error, or a missing native package. Run the command again with --debug, and report an unexpected error.',
   usage: 'Invalid command line, manifest, file or configuration, or a conflict with another run or process.',
