@@ -8,6 +8,9 @@ import { parseUrl } from '../../../core/parse-url.ts'
 import { findByAddress, knownCollections } from '../../connect/known-collections.ts'
 import type { ChosenCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
+import type { BatchMintFlags } from '../options/flags.ts'
+import { flagsOfRun } from '../reveal/next-reveal.ts'
+import { flagsOfServer, type RunFlags } from './which-server.ts'
 
 /** The fields that identify the runs of a manifest on a server. */
 type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
@@ -42,6 +45,25 @@ export async function collectionOfRuns({
   }
   const [only, ...otherCollections] = collections.values()
   return otherCollections.length === 0 ? (only ?? null) : null
+}
+
+/**
+ * Returns the flags that select a run by its manifest, for use in another command. The collection is omitted if the
+ * command selects it without flags.
+ */
+export async function flagsToSelect(
+  deps: Deps,
+  run: Run,
+  { contract: _, ...flags }: RunFlags,
+): Promise<BatchMintFlags> {
+  const serverFlags: BatchMintFlags = await flagsOfServer(deps, run, flags)
+  const { contract, blockchain } = await deps.settings(serverFlags)
+  const named = { ...run, runName: run.runName ?? undefined, blockchain: blockchain?.value }
+  const selected = contract?.value ?? (await collectionOfRuns(named))?.contract
+  const all = flagsOfRun(run, serverFlags)
+  if (selected === undefined || !sameAddress(selected, run.contractAddress)) return all
+  const { contract: _contract, blockchain: _blockchain, ...others } = all
+  return others
 }
 
 const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>
