@@ -6,17 +6,16 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { findByAddress, knownCollections } from '../../connect/known-collections.ts'
-import type { ChosenCollection } from '../../connect/which-collection.ts'
+import type { ChosenCollection, CollectionOfRun } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 import { flagsOfRun } from '../reveal/next-reveal.ts'
 import { flagsOfServer, type RunFlags } from './which-server.ts'
 
 /** The fields that identify the runs of a manifest on a server. */
-type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
-  runName: string | undefined
-  blockchain: string | undefined
-}
+type NamedRun = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & { runName: string | undefined }
+
+type Named = NamedRun & { blockchain: string | undefined }
 
 interface RunTarget {
   settings: Settings
@@ -25,26 +24,23 @@ interface RunTarget {
   backend: SeenBackend
 }
 
-/**
- * Returns the collection of a manifest's runs on this machine; null if the manifest has no runs or its runs are in
- * several collections.
- */
-export async function collectionOfRuns({
+/** Returns the collections of a manifest's runs on this machine, each with the name of its newest run. */
+export async function collectionsOfRuns({
   stateDir,
   origin,
   manifestPath,
   runName,
   blockchain,
-}: Named): Promise<ChosenCollection | null> {
-  const collections = new Map<string, ChosenCollection>()
+}: Named): Promise<CollectionOfRun[]> {
+  const collections = new Map<string, CollectionOfRun>()
   for (const run of await listRuns(stateDir)) {
     if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
     if ((blockchain ?? run.blockchain) !== run.blockchain) continue
     const { contractAddress: contract } = run
-    collections.set(`${run.blockchain} ${contract.toLowerCase()}`, { contract, blockchain: run.blockchain })
+    const id = `${run.blockchain} ${contract.toLowerCase()}`
+    if (!collections.has(id)) collections.set(id, { contract, blockchain: run.blockchain, run: run.name })
   }
-  const [only, ...otherCollections] = collections.values()
-  return otherCollections.length === 0 ? (only ?? null) : null
+  return [...collections.values()]
 }
 
 /**
@@ -59,11 +55,12 @@ export async function flagsToSelect(
   const serverFlags: BatchMintFlags = await flagsOfServer(deps, run, flags)
   const { contract, blockchain } = await deps.settings(serverFlags)
   const named = { ...run, runName: run.runName ?? undefined, blockchain: blockchain?.value }
-  const selected = contract?.value ?? (await collectionOfRuns(named))?.contract
+  const [selected, ...others] =
+    contract === null ? (await collectionsOfRuns(named)).map((collection) => collection.contract) : [contract.value]
   const all = flagsOfRun(run, serverFlags)
-  if (selected === undefined || !sameAddress(selected, run.contractAddress)) return all
-  const { contract: _contract, blockchain: _blockchain, ...others } = all
-  return others
+  if (selected === undefined || others.length > 0 || !sameAddress(selected, run.contractAddress)) return all
+  const { contract: _contract, blockchain: _blockchain, ...withoutCollection } = all
+  return withoutCollection
 }
 
 const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>
