@@ -36,7 +36,7 @@ import { lineRanges } from './report/run-error.ts'
 import { summaryView } from './report/summary.ts'
 import { formerFoldersText } from './reveal/former-folders.ts'
 import { checkShuffleFlags } from './reveal/shuffled.ts'
-import { collectionsOfRuns, refuseRunOfOther } from './runs/run-collection.ts'
+import { collectionsOfRuns, refuseRunOfOther, warnOfLists } from './runs/run-collection.ts'
 
 /** Mints a manifest as a run, or resumes the manifest's run. Used by `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, givenFlags: BatchMintFlags): Promise<void> {
@@ -145,6 +145,7 @@ export async function openManifest(
   const path = await manifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
+  if (list === null) await warnOfLists(deps, manifest, named)
   const collection = await targetOf(
     deps,
     manifest,

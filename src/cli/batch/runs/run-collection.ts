@@ -1,4 +1,5 @@
 import { sameAddress } from '../../../api/same-address.ts'
+import { howToMintList } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, type Run } from '../../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
@@ -8,6 +9,7 @@ import { parseUrl } from '../../../core/parse-url.ts'
 import { findByAddress, knownCollections } from '../../connect/known-collections.ts'
 import type { ChosenCollection, CollectionOfRun } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 import { flagsOfRun } from '../reveal/next-reveal.ts'
 import { flagsOfServer, type RunFlags } from './which-server.ts'
@@ -61,6 +63,24 @@ export async function flagsToSelect(
   if (selected === undefined || others.length > 0 || !sameAddress(selected, run.contractAddress)) return all
   const { contract: _contract, blockchain: _blockchain, ...withoutCollection } = all
   return withoutCollection
+}
+
+const MAX_LISTS = 3
+
+/**
+ * Warns that a manifest has runs with lists of receivers, because --to may be missing. Doesn't warn if the manifest has
+ * a run without a list.
+ */
+export async function warnOfLists({ io }: Pick<Deps, 'io'>, manifest: string, named: NamedRun): Promise<void> {
+  const { stateDir, origin, manifestPath } = named
+  if (manifestPath === null) return
+  const runs = (await listRuns(stateDir)).filter((run) => run.origin === origin)
+  if (runs.some((run) => isOf(run, named))) return
+  const newest = new Map(runs.toReversed().map((run) => [run.family, run]))
+  const ofManifest = [...newest.values()].filter((run) => run.manifestPath === manifestPath)
+  const hints = ofManifest.flatMap((run) => howToMintList({ ...run, manifest: manifestPath }) ?? [])
+  if (hints.length === 0) return
+  io.warn(safe(`${manifest} was minted to a list of receivers. ${hints.slice(0, MAX_LISTS).join('\n')}`))
 }
 
 const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>
