@@ -71,6 +71,18 @@ export interface Drop {
 /** Returns whether the NFTs of a drop are minted with a placeholder until they are revealed. */
 export const isUnrevealed = ({ reading }: Pick<Drop, 'reading'>): boolean => reading.provenance !== undefined
 
+/** A list of receivers, as stored in the read options of a run. */
+export interface StoredList {
+  /** The real path, or the name of a group such as `@team`; null for standard input. */
+  path: string | null
+  merge: boolean
+  skipsContracts: boolean
+}
+
+/** Returns the list that a run stored; null if the run has no list. */
+export const listOf = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
+  (reading.list as StoredList | undefined) ?? null
+
 /** Returns whether a drop mints a single row to each receiver of a list. */
 export const isOfList = ({ reading }: { reading: Readonly<Record<string, unknown>> }): boolean =>
   reading.list !== undefined

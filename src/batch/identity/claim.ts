@@ -4,7 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { enterChecked, rowsOfOther, rowsWithOtherIds, type SharedRow, sharedRows } from '../../state/claims.ts'
-import { type Drop, isOfList, listDrops } from '../../state/drops.ts'
+import { type Drop, isOfList, listDrops, listOf } from '../../state/drops.ts'
 import { addedKeys, type RowsIn } from '../../state/rows.ts'
 import { refuseEdited } from '../rows/edited-rows.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
@@ -231,9 +231,9 @@ function howToFinish(sql: Sql, drop: Drop): string | null {
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
 /** Describes the source of a run's rows for messages: the list of receivers or the manifest. */
-function sourceOf({ reading }: Drop): string {
-  const list = reading.list as { path: string | null } | undefined
-  if (list === undefined) return 'the manifest'
+function sourceOf(drop: Drop): string {
+  const list = listOf(drop)
+  if (list === null) return 'the manifest'
   return list.path === null ? 'the list' : basename(list.path)
 }
 

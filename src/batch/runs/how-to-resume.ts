@@ -1,5 +1,6 @@
+import { basename } from 'node:path'
 import { shellWord } from '../../core/shell-word.ts'
-import { type Drop, isUnrevealed } from '../../state/drops.ts'
+import { type Drop, isUnrevealed, listOf } from '../../state/drops.ts'
 
 type Resumable = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'contract' | 'blockchain'>
 
@@ -12,4 +13,24 @@ export function howToResume(run: Resumable, pending: number): string {
   const named = run.runName === null ? '' : ` --run ${shellWord(run.runName)}`
   const collection = ` --contract ${run.contract} --blockchain ${run.blockchain}`
   return `gdn batch mint ${shellWord(run.manifest ?? '<manifest>')}${collection}${named} --unrevealed <file>`
+}
+
+/** Returns the hint on how to use the run of a list of receivers; null if the run has no list. */
+export function howToMintList({
+  name,
+  runName,
+  manifest,
+  reading,
+}: Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading'>): string | null {
+  const list = listOf({ reading })
+  if (list === null) return null
+  const { path, merge, skipsContracts } = list
+  const isNamed = path === null || runName !== `${basename(manifest ?? '')}+${basename(path)}`
+  const flags = [
+    path === null ? '--to-stdin' : `--to ${shellWord(path)}`,
+    ...(merge ? ['--merge'] : []),
+    ...(skipsContracts ? ['--skip-contracts'] : []),
+    ...(isNamed ? [`--run ${shellWord(runName ?? name)}`] : []),
+  ]
+  return `To mint to the list of the run ${name}, run \`gdn batch mint\` with ${flags.join(' ')}, without --receiver.`
 }

@@ -12,6 +12,7 @@ import { deleteRun } from '../../state/runs.ts'
 import { referenceScope } from '../rows/row-key.ts'
 import { rowOfParts, rowTexts, splitRowText } from '../rows/row-text.ts'
 import type { BatchOptions } from '../types.ts'
+import { howToMintList } from './how-to-resume.ts'
 import { familyId } from './run-identity.ts'
 
 /** Returns this machine's drops in the collection that the options specify, newest first. */
@@ -194,6 +195,7 @@ export function howToGoOn(drop: Drop, other: Drop): string | null {
   const { manifest, runName } = drop
   if (other.runName === null || other.runName === runName) return null
   if (manifest === null || other.manifest !== manifest) return null
+  if (!isOfList(drop) && isOfList(other)) return howToMintList(other)
   const purpose =
     isOfList(drop) && isOfList(other)
       ? "mint only to receivers who don't have this NFT yet"

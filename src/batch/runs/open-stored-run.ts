@@ -14,6 +14,7 @@ import { DEFAULT_CHUNK_SIZE } from '../request-plan.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
 import { ownScope, referenceScope } from '../rows/row-key.ts'
 import type { BatchOptions, ManifestChanges } from '../types.ts'
+import { howToMintList } from './how-to-resume.ts'
 import { dropsIn, familyOf, movedFrom } from './moved-run.ts'
 import { familyId, runRef } from './run-identity.ts'
 import { StoredRun } from './stored-run.ts'
@@ -212,8 +213,13 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
  */
 function refuseOtherSource(drop: Drop, { reading }: BatchOptions): void {
   if (reading === undefined || isOfList(drop) === isOfList({ reading })) return
-  throw isOfList(drop)
-    ? flagError('--to', `is missing: the run ${drop.name} has a list of receivers`, `Nothing was sent. ${OTHER_NAME}`)
+  const howToMint = howToMintList(drop)
+  throw howToMint !== null
+    ? flagError(
+        '--to',
+        `is missing: the run ${drop.name} has a list of receivers`,
+        `Nothing was sent. ${howToMint} ${OTHER_NAME}`,
+      )
     : flagError('--to', `the run ${drop.name} has no list of receivers`, `Nothing was sent. ${OTHER_NAME}`)
 }
 

@@ -5,7 +5,7 @@ import { sameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { type Drop, dropsOf, isUnrevealed, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
+import { type Drop, dropsOf, isUnrevealed, listDrops, listOf, readDrop, updateDrop } from '../../state/drops.ts'
 import { openStateIfThere, type StateReader, withState } from '../../state/open-state.ts'
 import { areAllRevealed, countBurned } from '../../state/row-outcomes.ts'
 import { areSameRows } from '../../state/rows.ts'
@@ -119,7 +119,7 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 
 /**
  * Finds the run that `wanted` identifies. Compares `wanted` with, in this order, the run's ID and name, the path of its
- * manifest, its `--run` name, the manifest's file name, and the beginning of the run's ID. Of several drops of one run,
+ * manifest, its `--run` name, its list of receivers, the manifest's file name, and the beginning of the run's ID. Of several drops of one run,
  * returns the newest. Doesn't compare `wanted` with file names if it is the path of an existing file or of a run's
  * manifest, because manifests with the same name in other folders are different manifests. The former file name of a
  * renamed manifest also counts.
@@ -149,6 +149,7 @@ export async function openRun(
     ({ id, name }) => id === nameOrPath || name === nameOrPath,
     (run) => isOf(run, (manifest) => manifest === realPath),
     (run) => run.runName === nameOrPath && !hasFormerName(run),
+    (run) => [realPath, nameOrPath].includes(listOf(run)?.path ?? ''),
   ]
   const byName: typeof exact = [
     (run) => run.runName === nameOrPath || isOf(run, (manifest) => namesFile(nameOrPath, manifest)),
@@ -280,7 +281,7 @@ const detailsOf = (runs: readonly Run[]) => ({
 function hintFor(fits: readonly Run[], newest: Run): string {
   const differ = (fieldOf: (run: Run) => string | null) => new Set(fits.map(fieldOf)).size > 1
   const byName =
-    newest.runName !== null && differ(({ runName }) => runName) ? ` or its name, such as ${newest.runName}` : ''
+    newest.runName !== null && differ(({ runName }) => runName) ? ` or its name, such as ${newest.name}` : ''
   const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
   return [
     `Use the ID of a run, such as ${newest.id}${byName}${byPath}.`,
@@ -312,9 +313,12 @@ const notADrop = (nameOrPath: string) =>
   })
 
 /** Describes a run on one line, including everything that distinguishes it from runs with similar names. */
-function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath }: Run): string {
+function inALine(run: Run): string {
+  const { id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath } = run
   const number = generation === 1 ? '' : `, run ${generation}`
-  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
+  const list = listOf(run)
+  const to = list === null ? '' : ` to ${list.path ?? 'a list from standard input'}`
+  return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}${to}`
 }
 
 /** Returns whether the run's `--run` name is the former file name of its renamed manifest. */

@@ -6,13 +6,18 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
 import { type DrawnRows, keptDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
+import { listOf } from '../../state/drops.ts'
 import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
+import { flagsAgain, planFlagsAgain } from './options/flags-again.ts'
 import { manifestOptions } from './options/manifest-options.ts'
-import { listFlagsAgain, listOf, type StoredList } from './receivers/receiver-list.ts'
+import { listFlagsAgain } from './receivers/receiver-list.ts'
 import { changesText, exampleText } from './report/changes-text.ts'
+import { flagsOfRun } from './reveal/next-reveal.ts'
 import { StoredNames } from './reveal/stored-names.ts'
+import { flagsToSelect } from './runs/run-collection.ts'
+import { flagsOfServer, type RunFlags } from './runs/which-server.ts'
 
 const MAX_SHOWN = 5
 
@@ -20,8 +25,8 @@ const MAX_SHOWN = 5
 interface Edits {
   /** The path of the manifest, quoted for use in a command. */
   file: string
-  /** The command that mints the manifest again. */
-  mint: string
+  /** Commands for the manifest, with the flags that select the run. */
+  commands: Readonly<Record<'mint' | 'plan' | 'apply' | 'validate', string>>
   /** Whether the manifest has a single row, which is minted to each receiver in a list. */
   isList: boolean
   /** Messages about the differences; empty if there are none. */
@@ -42,7 +47,7 @@ interface Edits {
  * Compares a run's manifest with the rows of the run. Returns null if the manifest is unchanged, deleted, or from
  * standard input.
  */
-export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
+export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise<Edits | null> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return null
   const ensNames = new StoredNames()
@@ -50,8 +55,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const list = listOf(run)
   if (list !== null && !isThere(list.path)) return null
   const file = shellWord(safe(manifestPath))
-  const mint = `gdn batch mint ${file}${mintFlags(run, list)}`
-  const common = { file, mint, isList: list !== null }
+  const common = { file, commands: await commandsFor(deps, run, flags), isList: list !== null }
   const name = safe(list?.path ?? manifestPath)
   const drawn = keptDraw(run.reading)
   const items =
@@ -99,28 +103,34 @@ const itemsAsDrawn = (items: Items, drawn: DrawnRows | null): Items =>
 /** Returns whether a list can be read again. A missing group is only noticed when the list is read. */
 const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
 
-function mintFlags({ runName }: Run, list: StoredList | null): string {
-  const { path, merge, skipsContracts: skipContracts } = list ?? {}
-  const named = runName === null ? '' : ` --run ${shellWord(safe(runName))}`
-  return listFlagsAgain({ to: path ?? undefined, merge, skipContracts }) + named
+async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<Edits['commands']> {
+  const file = shellWord(safe(run.manifestPath ?? '<manifest>'))
+  const { path, merge, skipsContracts: skipContracts } = listOf(run) ?? {}
+  const again = planFlagsAgain(await flagsToSelect(deps, run, flags))
+  // `validate` doesn't look for the runs of the manifest.
+  const inCollection = flagsAgain(flagsOfRun(run, await flagsOfServer(deps, run, flags)))
+  return {
+    mint: `gdn batch mint ${file}${listFlagsAgain({ to: path ?? undefined, merge, skipContracts })}${again}`,
+    plan: `gdn plan ${file}${again}`,
+    apply: `gdn apply ${file}${again}`,
+    validate: `gdn batch validate ${file}${inCollection}`,
+  }
 }
 
 /** Warns about edits that the printed rows of a run don't reflect. */
 export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   if (edits === null) return
-  const { file, mint, isList, warnings, isRearranged, isInvalid, rows } = edits
+  const { file, commands, isList, warnings, isRearranged, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)
   if (isRearranged)
     io.warn(`The rows of ${file} are on different lines now. The results show the earlier lines and order.`)
   if (warnings.length === 0) return
   if (isList) {
-    io.warn(`The output shows the rows of the earlier list. To mint the added NFTs, run \`${mint}\`.`)
+    io.warn(`The output shows the rows of the earlier list. To mint the added NFTs, run \`${commands.mint}\`.`)
     return
   }
   if (isInvalid) {
-    io.warn(
-      `Run \`gdn batch validate ${file}\` to list the errors. If the columns of the file need --map, add the flag.`,
-    )
+    io.warn(`Run \`${commands.validate}\` to list the errors. If the columns of the file need --map, add the flag.`)
     return
   }
   const ofKind = (wantedKind: 'new' | 'edited') => rows.filter(({ kind }) => kind === wantedKind).length
@@ -130,6 +140,6 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   const theirs = edited === 1 ? 'its' : 'their'
   const changed = edited === 0 ? '' : `The results show ${count(edited, 'edited row')} with ${theirs} earlier values. `
   const record =
-    edited === 0 ? '' : ` Run \`gdn apply ${file}\` to make the remaining changes and record the new values.`
-  io.warn(`${outside}${changed}Run \`gdn plan ${file}\` to compare the file with the NFTs.${record}`)
+    edited === 0 ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
+  io.warn(`${outside}${changed}Run \`${commands.plan}\` to compare the file with the NFTs.${record}`)
 }

@@ -12,7 +12,7 @@ import { readManifest } from '../../manifest/read.ts'
 import { RowWarnings } from '../../manifest/row-warnings.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
-import { isUnrevealed } from '../../state/drops.ts'
+import { isUnrevealed, type StoredList } from '../../state/drops.ts'
 import { isName } from '../../wallet/names.ts'
 import { type ChosenCollection, whichCollection } from '../connect/which-collection.ts'
 import type { Deps } from '../deps.ts'
@@ -30,13 +30,13 @@ import {
   withEnsNames,
 } from './options/manifest-options.ts'
 import { labelOf } from './options/run-options.ts'
-import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receivers/receiver-list.ts'
+import { checkListFlags, hasList, listFlagsAgain, listRunName } from './receivers/receiver-list.ts'
 import { printEditedRows } from './report/print-edited-rows.ts'
 import { lineRanges } from './report/run-error.ts'
 import { summaryView } from './report/summary.ts'
 import { formerFoldersText } from './reveal/former-folders.ts'
 import { checkShuffleFlags } from './reveal/shuffled.ts'
-import { collectionOfRuns, refuseRunOfOther } from './runs/run-collection.ts'
+import { collectionsOfRuns, refuseRunOfOther, warnOfLists } from './runs/run-collection.ts'
 
 /** Mints a manifest as a run, or resumes the manifest's run. Used by `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, givenFlags: BatchMintFlags): Promise<void> {
@@ -145,6 +145,7 @@ export async function openManifest(
   const path = await manifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
+  if (list === null) await warnOfLists(deps, manifest, named)
   const collection = await targetOf(
     deps,
     manifest,
@@ -290,12 +291,12 @@ interface Target {
   settings: Settings
   server: Server
   /** The fields that identify the manifest's runs. */
-  named: Omit<Parameters<typeof collectionOfRuns>[0], 'blockchain'>
+  named: Omit<Parameters<typeof collectionsOfRuns>[0], 'blockchain'>
 }
 
 /**
  * Returns the collection that the flags, the manifest's columns or the configuration select. Otherwise returns the
- * collection of the manifest's runs, or a known one.
+ * collection of the manifest's runs, or a known one. Prompts if the runs are in several collections.
  */
 async function targetOf(
   deps: Deps,
@@ -313,9 +314,11 @@ async function targetOf(
     contract: contract ?? settings.contract,
     blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: 'blockchain' },
   }
-  const collection =
-    target.contract === null ? await collectionOfRuns({ ...named, blockchain: target.blockchain?.value }) : null
-  return collection ?? (await whichCollection(deps, target, server, deps.io))
+  const ofRuns =
+    target.contract === null ? await collectionsOfRuns({ ...named, blockchain: target.blockchain?.value }) : []
+  const [only, ...otherCollections] = ofRuns
+  if (only !== undefined && otherCollections.length === 0) return only
+  return await whichCollection(deps, target, server, deps.io, '--contract', ofRuns)
 }
 
 /**

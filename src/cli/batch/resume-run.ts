@@ -11,7 +11,6 @@ import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { editsSince } from './edits-since.ts'
 import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { serverFlagsAgain } from './options/flags-again.ts'
 import { runOptions } from './options/run-options.ts'
 import { summaryView } from './report/summary.ts'
 import { flagsOfRun } from './reveal/next-reveal.ts'
@@ -40,7 +39,9 @@ export async function resumeRun(
   const stored = await runOptions(run, finds)
   const options: BatchOptions = { ...flags, ...stored, stateDir, runName: stored.runName ?? flags.run, ...more }
   const { isEdited, editedRows } =
-    more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run, more, flags)
+    more.reconcileOnly === true
+      ? { isEdited: false, editedRows: undefined }
+      : await warnOfEdits(deps, run, more, givenFlags)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
   if (mayPrompt && sends) await confirmPlanned(deps)
   const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
@@ -119,21 +120,21 @@ async function warnOfEdits(
   { retryFailed }: Partial<BatchOptions>,
   flags: BatchMintFlags,
 ): Promise<Edits> {
-  const edits = await editsSince(deps, run)
+  const edits = await editsSince(deps, run, flags)
   if (edits === null) return { isEdited: false }
-  const { file, mint, isList, warnings, isInvalid, edited: editedRows, failed } = edits
+  const { commands, isList, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
   // An unrevealed drop can only be minted with the committed rows.
   const mayBeEdited = retryFailed === true && !isUnrevealed(run)
-  if (mayBeEdited && failed > 0) throw editedFailed(edits, flags)
+  if (mayBeEdited && failed > 0) throw editedFailed(edits)
   if (warnings.length === 0) return { isEdited: false, editedRows }
   const next = isList
-    ? `To mint the added NFTs of the list, run \`${mint}\`.`
+    ? `To mint the added NFTs of the list, run \`${commands.mint}\`.`
     : isInvalid
-      ? `Run \`gdn batch validate ${file}\` to list the errors.`
+      ? `Run \`${commands.validate}\` to list the errors.`
       : isUnrevealed(run)
         ? 'To reveal the NFTs later, first restore the edited rows.'
-        : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`
+        : `To make the NFTs match the manifest, run \`${commands.apply}\`.`
   deps.io.warn(`The run continues with the planned rows. ${next}`)
   return { isEdited: true, editedRows }
 }
@@ -142,13 +143,10 @@ async function warnOfEdits(
  * Creates the error for edited failed rows. A failed row has no NFT, so its edited version can still be minted. Sending
  * the planned row would ignore the user's correction.
  */
-function editedFailed(
-  { file, mint, failed }: NonNullable<Awaited<ReturnType<typeof editsSince>>>,
-  flags: BatchMintFlags,
-): GdnError {
+function editedFailed({ file, commands, failed }: NonNullable<Awaited<ReturnType<typeof editsSince>>>): GdnError {
   const isOne = failed === 1
   const message = `${count(failed, 'failed row')} of the run ${isOne ? 'was' : 'were'} edited or removed in ${file}`
   return new GdnError('edited_rows', message, {
-    hint: `Nothing was sent. To send the edited rows, run \`${mint}${serverFlagsAgain(flags)}\`. To send the rows as they were planned, revert the edits.`,
+    hint: `Nothing was sent. To send the edited rows, run \`${commands.mint}\`. To send the rows as they were planned, revert the edits.`,
   })
 }

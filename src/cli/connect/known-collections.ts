@@ -100,6 +100,9 @@ export async function rememberCollection(
   )
 }
 
-export function findByAddress(collections: readonly KnownCollection[], address: string): KnownCollection | undefined {
+export function findByAddress<Known extends Pick<KnownCollection, 'contract_address'>>(
+  collections: readonly Known[],
+  address: string,
+): Known | undefined {
   return collections.find(({ contract_address }) => contract_address !== null && sameAddress(contract_address, address))
 }

@@ -1,5 +1,6 @@
 import { addressProblem, evmAddressProblem } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
+import { sameAddress } from '../../api/same-address.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
@@ -7,12 +8,17 @@ import type { KnownCollection } from '../../state/known-collections.ts'
 import { noCollection, wrongAddress } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
-import { askBlockchain, askCollection, orAsk } from '../prompt/ask-missing.ts'
+import { askBlockchain, askCollection, type Choosable, ofRunText, orAsk } from '../prompt/ask-missing.ts'
 import { findByAddress, knownCollections, readCollections } from './known-collections.ts'
 
 export interface ChosenCollection {
   contract: string
   blockchain: Blockchain
+}
+
+/** A collection with a run of the manifest of a command. */
+export interface CollectionOfRun extends ChosenCollection {
+  run: string
 }
 
 /**
@@ -21,6 +27,7 @@ export interface ChosenCollection {
  * records of this machine. With `io`, prompts for missing values.
  *
  * @param place the flag or argument that names the collection, for errors
+ * @param ofRuns the collections with runs of a manifest, which are the first choices
  */
 export async function whichCollection(
   deps: Deps,
@@ -28,6 +35,7 @@ export async function whichCollection(
   server: Server,
   io?: Io,
   place: '--contract' | '<address>' = '--contract',
+  ofRuns: readonly CollectionOfRun[] = [],
 ): Promise<ChosenCollection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const collections = isNamed ? [] : await knownCollections(deps, { settings, server })
@@ -38,16 +46,17 @@ export async function whichCollection(
         collection.contract_address !== null && (wantedBlockchain ?? collection.blockchain) === collection.blockchain,
     )
     .toReversed()
-  const fitting = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
+  const known = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
+  const fitting = withRunsFirst(known, ofRuns)
   const contract =
     settings.contract?.value ??
     onlyOf(fitting) ??
     (await maybeAsk(io, (at) => askCollection(at, fitting, wantedBlockchain)))
-  if (contract === undefined) throw notNamed(fitting, collections, place)
+  if (contract === undefined) throw notNamed(fitting, collections, { place, hasRuns: ofRuns.length > 0 })
   if (wantedBlockchain === undefined) refuseMistyped(contract, settings)
   const blockchain =
     wantedBlockchain ??
-    findByAddress(collections, contract)?.blockchain ??
+    findByAddress([...fitting, ...collections], contract)?.blockchain ??
     (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
     throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
@@ -89,7 +98,17 @@ async function ofAccount(
   }
 }
 
-function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
+function withRunsFirst(known: readonly KnownCollection[], ofRuns: readonly CollectionOfRun[]): Choosable[] {
+  const runOf = ({ contract_address: contract, blockchain }: KnownCollection) =>
+    ofRuns.find((of) => of.blockchain === blockchain && sameAddress(of.contract, contract ?? ''))
+  const nameOf = (of: CollectionOfRun) => known.find((collection) => runOf(collection) === of)?.name ?? 'unknown name'
+  return [
+    ...ofRuns.map((of) => ({ ...of, name: nameOf(of), contract_address: of.contract })),
+    ...known.filter((collection) => runOf(collection) === undefined),
+  ]
+}
+
+function onlyOf(fitting: readonly Choosable[]): string | undefined {
   const [only, ...otherCollections] = fitting
   return otherCollections.length === 0 ? (only?.contract_address ?? undefined) : undefined
 }
@@ -97,22 +116,24 @@ function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
 const MAX_CHOICES = 10
 
 /** Formats collections to choose from, as a hint. */
-function choicesOf(fitting: readonly KnownCollection[], flag: string): string {
-  const lines = fitting
-    .slice(0, MAX_CHOICES)
-    .map(({ name, contract_address, blockchain }) => `  ${flag}${contract_address}  ${name} on ${blockchain}`)
+function choicesOf(fitting: readonly Choosable[], collections: readonly KnownCollection[], flag: string): string {
+  const lines = fitting.slice(0, MAX_CHOICES).map(({ name, contract_address: contract, blockchain, run }) => {
+    const isFound = findByAddress(collections, contract ?? '')?.blockchain === blockchain
+    return `  ${flag}${contract}${isFound ? '' : ` --blockchain ${blockchain}`}  ${name} on ${blockchain}${ofRunText(run)}`
+  })
   const more = fitting.length > MAX_CHOICES ? ['Run `gdn collection list` to list all of them.'] : []
   return ['Add one of these:', ...lines, ...more].join('\n')
 }
 
 function notNamed(
-  fitting: readonly KnownCollection[],
+  fitting: readonly Choosable[],
   collections: readonly KnownCollection[],
-  place: '--contract' | '<address>',
+  { place, hasRuns }: { place: '--contract' | '<address>'; hasRuns: boolean },
 ): GdnError {
   const flag = place === '--contract' ? '--contract ' : ''
   if (fitting.length > 0) {
-    return flagError(place, 'several collections are known, and none is specified', choicesOf(fitting, flag))
+    const several = hasRuns ? 'the manifest has runs in several collections' : 'several collections are known'
+    return flagError(place, `${several}, and none is specified`, choicesOf(fitting, collections, flag))
   }
   const blockchains = [...new Set(collections.map(({ blockchain }) => blockchain))].join(', ')
   const elsewhere = blockchains === '' ? '' : `The known collections are on other blockchains: ${blockchains}.\n`

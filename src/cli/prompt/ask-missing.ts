@@ -106,15 +106,22 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
   return await askText(io, { check, ...question })
 }
 
+/** A collection to choose from. `run` names the run of the manifest, if it has one in the collection. */
+export type Choosable = Pick<KnownCollection, 'name' | 'contract_address' | 'blockchain'> & { run?: string }
+
+/** Marks a collection that has a run of the manifest. */
+export const ofRunText = (run: string | undefined): string => (run === undefined ? '' : `, run ${run}`)
+
 /** Prompts for a collection: one from the records of this machine, or another one by its address. */
 export async function askCollection(
   io: Io,
-  collections: readonly KnownCollection[],
+  collections: readonly Choosable[],
   blockchain: Blockchain | undefined,
 ): Promise<string> {
   const flag = '--contract'
-  const choices: Choice<string | null>[] = collections.flatMap(({ name, contract_address, blockchain: on }) =>
-    contract_address === null ? [] : [{ name, value: contract_address, description: `${contract_address} on ${on}` }],
+  const choices: Choice<string | null>[] = collections.flatMap(
+    ({ name, contract_address: address, blockchain: on, run }) =>
+      address === null ? [] : [{ name, value: address, description: `${address} on ${on}${ofRunText(run)}` }],
   )
   const chosen =
     choices.length === 0

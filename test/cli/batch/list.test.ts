@@ -225,6 +225,40 @@ describe('batch mint with a list of receivers', () => {
     expect(received()).toEqual([A, B])
   })
 
+  test('names the list of the run if --to is missing', async () => {
+    const { mint, run, path, server, url } = await holders(list(`${A},1`))
+    await mint()
+    const how = `with --to ${shellWord(path('holders.csv'))}, without --receiver.`
+    const plain = ['batch', 'mint', path('row.json'), '--receiver', A]
+    const named = 'row.json+holders.csv'
+    expect(errorOf(await run([...plain, ...TARGET, ...server])).hint).toContain(how)
+    expect(errorOf(await run([...plain, ...TARGET, ...server, '--run', named])).hint).toContain(how)
+    const warning = `${path('row.json')} was minted to a list of receivers. To mint to the list of the run`
+    const other = [...plain, '-c', D, '-b', 'polygon', ...url]
+    const { code, stderr } = await run(other)
+    expect(code).toBe(0)
+    expect(stderr).toContain(warning)
+    expect(stderr).toContain(how)
+    expect((await run(other)).stderr).not.toContain(warning)
+  })
+
+  test('finds a run by its list, and shows the list of each run of a manifest', async () => {
+    const { mint, run, path, server } = await holders(list(`${A},1`), { 'others.csv': list(`${B},1`) })
+    const toOthers = ['batch', 'mint', path('row.json'), '--to', path('others.csv'), '--again']
+    const first = JSON.parse((await mint()).stdout).run
+    const second = JSON.parse((await run([...toOthers, ...TARGET, ...server])).stdout).run
+    for (const [file, name] of [
+      ['holders.csv', first],
+      ['others.csv', second],
+    ]) {
+      const status = await run(['batch', 'status', path(file), '--json'])
+      expect(JSON.parse(status.stdout)).toMatchObject({ run: name })
+    }
+    const { message, hint } = errorOf(await run(['batch', 'status', path('row.json'), '--json']))
+    for (const file of ['holders.csv', 'others.csv']) expect(message).toContain(`${path('row.json')} to ${path(file)}`)
+    expect(hint).toContain(`or its name, such as ${second}`)
+  })
+
   test('warns of a changed list when it resumes, and names the command that mints what is new', async () => {
     const fails = { createnft: (): Reply => ({ status: 400, body: { error: { title: 'Bad', message: 'no' } } }) }
     const { path, options } = await folder({ 'row.json': json(ROW), 'holders.csv': list(`${A},1`) })

@@ -10,6 +10,8 @@ import { CONTRACT, fakeApi, OWNER } from '../fake-api.ts'
 import { cli, errorOf, timeUpWhileWaiting } from '../harness.ts'
 import { folder, service, TARGET } from './drop.ts'
 
+const OTHER_CONTRACT = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
+
 const OUTCOME = 'key,line,status,nft_gdn_id,token_id,contract_address,receiver_wallet_address,metadata_url,error,burned'
 
 /** Mints a manifest, and returns a function that reads its results. */
@@ -446,17 +448,18 @@ test('says on a terminal what the rows are shown as', async () => {
 test('counts the rows of the manifest that are not part of the run, and lists them for programs', async () => {
   const rows = (title: string, more = '') =>
     `id,title,description,receiver\na,${title},x,${OWNER}\nb,Dusk,x,${OWNER}\n${more}`
-  const { path, options } = await minted('drop.csv', rows('Dawn'))
+  const { path, options, url } = await minted('drop.csv', rows('Dawn'))
   const file = path('drop.csv')
   const run = async (...argv: string[]) => await cli(['batch', ...argv], options)
   expect((await run('results', file)).stderr).toBe('')
+  const again = `${file} --base-url ${url}`
   const newRow = `c,Noon,x,${OWNER}\n`
   await writeFile(file, rows('Morning', newRow))
   const counted = [
     `${file} has changed since the run read it: 1 row added, 1 edited, 0 removed.`,
     '  edited: a (line 2)',
     '  added: c (line 4)',
-    `1 row of the file isn't part of the run. The results show 1 edited row with its earlier values. Run \`gdn plan ${file}\` to compare the file with the NFTs. Run \`gdn apply ${file}\` to make the remaining changes and record the new values.`,
+    `1 row of the file isn't part of the run. The results show 1 edited row with its earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
   ]
   for (const argv of [
     ['results', file],
@@ -478,6 +481,26 @@ test('counts the rows of the manifest that are not part of the run, and lists th
   const broken = await run('results', file)
   expect([broken.code, broken.stdout.split('\n')]).toMatchObject([0, { length: 3 }])
   expect(broken.stderr).toContain(
-    `Run \`gdn batch validate ${file}\` to list the errors. If the columns of the file need --map, add the flag.`,
+    `Run \`gdn batch validate ${file} --contract ${CONTRACT} --blockchain polygon --base-url ${url}\` to list the errors. If the columns of the file need --map, add the flag.`,
   )
+})
+
+test('names the collection and the run in hints if the manifest has runs in several collections', async () => {
+  const rows = (title: string) => `id,title,description,receiver\na,${title},x,${OWNER}\n`
+  const { path, options, url } = await minted('drop.csv', rows('Dawn'), undefined, '--run', 'jan')
+  const file = path('drop.csv')
+  const results = async (more: Record<string, string> = {}) => {
+    const env = { ...options.env, GDN_BASE_URL: url, ...more }
+    return (await cli(['batch', 'results', 'jan', '-c', CONTRACT], { ...options, env })).stderr
+  }
+  await writeFile(file, rows('Morning'))
+  expect(await results()).toContain(`\`gdn apply ${file} --run jan\``)
+  await writeFile(file, rows('Dawn'))
+  const other = ['batch', 'mint', file, '-c', OTHER_CONTRACT, '-b', 'polygon', '--run', 'jan', '--base-url', url]
+  expect((await cli(other, options)).code).toBe(0)
+  await writeFile(file, rows('Morning'))
+  const again = `${file} --contract ${CONTRACT} --blockchain polygon --run jan`
+  const shown = await results()
+  for (const command of ['plan', 'apply']) expect(shown).toContain(`\`gdn ${command} ${again}\``)
+  expect(await results({ GDN_CONTRACT: CONTRACT })).toContain(`\`gdn apply ${file} --run jan\``)
 })

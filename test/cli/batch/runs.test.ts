@@ -248,6 +248,27 @@ describe('finding a run', () => {
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
 
+  test.each(['plan', 'apply', 'batch mint'])(
+    'lists the collections with a run of the manifest if there are several: %s',
+    async (command) => {
+      const { mint, stateDir, options, path } = await home()
+      const api = await fakeApi(service())
+      const first = JSON.parse((await mint(api.url)).stdout)
+      const where = [path('drop.csv'), '--state-dir', stateDir, '--base-url', api.url]
+      const argv = [...command.split(' '), ...where]
+      const other = ['batch', 'mint', ...where, '-c', OTHER_CONTRACT, '-b', 'polygon', '--json']
+      const second = JSON.parse((await cli(other, options)).stdout)
+      const { code, stderr } = await cli(argv, options)
+      expect(code).toBe(2)
+      expect(stderr).toContain('the manifest has runs in several collections, and none is specified')
+      for (const { contract_address, run } of [first, second]) {
+        expect(stderr).toContain(
+          `--contract ${contract_address} --blockchain polygon  unknown name on polygon, run ${run}\n`,
+        )
+      }
+    },
+  )
+
   test('prefers the path of a manifest to the file name that several have', async () => {
     const { mint, options, stateDir, path } = await home({ 'jan/drop.csv': CSV, 'feb/drop.csv': CSV })
     const api = await fakeApi(service())

@@ -1,11 +1,11 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { readListRows } from '../../../manifest/list-rows.ts'
 import type { ManifestOptions, ManifestReading, ManifestSource } from '../../../manifest/read.ts'
+import type { StoredList } from '../../../state/drops.ts'
 import { groupList } from '../../../wallet/group-list.ts'
 import { isName } from '../../../wallet/names.ts'
 import type { Deps } from '../../deps.ts'
 import { type Checking, ContractReceivers } from './contract-receivers.ts'
-import type { StoredList } from './receiver-list.ts'
 
 interface ListFiles {
   /** The manifest. Its row is minted to each receiver. */

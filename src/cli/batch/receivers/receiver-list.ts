@@ -4,14 +4,6 @@ import { shellWord } from '../../../core/shell-word.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 
-/** A list of receivers, as stored in the read options of a run. */
-export interface StoredList {
-  /** The real path, or the name of a group such as `@team`; null for standard input. */
-  path: string | null
-  merge: boolean
-  skipsContracts: boolean
-}
-
 /** Returns whether a manifest is minted to a list of receivers. */
 export const hasList = ({ to, toStdin }: Pick<BatchMintFlags, 'to' | 'toStdin'>): boolean =>
   to !== undefined || toStdin === true
@@ -65,7 +57,3 @@ export function listFlagsAgain({
     ...(skipContracts === true ? [' --skip-contracts'] : []),
   ].join('')
 }
-
-/** Returns the list that a run stored; null if the run has no list. */
-export const listOf = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
-  (reading.list as StoredList | undefined) ?? null

@@ -1,4 +1,5 @@
 import { sameAddress } from '../../../api/same-address.ts'
+import { howToMintList } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, type Run } from '../../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
 import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
@@ -6,14 +7,17 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { findByAddress, knownCollections } from '../../connect/known-collections.ts'
-import type { ChosenCollection } from '../../connect/which-collection.ts'
+import type { ChosenCollection, CollectionOfRun } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
+import { safe } from '../../io/io.ts'
+import type { BatchMintFlags } from '../options/flags.ts'
+import { flagsOfRun } from '../reveal/next-reveal.ts'
+import { flagsOfServer, type RunFlags } from './which-server.ts'
 
 /** The fields that identify the runs of a manifest on a server. */
-type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
-  runName: string | undefined
-  blockchain: string | undefined
-}
+type NamedRun = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & { runName: string | undefined }
+
+type Named = NamedRun & { blockchain: string | undefined }
 
 interface RunTarget {
   settings: Settings
@@ -22,26 +26,61 @@ interface RunTarget {
   backend: SeenBackend
 }
 
-/**
- * Returns the collection of a manifest's runs on this machine; null if the manifest has no runs or its runs are in
- * several collections.
- */
-export async function collectionOfRuns({
+/** Returns the collections of a manifest's runs on this machine, each with the name of its newest run. */
+export async function collectionsOfRuns({
   stateDir,
   origin,
   manifestPath,
   runName,
   blockchain,
-}: Named): Promise<ChosenCollection | null> {
-  const collections = new Map<string, ChosenCollection>()
+}: Named): Promise<CollectionOfRun[]> {
+  const collections = new Map<string, CollectionOfRun>()
   for (const run of await listRuns(stateDir)) {
     if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
     if ((blockchain ?? run.blockchain) !== run.blockchain) continue
     const { contractAddress: contract } = run
-    collections.set(`${run.blockchain} ${contract.toLowerCase()}`, { contract, blockchain: run.blockchain })
+    const id = `${run.blockchain} ${contract.toLowerCase()}`
+    if (!collections.has(id)) collections.set(id, { contract, blockchain: run.blockchain, run: run.name })
   }
-  const [only, ...otherCollections] = collections.values()
-  return otherCollections.length === 0 ? (only ?? null) : null
+  return [...collections.values()]
+}
+
+/**
+ * Returns the flags that select a run by its manifest, for use in another command. The collection is omitted if the
+ * command selects it without flags.
+ */
+export async function flagsToSelect(
+  deps: Deps,
+  run: Run,
+  { contract: _, ...flags }: RunFlags,
+): Promise<BatchMintFlags> {
+  const serverFlags: BatchMintFlags = await flagsOfServer(deps, run, flags)
+  const { contract, blockchain } = await deps.settings(serverFlags)
+  const named = { ...run, runName: run.runName ?? undefined, blockchain: blockchain?.value }
+  const [selected, ...others] =
+    contract === null ? (await collectionsOfRuns(named)).map((collection) => collection.contract) : [contract.value]
+  const all = flagsOfRun(run, serverFlags)
+  if (selected === undefined || others.length > 0 || !sameAddress(selected, run.contractAddress)) return all
+  const { contract: _contract, blockchain: _blockchain, ...withoutCollection } = all
+  return withoutCollection
+}
+
+const MAX_LISTS = 3
+
+/**
+ * Warns that a manifest has runs with lists of receivers, because --to may be missing. Doesn't warn if the manifest has
+ * a run without a list.
+ */
+export async function warnOfLists({ io }: Pick<Deps, 'io'>, manifest: string, named: NamedRun): Promise<void> {
+  const { stateDir, origin, manifestPath } = named
+  if (manifestPath === null) return
+  const runs = (await listRuns(stateDir)).filter((run) => run.origin === origin)
+  if (runs.some((run) => isOf(run, named))) return
+  const newest = new Map(runs.toReversed().map((run) => [run.family, run]))
+  const ofManifest = [...newest.values()].filter((run) => run.manifestPath === manifestPath)
+  const hints = ofManifest.flatMap((run) => howToMintList({ ...run, manifest: manifestPath }) ?? [])
+  if (hints.length === 0) return
+  io.warn(safe(`${manifest} was minted to a list of receivers. ${hints.slice(0, MAX_LISTS).join('\n')}`))
 }
 
 const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>

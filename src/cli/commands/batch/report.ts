@@ -115,7 +115,7 @@ export async function report(deps: Deps, typed: string | undefined, flags: Repor
   io.note(`Wrote ${safe(target.path)}`)
   if (settingsOrError instanceof GdnError)
     io.warn(safe(`The report contains only records of this machine: ${settingsOrError.message}.`))
-  warnOfEdits(io, await editsSince(deps, run))
+  warnOfEdits(io, await editsSince(deps, run, flags))
   if (flags.open) await openSheet(deps, target.path)
 }
 

@@ -111,7 +111,7 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
   // The view doesn't have manifest columns as fields, so `--fields` is handled separately for CSV.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
   const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
-  const edits = await editsSince(deps, run)
+  const edits = await editsSince(deps, run, flags)
   const outside = isListedForPrograms(output.mode) && flags.status === undefined ? (edits?.rows ?? []) : []
   const print = async (records: AsyncIterable<ResultRecord>) =>
     inCsv === null

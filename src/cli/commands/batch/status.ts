@@ -22,7 +22,7 @@ export type StatusFlags = OutputFlags & RunFlags & { costs?: boolean; watch?: bo
 export function command(deps: Deps, run = status): GdnCommand {
   return new GdnCommand({
     about:
-      'The command shows the record of the run on this machine, even while the run is in progress. To update the record from the server without sending rows, use gdn batch reconcile. With --costs, the command gets the gas and fees from the server of the run. Specify a run by its name, its ID, the value of --run, or its manifest. gdn batch list --all shows the names of single commands.',
+      'The command shows the record of the run on this machine, even while the run is in progress. To update the record from the server without sending rows, use gdn batch reconcile. With --costs, the command gets the gas and fees from the server of the run. Specify a run by its name, its ID, the value of --run, its manifest, or its list of receivers. gdn batch list --all shows the names of single commands.',
     examples: [
       ['Show a run by its manifest', 'gdn batch status drop.csv'],
       ['Watch a run that was started in another terminal', 'gdn batch status drop.csv --watch'],
