@@ -46,7 +46,7 @@ export async function parsePrivateKey(text: string, file: string, { kind, path }
   if (isMnemonic(trimmed)) {
     const problem = await mnemonicProblem(words)
     if (problem !== null)
-      throw fail(problem, 'Compare the words with your copy. gdn reads mnemonics of BIP-39 in English.')
+      throw fail(problem, 'Compare the words with your copy. gdn supports only English BIP-39 mnemonics.')
     return await keyOfMnemonic(words, kind, path ?? DEFAULT_PATHS[kind])
   }
   const digits = HEX.exec(trimmed)?.[1]

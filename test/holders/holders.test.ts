@@ -207,7 +207,7 @@ test('does not take a call that runs out of gas for pruned state', async () => {
   })
   const result = await holders(contracts.Oz721.address, url, ['--json'])
   expect([result.code, result.stdout]).toEqual([6, ''])
-  expect(errorLine(result.stderr).message).toMatch(/can't call the contract for holder 0x\w+: out of gas$/)
+  expect(errorLine(result.stderr).message).toMatch(/can't call the contract to check holder 0x\w+: out of gas$/)
 })
 
 test.each([

@@ -24,7 +24,7 @@ export const updatednft = defineCreatingEndpoint({
     effect: { in: 'none', reason: 'the API has no list of updates' },
     hints: {
       request:
-        'Run `gdn nft show <nft_gdn_id>` to check the current metadata. With replaces_revision, a repeated request has no second effect.',
+        'Run `gdn nft show <nft_gdn_id>` to check the current metadata. If the request has replaces_revision, repeating it has no further effect.',
       command: REPEAT_LATER,
     },
   },

@@ -124,7 +124,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   421: [
     TITLES.misdirected,
     'The server does not accept requests for this Host header.',
-    'this server accepts only requests to localhost, see --allowed-host',
+    'this server accepts only requests to localhost: see --allowed-host',
   ],
   422: [
     TITLES.validation,
@@ -144,7 +144,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   503: [
     TITLES.unavailable,
     'The server is temporarily unavailable. Nothing was accepted. Try again later.',
-    "the server's disk is full; nothing was accepted, try again later",
+    "the server's disk is full, so nothing was accepted: try again later",
   ],
 }
 

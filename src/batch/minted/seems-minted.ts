@@ -152,7 +152,7 @@ export async function revealedByOthers(matches: AsyncIterable<FoundRow>): Promis
   for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
   return new GdnError(
     'already_accepted',
-    `${count(all, 'row')} of the manifest ${all === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed`,
+    `${count(all, 'row')} of the manifest ${all === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed later`,
     {
       hint: [`Nothing was sent. ${RENAMED}`, 'To mint the rows a second time, add --again.'].join('\n'),
       details: { rows, count: all },

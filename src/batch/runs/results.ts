@@ -40,7 +40,7 @@ export const ADOPTED_NOT_KNOWN =
 /** The reasons why a row counts as absent, keyed by evidence. */
 export const ABSENCE = {
   later_rows: `${ABSENT}the NFT is not in the collection, but NFTs of rows that were sent later are`,
-  time_alone: `${ABSENT}the NFT did not appear in the collection within the waiting time, and no later row confirms this`,
+  time_alone: `${ABSENT}the NFT did not appear in the collection in time, and no NFT of a later row confirms that it is missing`,
   person: `${ABSENT}you marked the row as not minted`,
 } as const
 export const MARKED_ABSENT = ABSENCE.person

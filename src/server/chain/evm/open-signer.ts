@@ -77,6 +77,6 @@ function addressIn(keystore: string): Hex {
   const address = checkKeystoreFile(keystore)
   if (address !== null) return address
   throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
-    hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',
+    hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this keystore.',
   })
 }
