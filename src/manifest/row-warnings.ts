@@ -104,7 +104,7 @@ export class RowWarnings {
     const valid = this.#invalid > 0 ? 'valid ' : ''
     const who = isAll
       ? `no ${valid}row has ${what}`
-      : `${rows} of ${this.#rows} ${valid}rows ${rows === 1 ? 'is' : 'are'} without ${what}`
+      : `${rows} of ${this.#rows} ${valid}rows ${rows === 1 ? 'has' : 'have'} no ${what.replace(/^an /, '')}`
     return [{ place, message: `${who}: ${why}`, hint: isAll ? hint : fill }]
   }
 

@@ -35,12 +35,12 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
     'yes',
   ),
   'Run-Max-Cost-Supported': header(
-    'Extension: this server limits the cost of a run with the request header Gdn-Run-Max-Cost.',
+    'Extension: this server supports the request header Gdn-Run-Max-Cost, which limits the cost of a run.',
     'yes',
   ),
-  'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
+  'Run-Max-Fee-Supported': header('Extension: this server has setrunmaxfee, which limits the fees of a run.', 'yes'),
   'Max-Supply-Supported': header(
-    'Extension: this server limits the supply of collections (max_supply), and has getsupply.',
+    'Extension: this server can limit the supply of a collection (max_supply), and has getsupply.',
     'yes',
   ),
   'Nft-Owners-Supported': header('Extension: this server has getnftowners.', 'yes'),

@@ -252,7 +252,7 @@ function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, othe
   if (!isSecond) {
     return [
       'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.',
-      "If this manifest is another edition of that run's manifest, mint only one of the two.",
+      "If this manifest is another edition of that run's manifest, use only one of the two manifests.",
     ].join('\n')
   }
   const all = isOfList(drop) ? 'mint to all receivers, including these' : 'mint all rows, including these'

@@ -168,7 +168,7 @@ async function decide(
     const currentFingerprint = fingerprint(result, others)
     const agrees = isSettled && result.lacks === null && currentFingerprint === earlier
     earlier = isSettled && result.lacks === null ? currentFingerprint : null
-    const lacks = result.lacks ?? (agrees ? null : 'the server's list of NFTs was not up to date before the timeout')
+    const lacks = result.lacks ?? (agrees ? null : "the server's list of NFTs was not up to date before the timeout")
     const decision = decideAll(
       open,
       result,

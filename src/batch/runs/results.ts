@@ -20,7 +20,7 @@ export const UNDECIDED = 'undecided: '
  * the ID of the other NFT.
  */
 export const TWICE = 'possibly minted twice: '
-const LATE_NFT = `${TWICE}gdn found no NFT of the first request, but that request or another client minted the same metadata: `
+const LATE_NFT = `${TWICE}gdn found no NFT of the first request, but that request or another client minted an NFT with the same metadata: `
 const OF_OTHER_RUN = `${TWICE}the run `
 
 /** Prefix of the error of an accepted row whose NFT hasn't been minted yet. */

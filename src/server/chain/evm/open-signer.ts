@@ -69,7 +69,7 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
 export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
   return entries.map((entry) => {
     const address = 'keystore' in entry ? addressIn(entry.keystore) : entry.address
-    return { address, sign: () => Promise.reject(new Error(`this process can't sign: it has no key of ${address}`)) }
+    return { address, sign: () => Promise.reject(new Error(`this process can't sign: it has no key for ${address}`)) }
   })
 }
 
