@@ -66,7 +66,7 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
   }
   const sum = supply ? 'the sum equals totalSupply, and ' : ''
   const subject = standard === 'erc721' && !isWhole ? 'balances and owners' : 'balances'
-  return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${subject} agree`
+  return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${subject} match the contract`
 }
 
 /**

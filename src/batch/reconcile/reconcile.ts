@@ -309,12 +309,12 @@ function whyUnprovable(
   if (notAbsentReason !== null) return lastingReason(notAbsentReason)
   if (proof.rewrites || open.rewrites)
     return lastingReason(
-      'the server returns metadata that differs from the request: this row may exist with different metadata',
+      'the server returns metadata that differs from the request: the NFT of this row may exist with different metadata',
     )
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && unrecorded > 0) {
     return lastingReason(
-      'the collection has new NFTs that match no row: one of them may be this row with different metadata',
+      'the collection has new NFTs that match no row: one of them may be the NFT of this row, with different metadata',
     )
   }
   if (adopted.some((each) => each.owners.join() !== owners.join())) return lastingReason(MOVED)
