@@ -43,10 +43,10 @@ describe('the text about a shuffled drop', () => {
     const open = shuffleState({ ...sealed, seal: null, round: null })
     expect(open).toContain('the drop is sealed, so no more NFTs of the drop can be minted')
     expect(shuffleState(sealed)).toContain(
-      'The round is published at 2026-01-02 03:04:05 UTC, after the drop was sealed (block 7, 2026-01-02 03:04:05 UTC).',
+      'The time of the round is 2026-01-02 03:04:05 UTC, which is after the drop was sealed (block 7, 2026-01-02 03:04:05 UTC).',
     )
     expect(shuffleState({ ...sealed, round: null })).toContain(
-      'determines the content of each NFT. The round is published after the drop was sealed',
+      'The content of each NFT is determined after the drop was sealed',
     )
   })
 

@@ -359,7 +359,7 @@ describe('finding a run', () => {
       for (const command of ['retry', 'resume', 'reconcile']) {
         const { code, stderr } = await cli(['batch', command, 'drop.csv', ...argv, '--state-dir', stateDir], at)
         expect({ command, code }).toEqual({ command, code: 2 })
-        expect(stderr).toContain('no run of ./drop.csv is on')
+        expect(stderr).toContain('./drop.csv has no run on')
       }
       expect(await list()).toHaveLength(3)
     },
