@@ -15,7 +15,7 @@ const FORBIDDEN = /[\p{Cc}\p{Bidi_Control}\s/]/u
  * query ENS.
  */
 export function receiverNameProblem(name: string): string | null {
-  if (!name.isWellFormed()) return 'has an unpaired surrogate, which is not a character'
+  if (!name.isWellFormed()) return 'has an unpaired surrogate, which is not a valid character'
   const bytes = Buffer.byteLength(name)
   if (bytes < MIN_RECEIVER_NAME_BYTES || bytes > MAX_RECEIVER_NAME_BYTES)
     return `must be ${MIN_RECEIVER_NAME_BYTES} to ${MAX_RECEIVER_NAME_BYTES} bytes long in UTF-8`

@@ -51,7 +51,7 @@ export function ruleIn(leaves: Uint8Array): ShuffleRule | null {
   const margin = LINE.exec(end < 0 ? '' : start.slice(0, end))?.[1]
   if (margin !== undefined) return { marginSeconds: Number(margin) }
   throw new GdnError('verify_failed', 'the leaves file begins with a shuffle rule that this version does not support', {
-    hint: 'Update gdn. If this is the newest version, the file is malformed.',
+    hint: 'Update gdn. If gdn is already up to date, the file is malformed.',
   })
 }
 

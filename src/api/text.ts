@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 
 /** Returns why a text can't be stored in every database and on every chain; null if it can. */
 export function textProblem(value: string): string | null {
-  if (!value.isWellFormed()) return 'has an unpaired surrogate, which is not a character'
+  if (!value.isWellFormed()) return 'has an unpaired surrogate, which is not a valid character'
   return value.includes('\0') ? 'has a NUL character' : null
 }
 

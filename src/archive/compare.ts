@@ -40,8 +40,11 @@ const about = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: stri
 })
 
 const gone = (token: IndexToken) => {
-  const reason = token.token_id === null ? 'the contract has no metadata' : 'nobody owns the token'
-  return about(token, 'missing', `${reason}, which is in the archive`)
+  const error =
+    token.token_id === null
+      ? 'the contract no longer has metadata, but the archive contains some'
+      : 'the token is in the archive, but no longer has an owner'
+  return about(token, 'missing', error)
 }
 
 /** Returns the sort order of a token. The metadata of the collection comes before all tokens. */

@@ -67,7 +67,7 @@ function checkLayers(layers: readonly LayerEntry[], report: (path: Path, message
   for (const [index, layer] of layers.entries()) {
     const at: Path = ['layers', index]
     const earlier = names.get(layer.name.toLowerCase())
-    if (earlier !== undefined) report([...at, 'name'], `is the name of two layers: ${quoted(earlier)}`)
+    if (earlier !== undefined) report([...at, 'name'], `is already the name of another layer: ${quoted(earlier)}`)
     names.set(layer.name.toLowerCase(), layer.name)
     checkTypes(layer, at, report)
     const traits = Object.values(layer.traits)

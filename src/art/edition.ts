@@ -52,7 +52,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
       `found neither an edition of ${counted(count, 'NFT')} nor a proof that none exists`,
       {
         place: { file: art.file },
-        hint: `Try another --seed or fewer NFTs, or relax a rule or an exact count.${smaller()}`,
+        hint: `Try another --seed or fewer NFTs, or relax a rule or exact count.${smaller()}`,
       },
     )
   }

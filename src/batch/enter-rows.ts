@@ -86,10 +86,14 @@ function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
   const otherIds = ids.length === 0 ? [] : givenToOtherRuns(sql, runId, ids)
   if (otherIds.length === 0) return
-  throw new GdnError('run_busy', `another run or command adopted ${otherIds.length} of these NFTs in the meantime`, {
-    hint: 'Nothing was sent. Run the same command again.',
-    details: { nft_gdn_ids: otherIds },
-  })
+  throw new GdnError(
+    'run_busy',
+    `another run or command has since adopted ${otherIds.length} of the NFTs that this run was adopting`,
+    {
+      hint: 'Nothing was sent. Run the same command again.',
+      details: { nft_gdn_ids: otherIds },
+    },
+  )
 }
 
 const FOUND_PER_REQUEST = 50

@@ -106,9 +106,10 @@ export function badResponse(
   fault = 'a response that is not from the API',
 ): GdnError {
   const redirected = response.status >= 300 && response.status < 400
+  const to = response.headers.location === undefined ? '' : ` to ${response.headers.location}`
   return new GdnError('bad_answer', `${url} returned ${fault}: ${describeResponse(response)}`, {
     hint: redirected
-      ? `Check the base URL. gdn does not follow redirects, and this one points to ${response.headers.location ?? 'nowhere'}.`
+      ? `The server redirected the request${to}, and gdn does not follow redirects. Check the base URL.`
       : // A web server that doesn't support POST, for example, returns 501.
         response.status >= 500 && response.status !== 501
         ? 'The server returned an error. Try again later.'

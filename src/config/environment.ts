@@ -87,7 +87,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'NO_COLOR', what: 'Set to any value to disable colors. Overrides FORCE_COLOR', flag: '--no-color' },
   {
     name: 'FORCE_COLOR',
-    what: 'Set to 1, 2 or 3 to enable that color level even without a terminal, or to 0 to disable colors',
+    what: 'Set to a color level (1, 2 or 3) to enable colors even without a terminal, or to 0 to disable colors',
   },
   { name: 'PAGER', what: 'Pager for tables that are longer than the terminal' },
   { name: 'NO_PAGER', what: 'Set to any value to disable the pager' },

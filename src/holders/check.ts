@@ -66,7 +66,7 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
   }
   const sum = supply ? 'the sum equals totalSupply, and ' : ''
   const subject = standard === 'erc721' && !isWhole ? 'balances and owners' : 'balances'
-  return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${subject} agree`
+  return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${subject} match the contract`
 }
 
 /**
@@ -96,7 +96,7 @@ async function compare({ reader, contract, block, doubts }: CheckOptions, all: r
         // Without the state, the node doesn't have the code either. If the node has the code, the call failed for
         // another reason, such as too little gas.
         if ((await hasCode(reader, contract, Number(block))) === null) return false
-        throw new GdnError('bad_answer', `${reader.origin} can't call the contract for ${what}: ${result.message}`)
+        throw new GdnError('bad_answer', `${reader.origin} can't call the contract to check ${what}: ${result.message}`)
       }
       const actual = result.kind === 'value' ? numberReturned(result.data) : null
       if (actual === value) continue

@@ -189,7 +189,7 @@ const belowZero = ({ owner, token }: Negative) =>
 
 const reorgError = (block: number) =>
   new GdnError('refused', `a reorg replaced block ${block} while gdn was reading`, {
-    hint: 'Run the command again, with an older --block if this happens repeatedly.',
+    hint: 'Run the command again. If this happens repeatedly, use an older --block.',
   })
 
 const notAToken = (contract: string) =>

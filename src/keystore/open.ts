@@ -114,7 +114,7 @@ export async function openEvmKeystore(text: string, password: Secret, name: stri
 /** @throws GdnError `invalid_input` for a Solana keystore, because an EVM network needs an EVM key */
 export function refuseSolanaKeystore(keystore: Keystore, name: string): void {
   if (!isSolanaKeystore(keystore)) return
-  throw new GdnError('invalid_input', `is a Solana wallet (${keystore.address}), but this network is EVM`, {
+  throw new GdnError('invalid_input', `is a Solana wallet (${keystore.address}), but this is an EVM network`, {
     place: { file: name },
   })
 }

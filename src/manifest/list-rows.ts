@@ -184,7 +184,12 @@ async function readTemplate(
       add(row.line, 'receiver', "receiver can't be used with a list of receivers", 'Remove the receiver from the row.')
     }
     if (row.id !== null) {
-      add(row.line, 'id', "id can't be used with a list of receivers", 'Remove the ID. The address identifies a row.')
+      add(
+        row.line,
+        'id',
+        "id can't be used with a list of receivers",
+        'Remove the ID. The address of the receiver identifies the row.',
+      )
     }
   }
   return only === null || issues.length > 0 ? { issues } : only

@@ -104,7 +104,7 @@ export class RowWarnings {
     const valid = this.#invalid > 0 ? 'valid ' : ''
     const who = isAll
       ? `no ${valid}row has ${what}`
-      : `${rows} of ${this.#rows} ${valid}rows ${rows === 1 ? 'is' : 'are'} without ${what}`
+      : `${rows} of ${this.#rows} ${valid}rows ${rows === 1 ? 'has' : 'have'} no ${what.replace(/^an /, '')}`
     return [{ place, message: `${who}: ${why}`, hint: isAll ? hint : fill }]
   }
 
@@ -125,8 +125,8 @@ export class RowWarnings {
     const { cells, first: place } = this.#escaped
     const message =
       cells === 1
-        ? "has a ' before a formula, which gdn removes"
-        : `${cells} cells have a ' before a formula, which gdn removes`
+        ? "has a ' before a formula: gdn removes the '"
+        : `${cells} cells have a ' before a formula: gdn removes the '`
     return [{ place, message, hint: "To keep the ', write it twice." }]
   }
 }
@@ -158,7 +158,11 @@ class Spellings {
     const message = `the ${kind} ${quoted(text)}${of} differs only in case from ${quoted(first.text)}${where}`
     const spelling = `${key}\0${text}`
     if (!this.#found.has(spelling) && this.#found.size < MAX_SPELLING_WARNINGS) {
-      this.#found.set(spelling, { place: { line }, message, hint: 'Use one spelling. Marketplaces show two.' })
+      this.#found.set(spelling, {
+        place: { line },
+        message,
+        hint: 'Use one spelling. Otherwise, marketplaces show both.',
+      })
     }
     return false
   }

@@ -92,7 +92,12 @@ export class DropCheck {
     }
     if (external !== undefined && !isWebAddress(external)) {
       const message = `external_url must be a URL, not ${quotedValue(external)}`
-      this.findings.add({ ...at('external_url'), rule: 'external-url', message, fix: 'Write https://example.com/1.' })
+      this.findings.add({
+        ...at('external_url'),
+        rule: 'external-url',
+        message,
+        fix: 'Use a URL such as https://example.com/1.',
+      })
     }
     if (typeof animation === 'string') this.#media.addUrl(animation, { use: 'animation', at: at('animation_url') })
   }

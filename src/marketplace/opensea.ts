@@ -111,14 +111,15 @@ export class OpenSea {
       const response = await this.#once(url)
       if (response instanceof TransportError || response.status >= 500) {
         const why = response instanceof TransportError ? excerpt(response.message) : `HTTP ${response.status}`
-        if (tries >= TRIES) throw this.#error('unreachable', `can't be reached: ${why}`, 'Run the same command later.')
+        if (tries >= TRIES)
+          throw this.#error('unreachable', `can't be reached: ${why}`, 'Run the same command again later.')
         await this.#options.sleep(backoffMs(tries++, BACKOFF), this.#options.signal)
       } else if (response.status === 429) {
         if (++limited === LIMITED_TRIES) {
           throw this.#error(
             'rate_limited',
             `rejected ${LIMITED_TRIES} requests in a row`,
-            'Run the same command later.',
+            'Run the same command again later.',
           )
         }
         await this.#waitFor(response)
@@ -176,7 +177,11 @@ export class OpenSea {
     const wait = waitOf(headers, Date.now())
     if (wait > MAX_WAIT_MS) {
       const minutes = Math.ceil(wait / 60_000)
-      throw this.#error('rate_limited', `accepts the next request in ${minutes} min`, 'Run the same command then.')
+      throw this.#error(
+        'rate_limited',
+        `accepts the next request in ${minutes} min`,
+        'Run the same command again after that time.',
+      )
     }
     this.#options.onWait?.(wait)
     await this.#options.sleep(wait, this.#options.signal)

@@ -180,7 +180,7 @@ export class TraitChecks {
     if (first === undefined) return
     const named = singles.slice(0, MAX_NAMED).map(({ text, at }) => `${quoted(text)} (line ${at.line})`)
     const more = singles.length > MAX_NAMED ? ` and ${singles.length - MAX_NAMED} more` : ''
-    const message = `${count(singles.length, 'value')} of ${quoted(tag)} in only one row${among}: ${named.join(', ')}${more}`
+    const message = `${count(singles.length, 'value')} of ${quoted(tag)} ${singles.length === 1 ? 'is in only one row' : 'are each in only one row'}${among}: ${named.join(', ')}${more}`
     const fix = 'Check that the values are spelled correctly.'
     this.#findings.add({ ...first.at, rule: 'value-once', message, fix })
   }

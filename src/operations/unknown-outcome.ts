@@ -20,7 +20,7 @@ export function unknownOperation(
     'unknown_outcome',
     `${kind} was sent at ${sentAt}, but its outcome is unknown: ${reason}${idText}`,
     {
-      hint: `${hasMeans(request) ? REPEAT_LATER : hints.command} To send another request and pay for it, regardless of the outcome of this one, add --again.`,
+      hint: `${hasMeans(request) ? REPEAT_LATER : hints.command} To send another request and pay for it, regardless of the outcome of this request, add --again.`,
       details: {
         order: id,
         endpoint: kind,

@@ -462,12 +462,8 @@ class Planner {
 
 /** Returns the error for a sealed drop whose NFTs have none of the reference IDs of the manifest's rows. */
 const noneOfDrop = (notes: readonly string[]): GdnError =>
-  new GdnError(
-    'not_found',
-    'the drop of these rows is sealed, but none of them has an NFT under the name of this file',
-    {
-      hint: notes.length > 0 ? `${notes.join('. ')}.` : RENAMED,
-    },
-  )
+  new GdnError('not_found', 'the drop of these rows is sealed, but no row has an NFT under the name of this file', {
+    hint: notes.length > 0 ? `${notes.join('. ')}.` : RENAMED,
+  })
 
 const RENAMED = 'If the file was renamed after its mint, add --run <former file name>.'

@@ -67,7 +67,7 @@ export class OtherDrop {
     }
     throw new GdnError('seems_minted', nfts, {
       hint: [
-        'Nothing was sent. This machine has not minted this manifest. Another manifest with this file name may have been minted instead.',
+        'Nothing was sent. This machine has not minted from this manifest. The NFTs may have been minted from another manifest with this file name.',
         'If this is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
         'If the NFTs belong to these rows, and the rows were edited after their mint, add --adopt.',
       ].join('\n'),

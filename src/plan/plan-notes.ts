@@ -69,7 +69,7 @@ function notesOfKept({ drift, lasting, keptBurns }: NotedFacts['counts']): strin
   const changes =
     keptChanges === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${keptChanges} changes made elsewhere`
   const takeOver = `Add --take-over to replace ${keptChanges === 1 ? 'it' : 'them'} with the values of the manifest`
-  const removed = 'gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over'
+  const removed = 'gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over'
   return [...(keptChanges > 0 ? [`${changes}. ${takeOver}`] : []), ...(keptBurns > 0 ? [removed] : [])]
 }
 

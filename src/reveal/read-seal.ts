@@ -90,7 +90,7 @@ async function searchBlock(chain: Chain, contract: string, seal: string): Promis
     const committedAt = await committedBefore(chain, contract, seal, hexQuantity(middle)).catch((error: unknown) => {
       if (!(error instanceof Unreadable)) throw error
       throw new Unreadable(
-        `${chain.origin} returns neither the event that sealed the drop nor old states (${error.message}): use another --rpc-url`,
+        `${chain.origin} returns neither the event that sealed the drop nor the state of past blocks (${error.message}): use another --rpc-url`,
       )
     })
     if (committedAt > 0n) high = middle

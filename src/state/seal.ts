@@ -118,7 +118,7 @@ export function whyCopied(sql: Sql, place: SealLocation, seal: CopySeal): string
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
   if (!isKnownPlace(sql, place)) return 'the database was not used in this location before'
   if (seal.counter !== counter)
-    return 'state.db and state.db-seal do not match, as after a restored backup or a killed command'
+    return 'state.db and state.db-seal do not match, for example because a backup was restored or a command was killed'
   return seal.changedAt === sealed_at ? null : 'another program changed state.db-seal'
 }
 

@@ -100,7 +100,7 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
   if (wrongName !== null) add('name', `name ${wrongName}`, usable(name))
   const first = lines.get(name)
   if (wrongName === null && first !== undefined) {
-    const hint = 'Choose another name for one of them, or remove one of the lines.'
+    const hint = 'Choose another name for one of the contacts, or remove one of the lines.'
     add('name', `the name ${name} is already on line ${first}`, hint)
   } else if (wrongName === null) lines.set(name, line)
   const address = cellText('address')

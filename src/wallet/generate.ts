@@ -140,7 +140,7 @@ function notKept(address: string, text: string, error: unknown, { file }: KeptEl
   const reason = messageOf(error)
   return file === null
     ? new GdnError('unexpected', `the keystore of ${address} could not be written anywhere: ${reason}`, {
-        hint: `Save the keystore in a file before you send anything to that address. It is encrypted with your password: ${text.trim()}`,
+        hint: `Save the keystore in a file before you send anything to that address. The keystore is encrypted with your password: ${text.trim()}`,
         details: { address, keystore: text },
         cause: error,
       })

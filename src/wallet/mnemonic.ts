@@ -26,7 +26,7 @@ export async function mnemonicProblem(words: readonly string[]): Promise<string 
   const at = words.findIndex((word) => !wordSet.has(word))
   if (at >= 0) return `has a word that is not in the English list of BIP-39: word ${at + 1} of ${words.length}`
   if (validateMnemonic(words.join(' '), wordlist)) return null
-  return 'has a wrong checksum: a word was changed, or the order of the words'
+  return 'has a wrong checksum: a word or the order of the words was changed'
 }
 
 /**

@@ -39,14 +39,14 @@ export async function parsePrivateKey(text: string, file: string, { kind, path }
   if (trimmed.length >= MIN_SECRET) new Secret(trimmed)
   if (trimmed.startsWith('[')) {
     const bytes = keypairOfJson(parseStrictJson(trimmed, file, 'invalid_input'))
-    if (bytes === null) throw fail('is not a Solana keypair: a JSON list of 64 numbers from 0 to 255')
+    if (bytes === null) throw fail('is not a Solana keypair (a JSON list of 64 numbers from 0 to 255)')
     return ofKeypair(bytes, fail)
   }
   const words = trimmed.toLowerCase().normalize('NFKD').split(/\s+/)
   if (isMnemonic(trimmed)) {
     const problem = await mnemonicProblem(words)
     if (problem !== null)
-      throw fail(problem, 'Compare the words with your copy. gdn reads mnemonics of BIP-39 in English.')
+      throw fail(problem, 'Compare the words with your copy. gdn supports only English BIP-39 mnemonics.')
     return await keyOfMnemonic(words, kind, path ?? DEFAULT_PATHS[kind])
   }
   const digits = HEX.exec(trimmed)?.[1]
@@ -54,11 +54,11 @@ export async function parsePrivateKey(text: string, file: string, { kind, path }
   const bytes = BASE58.test(trimmed) ? base58btc.baseDecode(trimmed) : null
   if (bytes?.length === KEYPAIR_BYTES) return ofKeypair(bytes, fail)
   if (bytes?.length === PRIVATE_KEY_BYTES) {
-    throw fail('is a Solana address: its private key has 64 bytes, which are 86 to 88 characters')
+    throw fail('is a Solana address, not its private key, which has 86 to 88 characters (64 bytes)')
   }
   throw fail(
     'is not in a key format that gdn supports',
-    'Pass a private key (0x and 64 hex digits, or base58 of Solana), a mnemonic, a keystore or a Solana keypair file.',
+    'Pass a private key (0x and 64 hex digits, or base58 for Solana), a mnemonic, a keystore or a Solana keypair file.',
   )
 }
 

@@ -36,7 +36,7 @@ test.each([
   ['alice\u0000.eth', CHARACTER],
   ['alice\u202e.eth', CHARACTER],
   ['alice.eth/x', CHARACTER],
-  ['alice\ud83d.eth', 'has an unpaired surrogate, which is not a character'],
+  ['alice\ud83d.eth', 'has an unpaired surrogate, which is not a valid character'],
 ])('rejects %j as an ENS name', (name, problem) => {
   expect(receiverNameProblem(name)).toBe(problem)
 })

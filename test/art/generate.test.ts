@@ -399,7 +399,11 @@ describe('refuses an output folder, and changes nothing', () => {
     ['whose parent is missing', 'none/drop', 'does not exist'],
     ['that is a file', 'gdn', 'is not a folder'],
     ['that is a symbolic link', 'link', 'is a symbolic link'],
-    ['with the name of a former folder', 'drop.before-1', '"drop.before-1" is the name of a former folder'],
+    [
+      'with the name of a former folder',
+      'drop.before-1',
+      '"drop.before-1" is a name that gdn reserves for replaced folders',
+    ],
     ['in the folder of a layer', 'layers/hat/out', 'the folder is in layers/hat, which contains layers'],
     ['in the folder of the layers', 'layers/out', 'the folder is in layers, which contains layers'],
   ])('%s', async (_, out, message) => {
@@ -422,7 +426,7 @@ describe('refuses an output folder, and changes nothing', () => {
     await writeFile(folder.path('drop/thesis.txt'), 'years of work')
     const result = await generate(folder, '--json')
     expect(result.code).toBe(2)
-    expect(errorOf(result).message).toContain('is not an output of gdn art generate')
+    expect(errorOf(result).message).toContain('was not created by gdn art generate')
     expect(await names(folder)).toEqual(['drop'])
   })
 })

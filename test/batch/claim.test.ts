@@ -141,7 +141,7 @@ describe('two runs with the same rows in one collection', () => {
     await writeFile(jan.manifestPath, '')
     await machine.run(server, rowsUpTo(2), jan)
     const other =
-      /^If this manifest is another drop, add --run <name>\. .*\nIf this manifest is another edition of that run's manifest, mint only one of the two\.$/m
+      /^If this manifest is another drop, add --run <name>\. .*\nIf this manifest is another edition of that run's manifest, use only one of the two manifests\.$/m
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
     await expect(machine.run(server, rowsUpTo(2), { ...jan, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),
@@ -161,7 +161,7 @@ describe('two runs with the same rows in one collection', () => {
     })
     await expect(machine.run(server, rowsUpTo(3), { ...B, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, and these rows a second time, add --again\.$/m,
+        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, including these a second time, add --again\.$/m,
       ),
     })
   })

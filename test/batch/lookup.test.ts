@@ -364,7 +364,7 @@ describe('--adopt', () => {
       hint: [
         'Nothing was sent.',
         'If these rows were minted and their NFTs were transferred afterwards, remove the rows, and run the same command again.',
-        'To mint the rows anyway, move them to a separate manifest, and mint that manifest with --run <name> --no-lookup.',
+        'To mint the rows anyway, move them to a separate manifest, and run `gdn batch mint` on that manifest with --run <name> --no-lookup.',
       ].join('\n'),
     })
     expect(await listRuns(machine.stateDir)).toEqual([])

@@ -112,7 +112,7 @@ describe('rows whose outcome is unknown', () => {
     const summary = await run(serverWith([null, null, 'cut_before']), PAIR)
     expect(summary.reconciled).toEqual({ adopted: 0, basis: 'time_alone' })
     expect(summary.absentRows).toEqual([
-      expect.objectContaining({ reason: expect.stringContaining('within the waiting time') }),
+      expect.objectContaining({ reason: expect.stringContaining('did not appear in the collection in time') }),
     ])
   })
 
@@ -133,7 +133,7 @@ describe('rows whose outcome is unknown', () => {
     }
     const summary = await run(server, rowsUpTo(3), { inFlight: 2 })
     expect(summary.absentRows).toEqual([
-      expect.objectContaining({ line: 2, reason: expect.stringContaining('within the waiting time') }),
+      expect.objectContaining({ line: 2, reason: expect.stringContaining('did not appear in the collection in time') }),
       expect.objectContaining({ line: 3, reason: expect.stringContaining('rows that were sent later') }),
     ])
     // The weaker of the two.

@@ -333,7 +333,7 @@ it.skipIf(CHROMIUM === undefined)('an NFT of a shuffled drop shows how its row i
       const { shuffle } = await show(backend, `nfts/${nft?.nft_gdn_id}`)
       await reveal(shuffle.round.number)
     }
-    await look('revealed', 'This draw is a rehearsal: the signature in the metadata is from another beacon')
+    await look('revealed', 'This draw is a rehearsal: the signature in the metadata is not from drand')
     expect(await seriousViolations(page)).toEqual([])
     expect([errors, others]).toEqual([[], []])
     await close()

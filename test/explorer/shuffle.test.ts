@@ -43,10 +43,10 @@ describe('the text about a shuffled drop', () => {
     const open = shuffleState({ ...sealed, seal: null, round: null })
     expect(open).toContain('the drop is sealed, so no more NFTs of the drop can be minted')
     expect(shuffleState(sealed)).toContain(
-      'The time of the round is 2026-01-02 03:04:05 UTC, after the drop was sealed (block 7, 2026-01-02 03:04:05 UTC).',
+      'The time of the round is 2026-01-02 03:04:05 UTC, which is after the drop was sealed (block 7, 2026-01-02 03:04:05 UTC).',
     )
     expect(shuffleState({ ...sealed, round: null })).toContain(
-      'determines the content of each NFT, after the drop was sealed',
+      'The content of each NFT is determined after the drop was sealed',
     )
   })
 
@@ -56,7 +56,7 @@ describe('the text about a shuffled drop', () => {
       'determined the content of this NFT, so nobody chose it. The round was published at 2026-01-02',
     )
     const rehearsed = shuffleState({ ...sealed, is_revealed: true, beacon: 'other' })
-    expect(rehearsed).toContain('This draw is a rehearsal: the signature in the metadata is from another beacon')
+    expect(rehearsed).toContain('This draw is a rehearsal: the signature in the metadata is not from drand')
     expect(rehearsed).not.toMatch(/published|nobody/)
     const unsigned = shuffleState({ ...sealed, is_revealed: true })
     expect(unsigned).toContain('does not contain the signature of the round')

@@ -207,7 +207,7 @@ test('does not take a call that runs out of gas for pruned state', async () => {
   })
   const result = await holders(contracts.Oz721.address, url, ['--json'])
   expect([result.code, result.stdout]).toEqual([6, ''])
-  expect(errorLine(result.stderr).message).toMatch(/can't call the contract for holder 0x\w+: out of gas$/)
+  expect(errorLine(result.stderr).message).toMatch(/can't call the contract to check holder 0x\w+: out of gas$/)
 })
 
 test.each([
@@ -422,7 +422,7 @@ test.each(['Unindexed', 'Upgradable'] as const)(
     for (let i = 0; i < 25; i++) await contract.send('mint', person(i), BigInt(i + 1))
     if (name === 'Upgradable') await contract.send('upgrade')
     const good = await latest(contract.address, ['-o', 'ids'])
-    expect(good).toMatchObject({ code: 0, stderr: expect.stringContaining('all 25 balances agree') })
+    expect(good).toMatchObject({ code: 0, stderr: expect.stringContaining('all 25 balances match the contract') })
     expect(good.stdout.trim().split('\n').sort()).toEqual(PEOPLE.slice(0, 25).sort())
     await contract.send('cheat', person(3), person(4))
     const bad = await latest(contract.address)

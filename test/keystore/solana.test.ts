@@ -59,7 +59,7 @@ describe('a keystore of Solana', () => {
   test('is rejected where an EVM network needs a key, before the password is tried', async () => {
     const { text, address } = await sealed()
     const error = await failure(openEvmKeystore(text, new Secret('another password'), 'k.json'))
-    expect(error.message).toBe(`is a Solana wallet (${address}), but this network is EVM`)
+    expect(error.message).toBe(`is a Solana wallet (${address}), but this is an EVM network`)
   })
 
   test('with the key of an EVM wallet is rejected', async () => {

@@ -69,7 +69,7 @@ describe("a cell with a ' before a formula", () => {
     ])
     expect(warnings.all.at(-1)).toEqual({
       place: { file: 'stdin', line: 2, field: 'title', column: 2 },
-      message: "3 cells have a ' before a formula, which gdn removes",
+      message: "3 cells have a ' before a formula: gdn removes the '",
       hint: "To keep the ', write it twice.",
     })
   })

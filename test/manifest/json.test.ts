@@ -168,8 +168,8 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'json',
     `[{"title":"\\ud800","description":"b","receiver":"${ALICE}","id":"\\udc00"}]`,
     [
-      'stdin:1 (title) title has an unpaired surrogate, which is not a character',
-      'stdin:1 (id) id has an unpaired surrogate, which is not a character',
+      'stdin:1 (title) title has an unpaired surrogate, which is not a valid character',
+      'stdin:1 (id) id has an unpaired surrogate, which is not a valid character',
     ],
   ],
   ['an escaped NUL', 'jsonl', json({ ...ROW, title: 'a\0b' }), ['stdin:1 (title) title has a NUL character']],

@@ -11,7 +11,7 @@ test('warns once about traits and values that differ only in case, with their li
 `
   const warnings = new RowWarnings('drop.csv')
   await read(csv, { format: 'csv', ...warnings.begin() })
-  const hint = 'Use one spelling. Marketplaces show two.'
+  const hint = 'Use one spelling. Otherwise, marketplaces show both.'
   expect(warnings.all).toEqual([
     {
       place: { file: 'drop.csv', line: 3 },

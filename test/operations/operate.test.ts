@@ -674,7 +674,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
     service.faults = Array.from({ length: 6 }, () => 'cut_after' as const)
     const { error } = await machine.command(service, 'createcollection')
     expect((error as GdnError).hint).toBe(
-      `${hint} To send another request and pay for it, regardless of the outcome of this one, add --again.`,
+      `${hint} To send another request and pay for it, regardless of the outcome of this request, add --again.`,
     )
   })
 

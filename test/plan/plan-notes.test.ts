@@ -35,14 +35,14 @@ describe('the notes of a plan', () => {
     [
       'with a removed row that was changed elsewhere',
       { ...NOTHING, counts: { drift: 2, lasting: 1, keptBurns: 1 } },
-      ['gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over'],
+      ['gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over'],
     ],
     [
       'with changes and removed rows that were changed elsewhere',
       { ...NOTHING, counts: { drift: 4, lasting: 1, keptBurns: 1 } },
       [
         'gdn keeps 2 changes made elsewhere. Add --take-over to replace them with the values of the manifest',
-        'gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over',
+        'gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over',
       ],
     ],
     [
@@ -108,7 +108,7 @@ describe('the notes of a plan', () => {
     }
     expect(repeated({ drift: 1, lasting: 1, keptBurns: 0 })).toBe('')
     expect(repeated({ drift: 4, lasting: 1, keptBurns: 1 })).toBe(
-      ' gdn keeps 2 changes made elsewhere. Add take_over to replace them with the values of the manifest. gdn keeps NFTs of removed rows that were changed elsewhere, even with take_over.',
+      ' gdn keeps 2 changes made elsewhere. Add take_over to replace them with the values of the manifest. gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with take_over.',
     )
     expect(repeated({ drift: 1, lasting: 0, keptBurns: 0 })).toMatch(/^ gdn keeps 1 change made elsewhere\. .*\.$/)
   })

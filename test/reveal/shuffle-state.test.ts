@@ -168,7 +168,7 @@ test('says on the first machine that a whole drop is revealed after another mach
     expect(stderr).not.toContain('Next: gdn reveal')
   }
   const missing = await second.cli('batch', 'status', second.path('drop.csv'))
-  expect(missing.stderr).toContain('The records of a run are only on the machine that minted it')
+  expect(missing.stderr).toContain('The records of a run are only on the machine that started it')
 })
 
 test('a machine records the rows that another machine minted before it calls rows abandoned', async () => {

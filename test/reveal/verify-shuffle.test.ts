@@ -257,7 +257,7 @@ test.each(['none', 'refused'] as const)('finds the block of the seal if the logs
   })
   expect(await check(one, 5)).toMatchObject({ kind: 'proven', provenance: { shuffle: { sealed: { block: 20 } } } })
   one.hasOldStates = false
-  const reason = expect.stringContaining('neither the event that sealed the drop nor old states')
+  const reason = expect.stringContaining('neither the event that sealed the drop nor the state of past blocks')
   expect(await check(one, 5)).toMatchObject({ kind: 'unknown', reason })
 })
 

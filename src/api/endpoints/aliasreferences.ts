@@ -18,7 +18,7 @@ const EXAMPLE = {
 
 export const aliasreferences = defineEndpoint({
   name: 'aliasreferences',
-  summary: 'Store aliases for NFTs whose rows received IDs later',
+  summary: 'Store aliases for NFTs whose rows received IDs after the mint',
   origin: 'extension',
   permissions: ['nft:create'],
   request: z

@@ -19,7 +19,7 @@ export const burnnft = defineCreatingEndpoint({
   permissions: ['nft:burn'],
   creates: {
     ...startingTransaction,
-    effect: { in: 'none', reason: 'the API has no list of burns' },
+    effect: { in: 'none', reason: "the API can't list burns" },
     hints: { request: 'Run `gdn nft show <nft_gdn_id>` to check whether the NFT was burned.', command: REPEAT_LATER },
   },
   request: z

@@ -30,7 +30,7 @@ export const commitprovenance = defineCreatingEndpoint({
   permissions: ['nft:update'],
   creates: {
     ...startingTransaction,
-    effect: { in: 'none', reason: 'getprovenances lists it' },
+    effect: { in: 'none', reason: 'getprovenances shows whether the hash was committed' },
     hints: { request: 'You can repeat the request: a hash is committed only once.', command: REPEAT_LATER },
   },
   request: z

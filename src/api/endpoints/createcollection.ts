@@ -16,7 +16,7 @@ export const createcollection = defineCreatingEndpoint({
   creates: {
     ...startingTransaction,
     transactionsFrom: 'getcollections',
-    effect: { in: 'none', reason: 'the API has no list of collections' },
+    effect: { in: 'none', reason: "the API can't list collections" },
     hints: {
       request: 'Check whether the collection exists: a second request would create and pay for another one.',
       command: "Check whether the collection is in the list on the service's website.",

@@ -31,7 +31,7 @@ export const freezenft = defineCreatingEndpoint({
   permissions: ['nft:update'],
   creates: {
     ...startingTransaction,
-    effect: { in: 'none', reason: 'the API has no list of freezes' },
+    effect: { in: 'none', reason: "the API can't list freezes" },
     hints: { request: 'You can repeat the request: a frozen NFT stays frozen.', command: REPEAT_LATER },
   },
   request: z

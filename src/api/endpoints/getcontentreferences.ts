@@ -17,7 +17,7 @@ const EXAMPLE = {
 
 export const getcontentreferences = defineEndpoint({
   name: 'getcontentreferences',
-  summary: 'List the NFTs of rows without an ID, by label',
+  summary: 'List NFTs with a given label minted from rows without IDs',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z

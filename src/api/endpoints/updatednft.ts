@@ -21,10 +21,10 @@ export const updatednft = defineCreatingEndpoint({
   permissions: ['nft:update'],
   creates: {
     ...startingTransaction,
-    effect: { in: 'none', reason: 'the API has no list of updates' },
+    effect: { in: 'none', reason: "the API can't list updates" },
     hints: {
       request:
-        'Run `gdn nft show <nft_gdn_id>` to check the current metadata. With replaces_revision, a repeated request has no second effect.',
+        'Run `gdn nft show <nft_gdn_id>` to check the current metadata. If the request has replaces_revision, repeating it has no further effect.',
       command: REPEAT_LATER,
     },
   },

@@ -8,9 +8,9 @@ import { operationOf } from './operation.ts'
 import { RESPONSE_HEADERS } from './responses.ts'
 import { pathParameters, SURROUNDINGS } from './surroundings.ts'
 
-const ABOUT = `Create NFT collections, create and transfer NFTs, and look them up.
+const ABOUT = `Create NFT collections, create and transfer NFTs, and look up collections and NFTs.
 
-The API accepts requests to create or transfer NFTs immediately, and processes them asynchronously. The response contains IDs for status requests. Every API request must contain an API key in the header \`x-api-key\`.`
+The API accepts requests to create or transfer NFTs immediately, and processes them asynchronously. To look up the status of a request, use the IDs in its response. Every API request must contain an API key in the header \`x-api-key\`.`
 
 const versionNote = (version: ApiVersion) =>
   `This is version ${version} of the API. Each API key works with one version. All versions have the same paths.`
@@ -22,7 +22,7 @@ const TAGS = [
   { name: 'Files', description: 'Upload files for the metadata of NFTs.' },
   {
     name: 'Chains and files',
-    description: 'Endpoints outside of the API: chains and stored content.',
+    description: 'Endpoints outside the API: chains and stored content.',
   },
   { name: 'Operation', description: 'For operators of a backend.' },
 ]
@@ -43,14 +43,14 @@ const COMPONENTS = {
       name: 'Gdn-Only-Without-Value',
       in: 'header',
       description:
-        'Extension: rejects the request with 412 if the coins of the blockchain in the request have value on this server (see Blockchains-Without-Value).',
+        'Extension: the server rejects the request with 412 if the coins of the blockchain in the request have value on this server (see Blockchains-Without-Value).',
       schema: { type: 'string', enum: ['yes'] },
     },
     PreferWait: {
       name: 'Prefer',
       in: 'header',
       description:
-        'Extension: wait=<seconds> (RFC 7240), at most 10. The server holds the response for up to this time, or until no requested record is pending.',
+        'Extension: wait=<seconds> (RFC 7240), at most 10. The server delays the response until no requested record is pending, or until this time has passed.',
       schema: { type: 'string' },
       example: 'wait=10',
     },

@@ -7,9 +7,9 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   after: 'The value of next in the previous response.',
   aliased: 'Number of new aliases. Existing aliases are not counted.',
   attribute:
-    'Attributes: the traits (`attributes`) in the stored metadata, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
+    'Attributes (traits) of the NFT. The stored metadata contains them as `attributes`, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
   display_type:
-    'Extension: the attribute is a typed trait. The stored metadata contains its value as a JSON number, with this display_type. The value of a date is a Unix time in seconds.',
+    'Extension: makes the attribute a typed trait. The stored metadata contains its value as a JSON number, with this display_type. The value of a date is a Unix time in seconds.',
   block_date:
     'Time of the block that contains the event, in UTC; null while the event is pending, or if the blockchain does not respond.',
   block_number:
@@ -27,7 +27,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   description: 'Description of the NFT.',
   digest:
     "Digest version, followed by the SHA-256 hash of the operation's fields in canonical JSON (RFC 8785). For an NFT, the fields are its metadata, the name or address of the receiver, and the sender if the request has one. The digest does not depend on the other NFTs in the request.",
-  dynamic: 'Extension: the metadata of every NFT of the collection can be updated; false by default.',
+  dynamic: 'Extension: whether the metadata of every NFT in the collection can be updated; false by default.',
   email: 'E-mail address of the account that the key belongs to.',
   enable_api: 'Whether NFTs may be created through the API; true by default.',
   enable_burn: 'Extension: whether the service may burn NFTs; false by default, and fixed at creation.',
@@ -40,7 +40,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   files_not_stored:
     'Keys of file_fields whose ipfs or ar URL is unchanged in the metadata, because the server does not store the file. Absent if there are none.',
   first_token_id:
-    'ID of the next token when the collection was committed: only this token and later ones were minted after the commitment. Null while the commitment is pending.',
+    'ID of the first token that was not minted yet when the commitment was made. Only this token and later ones were minted after the commitment. Null while the commitment is pending.',
   from: 'The owner before the event; null if the owner did not change.',
   gas_used: 'Decimal digits.',
   holder_wallet_address: 'Wallet address of the current owner.',
@@ -91,7 +91,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   replaces_revisions:
     'Extension: the current revision of each NFT in nft_gdn_ids, in the same order; 0 for none. The freeze is rejected if an NFT has a different revision.',
   replaces_transfers:
-    'Extension: the current number of transfers of the NFT (`transfers` in getnfts). The transfer is rejected if the NFT has more.',
+    'Extension: the current number of transfers of the NFT (`transfers` in getnfts). The transfer is rejected if the NFT has a different number.',
   request_metadata: 'The metadata as requested by the last update, or at creation if the NFT was never updated.',
   revision: 'Number of the last update of the NFT, counted per collection; 0 if the NFT was never updated.',
   revision_reference_id: 'Extension: reference ID of the last update of the NFT. Absent if there is none.',
@@ -116,7 +116,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
 /** Descriptions of fields whose meaning is different in an endpoint. */
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   getnfthistory: {
-    accepted_date: 'Time at which the request was accepted, in UTC; null for an event outside of the service.',
+    accepted_date: 'Time at which the request was accepted, in UTC; null for an event outside the service.',
     block_number: 'Number of the block that contains the event; on Solana, the slot. Null while the event is pending.',
     kind: 'mint, transfer, update, freeze or burn.',
     after: 'The value after the update; null if there is none.',
@@ -124,15 +124,15 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     field: 'The metadata field.',
     limit: 'Number of events per page: at most 100, which is the default.',
     revision: 'The revision that an update created; null for other events.',
-    transaction_gdn_id: 'Null for the mint, and for events outside of the service.',
+    transaction_gdn_id: 'Null for the mint, and for events outside the service.',
   },
   getnftowners: {
     after: 'The value of next in the previous response.',
     block:
-      'The last block whose transfers the backend has read; null if the backend has read none. In an NFT, the block of the mint or transfer that set the owner.',
+      'The last block whose transfers the backend has read; null if there is none. For an NFT, the block of the mint or transfer that set the owner.',
     hash: 'Hash of the block.',
     limit: 'Number of NFTs per page: at most 10000, which is the default.',
-    next: 'The after value for the next page; null on the last page.',
+    next: 'The value of `after` for the next page; null on the last page.',
     nfts: 'Deployed NFTs, in the order in which they were accepted.',
     number: 'Number of the block.',
     owner: 'Wallet address of the owner. Null if the NFT is burned.',
@@ -229,8 +229,8 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     signer: 'Address of the signer.',
     balance: 'Balance of the signer in wei.',
     needed: 'Balance in wei that pays for all accepted requests at the current fees.',
-    reserve: 'The part of `needed` in wei that the signer must have in order to sign, but does not spend.',
-    waiting_nfts: 'Number of accepted NFTs without a transaction.',
+    reserve: 'The part of `needed`, in wei, that the signer does not spend but must have in order to sign.',
+    waiting_nfts: 'Number of accepted NFTs that have no transaction yet.',
   },
   getruncosts: {
     blockchain: 'The blockchain of the run.',
@@ -244,11 +244,11 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     max_cost: 'The cost limit of the run in wei; null without a limit.',
     max_fee: 'Maximum gas price of the run in wei; null without a limit.',
     nft_gas:
-      'Gas that the backend reserves for each NFT of the run without a transaction: the maximum over all requests of the run. Null without a limit.',
+      'Gas that the backend reserves for each NFT of the run that has no transaction yet: the maximum over all requests of the run. Null without a limit.',
     nft_bytes:
-      'Bytes of call data that the backend reserves for each NFT of the run without a transaction: the maximum over all requests of the run. Null without a limit.',
+      'Bytes of call data that the backend reserves for each NFT of the run that has no transaction yet: the maximum over all requests of the run. Null without a limit.',
     unsigned_nfts:
-      'Number of accepted NFTs of the run without a transaction. Null without a limit, or while no node responds.',
+      'Number of accepted NFTs of the run that have no transaction yet. Null without a limit, or while no node responds.',
     pending_transactions: 'Number of signed transactions whose fee is not in fee_paid yet.',
     run: 'Name of the run: the value of the request header Gdn-Run.',
     waiting:

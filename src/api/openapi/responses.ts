@@ -35,12 +35,12 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
     'yes',
   ),
   'Run-Max-Cost-Supported': header(
-    'Extension: this server limits the cost of a run with the request header Gdn-Run-Max-Cost.',
+    'Extension: this server supports the request header Gdn-Run-Max-Cost, which limits the cost of a run.',
     'yes',
   ),
-  'Run-Max-Fee-Supported': header('Extension: this server limits the fees of a run with setrunmaxfee.', 'yes'),
+  'Run-Max-Fee-Supported': header('Extension: this server has setrunmaxfee, which limits the fees of a run.', 'yes'),
   'Max-Supply-Supported': header(
-    'Extension: this server limits the supply of collections (max_supply), and has getsupply.',
+    'Extension: this server can limit the supply of a collection (max_supply), and has getsupply.',
     'yes',
   ),
   'Nft-Owners-Supported': header('Extension: this server has getnftowners.', 'yes'),
@@ -124,7 +124,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   421: [
     TITLES.misdirected,
     'The server does not accept requests for this Host header.',
-    'this server accepts only requests to localhost, see --allowed-host',
+    'this server accepts only requests to localhost: see --allowed-host',
   ],
   422: [
     TITLES.validation,
@@ -144,7 +144,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   503: [
     TITLES.unavailable,
     'The server is temporarily unavailable. Nothing was accepted. Try again later.',
-    "the server's disk is full; nothing was accepted, try again later",
+    "the server's disk is full, so nothing was accepted: try again later",
   ],
 }
 

@@ -31,7 +31,7 @@ const health = z.object({
   status: z.literal('ok'),
   version: z.string(),
   backend_id: z.uuid().describe("ID of the backend's database. The ID stays the same when the address changes."),
-  incarnation: z.uuid().describe('Changes if the backend detects that its database was restored.'),
+  incarnation: z.uuid().describe('A UUID that changes if the backend detects that its database was restored.'),
 })
 
 const CID = 'bafkreifjjcie6lypi6ny7amxnfftagclbuxndqonfipmb64f2km2devei4'
@@ -55,7 +55,7 @@ export const SURROUNDINGS: readonly ExtraRoute[] = [
       tags: ['Wallets'],
       summary: 'Generate a wallet with a signed URL',
       description:
-        'The URL from getpresignedurl with unchanged parameters and no body. Every POST generates a new wallet, whose private key is only in this response.',
+        'Send a POST request without a body to the URL from getpresignedurl, with unchanged parameters. Every POST generates a new wallet, whose private key is only in this response.',
       parameters: [
         inQuery('expiry', { type: 'integer' }),
         inQuery('issued_at', { type: 'integer' }),

@@ -150,8 +150,8 @@ export async function checkOutput(out: string): Promise<void> {
     )
   }
   if (FORMER.test(out)) {
-    const message = `${quoted(basename(out))} is the name of a former folder`
-    throw refuse(message, 'Use another name. To continue with a former folder, rename it first.')
+    const message = `${quoted(basename(out))} is a name that gdn reserves for replaced folders`
+    throw refuse(message, 'Use another name. To continue with a replaced folder, rename it first.')
   }
   const isLink = await lstat(out).then(
     (stats) => stats.isSymbolicLink(),
@@ -167,7 +167,7 @@ export async function checkOutput(out: string): Promise<void> {
   if (!(await isFolder(out))) throw refuse(`${quoted(out)} is not a folder`, 'Use another name.')
   const names = await readdir(out)
   if (names.length === 0 || names.includes(EDITION_FILE)) return
-  throw refuse(`${quoted(out)} is not an output of gdn art generate`, 'Use the name of a new folder.')
+  throw refuse(`${quoted(out)} was not created by gdn art generate`, 'Use the name of a new folder.')
 }
 
 const isFolder = async (path: string): Promise<boolean> =>

@@ -25,7 +25,7 @@ export function renumberingIssue(folder: BuildFolder, files: readonly NumberedFi
     return {
       place: { file: first.file, field: 'edition' },
       message: `is ${edition}, but the file has the number ${first.number}${all}`,
-      hint: `Rename each metadata file and image to its edition, such as ${edition}.json and ${edition}.png.`,
+      hint: `Name each metadata file and image after its edition, such as ${edition}.json and ${edition}.png.`,
     }
   }
   const isNamed = ({ value }: NumberedFile) => {

@@ -252,10 +252,10 @@ function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, othe
   if (!isSecond) {
     return [
       'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.',
-      "If this manifest is another edition of that run's manifest, mint only one of the two.",
+      "If this manifest is another edition of that run's manifest, use only one of the two manifests.",
     ].join('\n')
   }
-  const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
+  const all = isOfList(drop) ? 'mint to all receivers, including these' : 'mint all rows, including these'
   const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
   return `To ${action}, add ${runName === null ? '--run <name> --again' : '--again'}.`
 }

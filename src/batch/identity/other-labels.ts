@@ -75,7 +75,7 @@ export const stoppedByLabel = (message: string) =>
   new GdnError('seems_minted', message, {
     hint: [
       'Rows that were already accepted stay minted. If the manifest was moved, add --adopt.',
-      'If this manifest is another drop, move the unsent rows to a separate manifest, and mint that manifest with --run <name>.',
+      'If this manifest is another drop, move the unsent rows to a separate manifest, and run `gdn batch mint` on that manifest with --run <name>.',
     ].join('\n'),
   })
 

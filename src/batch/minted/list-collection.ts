@@ -76,7 +76,9 @@ export async function listCollection(
         hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, add --no-lookup.`,
       })
     }
-    notes.push(`The collection can't be listed (${error.message}), so gdn can't check whether rows were already minted`)
+    notes.push(
+      `The NFTs of the collection can't be listed (${error.message}), so gdn can't check whether rows were already minted`,
+    )
     return null
   }
 }
@@ -114,7 +116,7 @@ export async function settleListing(
   const deadline = began + (options.timeout ?? DEFAULT_WAIT_MS)
   for (let wait = options.listingWait ?? LISTING_LAG_MS, emptySearches = 0; ; wait = SEARCH_GAP_MS) {
     if (now() + wait > deadline) {
-      throw new GdnError('seems_minted', 'the list of the collection was not up to date before the timeout', {
+      throw new GdnError('seems_minted', "the server's list of NFTs was not up to date before the timeout", {
         hint: 'Nothing was sent. Try again with a longer --timeout.',
       })
     }

@@ -93,7 +93,7 @@ function otherNfts(adopted: readonly Adopted[]): GdnError {
   const many = adopted.length === 1 ? '1 row has the ID of an NFT' : `${adopted.length} rows have the IDs of NFTs`
   return new GdnError('seems_minted', `${many} in this collection, but different content`, {
     hint: [
-      'Nothing was sent. Another manifest with this file name may have been minted, or the rows were edited after their mint.',
+      'Nothing was sent. NFTs may have been minted from another manifest with this file name, or the rows were edited after their mint.',
       'To mint the rows as a separate run, add --run <name>.',
       'To use these NFTs for the rows, add --adopt.',
     ].join('\n'),

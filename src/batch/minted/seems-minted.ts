@@ -27,7 +27,7 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
         'Nothing was sent.',
         ...(hasReferences ? [RENAMED] : []),
         'If these rows were minted and their NFTs were transferred afterwards, remove the rows, and run the same command again.',
-        'To mint the rows anyway, move them to a separate manifest, and mint that manifest with --run <name> --no-lookup.',
+        'To mint the rows anyway, move them to a separate manifest, and run `gdn batch mint` on that manifest with --run <name> --no-lookup.',
       ].join('\n'),
       details: { rows: rows.slice(0, MAX_NAMED).map(shownRow), count: rows.length },
     },
@@ -54,7 +54,7 @@ export const seemsMintedAs = (how: string, rows: number, flag: '--no-lookup' | '
 export const mintedByOtherRun = (rows: readonly number[], run: string): GdnError =>
   new GdnError(
     'seems_minted',
-    `${count(rows.length, 'row')} of the run ${run} ${rows.length === 1 ? 'was' : 'were'} minted under another name since this run sent ${rows.length === 1 ? 'it' : 'them'}`,
+    `${count(rows.length, 'row')} of the run ${run} ${rows.length === 1 ? 'was' : 'were'} minted under another run name after this run sent ${rows.length === 1 ? 'it' : 'them'}`,
     {
       hint: `Nothing was sent. To record the NFTs of rows with an unknown outcome, run \`gdn batch reconcile ${run}\`.`,
       details: { lines: rows.slice(0, MAX_NAMED), count: rows.length },
@@ -152,7 +152,7 @@ export async function revealedByOthers(matches: AsyncIterable<FoundRow>): Promis
   for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
   return new GdnError(
     'already_accepted',
-    `${count(all, 'row')} of the manifest ${all === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed`,
+    `${count(all, 'row')} of the manifest ${all === 1 ? 'was' : 'were'} minted unrevealed by another run of this collection, and revealed later`,
     {
       hint: [`Nothing was sent. ${RENAMED}`, 'To mint the rows a second time, add --again.'].join('\n'),
       details: { rows, count: all },

@@ -36,7 +36,7 @@ export interface CollectionSearchResult {
 }
 
 const waitingFor = (missing: number) =>
-  `the list of the collection does not contain ${missing === 1 ? 'an accepted NFT' : `${missing} accepted NFTs`} yet`
+  `the server's list of NFTs does not contain ${missing === 1 ? 'an accepted NFT' : `${missing} accepted NFTs`} yet`
 
 /** Repeatedly searches the NFTs of a collection for open rows. NFTs that match no row are read only once. */
 export class CollectionSearch {

@@ -153,7 +153,7 @@ async function decide(
     if (result instanceof GdnError && stops(result)) context.stop(result)
     if (halt.aborted) return null
     if (result instanceof GdnError) {
-      const failed = undecideAll(open, `the collection can't be listed: ${result.message}`)
+      const failed = undecideAll(open, `the NFTs of the collection can't be listed: ${result.message}`)
       if (result.code === 'refused' || !waits || now() + SEARCH_GAP_MS > deadline) return failed
       earlier = null
       if (!(await idle(context, inputs, SEARCH_GAP_MS))) return null
@@ -168,7 +168,7 @@ async function decide(
     const currentFingerprint = fingerprint(result, others)
     const agrees = isSettled && result.lacks === null && currentFingerprint === earlier
     earlier = isSettled && result.lacks === null ? currentFingerprint : null
-    const lacks = result.lacks ?? (agrees ? null : 'the list of the collection was not up to date in time')
+    const lacks = result.lacks ?? (agrees ? null : "the server's list of NFTs was not up to date before the timeout")
     const decision = decideAll(
       open,
       result,
@@ -217,7 +217,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
   const seconds = Math.ceil(wait / 1000)
   const short = undecideAll(
     open,
-    `the list of the collection was not up to date before the timeout (${seconds} s more needed): reconcile again with a longer --timeout`,
+    `the server's list of NFTs was not up to date before the timeout (${seconds} s more needed): reconcile again with a longer --timeout`,
   )
   // A permanent reason is more useful to the user than the timeout.
   for (const [row, verdict] of verdicts) {
@@ -309,12 +309,12 @@ function whyUnprovable(
   if (notAbsentReason !== null) return lastingReason(notAbsentReason)
   if (proof.rewrites || open.rewrites)
     return lastingReason(
-      'the server returns metadata that differs from the request: this row may exist with different metadata',
+      'the server returns metadata that differs from the request: the NFT of this row may exist with different metadata',
     )
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && unrecorded > 0) {
     return lastingReason(
-      'the collection has new NFTs that match no row: one of them may be this row with different metadata',
+      'the collection has new NFTs that match no row: one of them may be the NFT of this row, with different metadata',
     )
   }
   if (adopted.some((each) => each.owners.join() !== owners.join())) return lastingReason(MOVED)

@@ -304,7 +304,7 @@ export const lastRows = (drop: Drop): string[] =>
 /** Returns the hint on how to mint new rows in addition to rows that are no longer in the manifest. */
 export const howToAdd = (drop: Drop, rows: string): string =>
   isUnrevealed(drop)
-    ? 'The rows of an unrevealed drop are fixed. To mint more rows, use another manifest.'
+    ? "The rows of an unrevealed drop can't be changed. To mint more rows, use another manifest."
     : `To mint the ${rows}, add --new-rows.`
 
 const resultsText = (run: string): string =>
@@ -319,7 +319,9 @@ export function editedWithoutId({ dynamic }: Pick<Drop, 'dynamic'>, pairs: reado
     ...(pairs.length < 2 ? [] : [`If ${column} was sorted or shifted without the others, restore it.`]),
     "If you edited rows, revert the edits: gdn can't find the NFT of an edited row without an ID.",
     'To edit the rows later, revert the edits, add an id column to the manifest, and run `gdn apply`. Then edit the rows again.',
-    ...(dynamic ? [] : ['The run was minted without --dynamic: gdn can update its NFTs only in a dynamic collection.']),
+    ...(dynamic
+      ? []
+      : ['The NFTs of the run were minted without --dynamic, so gdn can update them only in a dynamic collection.']),
   ]
 }
 

@@ -118,5 +118,5 @@ function parse(body: Uint8Array): ReturnType<typeof rowOfParts> {
 
 const damagedStateError = () =>
   new GdnError('data_dir', 'the state is damaged: a stored row is unreadable', {
-    hint: 'Mint the manifest again. Rows that were already sent are not sent twice.',
+    hint: 'Run `gdn batch mint` with the manifest again. gdn does not send any row twice.',
   })

@@ -95,7 +95,7 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
     `the manifests of several runs no longer exist, and this manifest may be any of them:${runs}`,
     {
       place: { flag: '--adopt' },
-      hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'Move the other manifests back to their paths first.'}`,
+      hint: `Nothing was sent. ${moved.length === 1 ? `Choose one: add ${names.join(' or ')}.` : 'First, move the other manifests back to their original paths.'}`,
     },
   )
 }

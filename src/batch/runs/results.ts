@@ -20,7 +20,7 @@ export const UNDECIDED = 'undecided: '
  * the ID of the other NFT.
  */
 export const TWICE = 'possibly minted twice: '
-const LATE_NFT = `${TWICE}gdn found no NFT of the first request, but that request or another client minted the same metadata: `
+const LATE_NFT = `${TWICE}gdn found no NFT of the first request, but that request or another client minted an NFT with the same metadata: `
 const OF_OTHER_RUN = `${TWICE}the run `
 
 /** Prefix of the error of an accepted row whose NFT hasn't been minted yet. */
@@ -40,7 +40,7 @@ export const ADOPTED_NOT_KNOWN =
 /** The reasons why a row counts as absent, keyed by evidence. */
 export const ABSENCE = {
   later_rows: `${ABSENT}the NFT is not in the collection, but NFTs of rows that were sent later are`,
-  time_alone: `${ABSENT}the NFT did not appear in the collection within the waiting time, and no later row confirms this`,
+  time_alone: `${ABSENT}the NFT did not appear in the collection in time, and no NFT of a later row confirms that it is missing`,
   person: `${ABSENT}you marked the row as not minted`,
 } as const
 export const MARKED_ABSENT = ABSENCE.person

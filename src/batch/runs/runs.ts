@@ -211,7 +211,7 @@ async function refuseOtherPaths({
     const where = server === undefined ? inCollection : ` on ${server.name}${inCollection}`
     throw new GdnError(
       'not_found_locally',
-      `no run of ${file} is${where}; the file has these runs:\n${ofPath.map(inALine).join('\n')}`,
+      `${file} has no run${where}; its runs are:\n${ofPath.map(inALine).join('\n')}`,
       {
         hint: [
           `Use the ID of a run, such as ${newest.id}.`,
@@ -296,7 +296,7 @@ const BY_COLLECTION = 'To select the collection, add --contract <address>.'
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LISTED = 'Run `gdn batch list` to list the runs.'
 
-const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. The records of a run are only on the machine that minted it, but \`gdn plan\` and \`gdn nft verify\` work on any machine. On a server without reference IDs, add --adopt.`
+const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. The records of a run are only on the machine that started it, but \`gdn plan\` and \`gdn nft verify\` work on any machine. On a server without reference IDs, add --adopt.`
 
 const noSuchRun = (nameOrPath: string, { server, collection }: Limits) =>
   new GdnError(

@@ -63,7 +63,7 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
 }
 
 /** Matches a plan's notes on changes that were made elsewhere and are kept. These notes contain no third-party text. */
-const KEPT = /^gdn keeps (?:\d+ changes? made|NFTs of removed rows that were changed) elsewhere/
+const KEPT = /^gdn keeps (?:\d+ changes? made|the NFTs of removed rows if their owners were changed) elsewhere/
 
 /** Returns a plan's notes on changes that were made elsewhere and are kept. */
 export const keptNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>

@@ -51,7 +51,7 @@ export const isUnlimited = ({ slots }: Limit): boolean => slots === Number.POSIT
 export function checkPatience(heldMs: number, patienceMs: number): void {
   if (heldMs <= patienceMs) return
   const seconds = Math.ceil(heldMs / 1000)
-  throw new GdnError('rate_limited', `the server's rate limit rejects this request for another ${seconds} s`, {
+  throw new GdnError('rate_limited', `the server's rate limit blocks this request for another ${seconds} s`, {
     hint: 'Wait, then try again.',
   })
 }

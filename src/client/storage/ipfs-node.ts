@@ -45,7 +45,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
 function cidIn(response: TransportResponse, api: string): string {
   if (response.status === 401 || response.status === 403) {
     throw new GdnError('forbidden', `the IPFS node at ${api} rejected the request: ${describeResponse(response)}`, {
-      hint: 'Check that ipfs_api is the RPC API of a node that accepts requests from this machine.',
+      hint: 'Check that ipfs_api is the URL of the RPC API of a node that accepts requests from this machine.',
     })
   }
   if (response.status !== 200) throw strangeResponseError(response, api)
@@ -58,7 +58,7 @@ function cidIn(response: TransportResponse, api: string): string {
 
 function strangeResponseError(response: TransportResponse, api: string): GdnError {
   return new GdnError('bad_answer', `${api} did not respond like an IPFS node: ${describeResponse(response)}`, {
-    hint: 'Set ipfs_api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
+    hint: 'Set ipfs_api to the URL of the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
   })
 }
 

@@ -190,7 +190,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
       // biome-ignore lint/a11y/noRedundantRoles: without bullets, Safari drops the list role
       role="list"
       aria-label={label}
-      aria-description="Use the arrow keys to move between NFTs, and Home and End for the first and the last"
+      aria-description="Use the arrow keys to move between NFTs, and Home and End to go to the first and last NFT"
       style={{ height: `${scale.shown}px` }}
       onKeyDown={onKeyDown}
       onFocusCapture={onFocus}

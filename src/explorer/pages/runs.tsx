@@ -38,7 +38,7 @@ export function Runs() {
       </div>
       {shown?.total === 0 ? (
         <Empty icon="list" title="No runs yet">
-          <p>Mint a batch to see it here:</p>
+          <p>Start a run to see it here:</p>
           <pre class="command">
             <code>gdn batch mint drop.csv --local</code>
           </pre>

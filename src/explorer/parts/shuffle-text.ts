@@ -10,15 +10,15 @@ export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: E
   }
   const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${timeText(seal.time)} UTC`})`}`
   if (beacon === 'other') {
-    return `This draw is a rehearsal: the signature in the metadata is from another beacon instead of drand, such as a beacon file of the issuer. Anyone with the key of that beacon could choose the content of each NFT. The NFT was revealed ${after}.`
+    return `This draw is a rehearsal: the signature in the metadata is not from drand, but from another beacon, such as a beacon file of the issuer. Anyone with the key of that beacon could choose the content of each NFT. The NFT was revealed ${after}.`
   }
   if (round === null)
-    return `A round of drand, a public source of random numbers, determines the content of each NFT, ${after}.`
+    return `The content of each NFT is determined ${after}, by a round of drand, a public source of random numbers.`
   const name = `round ${count(round.number)} of drand, a public source of random numbers`
   if (beacon !== null) {
     return `By the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${timeText(round.time)} UTC, ${after}.`
   }
-  const roundText = `The time of the round is ${timeText(round.time)} UTC, ${after}.`
+  const roundText = `The time of the round is ${timeText(round.time)} UTC, which is ${after}.`
   return isRevealed
     ? `By the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${roundText}`
     : `Nobody can choose the content of this NFT. By the rule of the drop, ${name}, determines the content. ${roundText}`

@@ -134,7 +134,7 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
 
 function missingVerdict({ alike }: ContentGroup, { unprovable }: RequestedCopy): RowVerdict {
   if (unprovable !== null) return undecidedVerdict(unprovable.reason, unprovable.passing)
-  if (alike > 0) return undecidedVerdict(`${count(alike, 'NFT')} with nearly the same metadata may be this row`)
+  if (alike > 0) return undecidedVerdict(`${count(alike, 'NFT')} with nearly the same metadata may belong to this row`)
   return { kind: 'absent' }
 }
 

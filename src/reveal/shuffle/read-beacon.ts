@@ -103,9 +103,13 @@ const whereOf = (problems: readonly RelayProblem[]): string =>
   problems.map(({ origin, why }) => `${origin}: ${why}`).join(', ')
 
 const tooEarlyError = (round: number, time: number) =>
-  new GdnError('pending', `round ${round} of drand is not published before ${new Date(time * 1000).toISOString()}`, {
-    hint: 'Run the command again after that time. If it has passed, correct the clock of this machine.',
-  })
+  new GdnError(
+    'pending',
+    `round ${round} of drand will not be published before ${new Date(time * 1000).toISOString()}`,
+    {
+      hint: 'Run the command again after that time. If it has passed, correct the clock of this machine.',
+    },
+  )
 
 interface Problem extends RelayProblem {
   /** Whether the relay responded with status 200, but not with a validly signed round of the requested number. */

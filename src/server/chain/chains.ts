@@ -79,7 +79,7 @@ export interface ChainsOptions {
 export class RunElsewhere extends GdnError {
   constructor(blockchain: Blockchain) {
     super('unreachable', `another process on this database runs the embedded chain ${blockchain}`, {
-      hint: 'Send the request to that process, or configure an RPC URL for the network, which every process can reach.',
+      hint: 'Send the request to that process, or configure an RPC URL that every process can reach.',
     })
   }
 }

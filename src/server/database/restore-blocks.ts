@@ -102,7 +102,7 @@ async function checkTargets(
     await service?.find(root).finally(() => service.close())
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    const fix = error.hint === undefined ? 'Fix this.' : error.hint
+    const fix = error.hint === undefined ? 'Fix this problem.' : error.hint
     throw error.with({ hint: `${fix} All blocks are stored, and the backend publishes them after the fix.` })
   }
 }

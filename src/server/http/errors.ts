@@ -42,7 +42,7 @@ function toRefusal(error: FastifyError, validationStatus: number): Refusal | nul
 function diskFull(error: FastifyError, log: Log): Refusal | null {
   if (!isDiskFull(error)) return null
   log.error({ error: messageOf(error) }, 'the disk of the data directory is full')
-  return nothingAccepted("the server's disk is full; nothing was accepted, try again later")
+  return nothingAccepted("the server's disk is full, so nothing was accepted: try again later")
 }
 
 const RETRY_SECONDS = '1'
@@ -59,7 +59,7 @@ function fromDatabase(error: FastifyError, validationStatus: number, log: Log): 
   if (!isDatabaseGone(error)) return null
   log.warn({ error: messageOf(error) }, 'the database is unreachable')
   const headers = { [HEADERS.retryAfter]: RETRY_SECONDS }
-  return new Refusal(503, TITLES.unavailable, 'the database is unreachable, try again', headers)
+  return new Refusal(503, TITLES.unavailable, 'the database is unreachable: try again', headers)
 }
 
 /**
@@ -69,7 +69,7 @@ function fromDatabase(error: FastifyError, validationStatus: number, log: Log): 
 function storageUnavailable(error: FastifyError, log: Log): Refusal | null {
   if (!(error instanceof StorageUnavailableError)) return null
   log.error({ error: error.message }, 'the file storage is unreachable')
-  return nothingAccepted("the server's file storage is unavailable, try again later")
+  return nothingAccepted("the server's file storage is unavailable: try again later")
 }
 
 /**

@@ -91,7 +91,7 @@ export function addExplorerAccess(
     // A page of another site can embed a response, for example as an image. Although it can't read the response, it
     // would put load on the backend. Such requests have no Origin.
     if (isForeignPage(request, allowedHosts) || (origin === undefined && site === 'cross-site')) {
-      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the web explorer')
+      throw new Refusal(403, TITLES.forbidden, 'pages from other origins may not use the web explorer')
     }
   }
 

@@ -112,7 +112,7 @@ function addExplorerEvents(
       },
     }
     if (!watch.listen(listener)) {
-      throw new Refusal(503, TITLES.unavailable, 'too many clients are listening, try again later', {
+      throw new Refusal(503, TITLES.unavailable, 'too many clients are listening: try again later', {
         [HEADERS.retryAfter]: '30',
       })
     }

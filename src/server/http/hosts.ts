@@ -42,7 +42,7 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
     throw new Refusal(
       421,
       TITLES.misdirected,
-      `this server accepts only requests to ${servedNames}, see --allowed-host`,
+      `this server accepts only requests to ${servedNames}: see --allowed-host`,
     )
   }
 }

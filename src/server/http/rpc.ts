@@ -36,7 +36,7 @@ export function addRpcRoutes(
       )
     }
     if (sends(request.body) && isForeignPage(request, allowedHosts)) {
-      throw new Refusal(403, TITLES.forbidden, 'pages of other origins may only read this chain')
+      throw new Refusal(403, TITLES.forbidden, 'pages from other origins may only read this chain')
     }
     const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
     const response = await handleRpc(await networkOf(chains, blockchain), request.body)

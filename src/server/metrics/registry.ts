@@ -60,7 +60,7 @@ function eventMetrics(registry: PromRegistry) {
   const histogram = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Histogram({ name, help, labelNames, buckets: BUCKETS, registers })
   return {
-    requests: counter('gdn_http_requests_total', 'HTTP requests with a response', 'method', 'route', 'status'),
+    requests: counter('gdn_http_requests_total', 'HTTP requests that received a response', 'method', 'route', 'status'),
     durations: histogram(
       'gdn_http_request_duration_seconds',
       'Time from the arrival of a request to the end of its response',
@@ -111,11 +111,7 @@ function stateMetrics(registry: PromRegistry) {
   const gauge = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
     new Gauge({ name, help, labelNames, registers })
   return {
-    waiting: gauge(
-      'gdn_pipeline_waiting',
-      'Pending work in the pipeline: NFTs by step, collections, transactions',
-      'step',
-    ),
+    waiting: gauge('gdn_pipeline_waiting', 'Pending NFTs, collections and transactions by pipeline step', 'step'),
     oldest: gauge(
       'gdn_pipeline_oldest_seconds',
       'Age of the oldest pending item at a step; 0 if there is none',
@@ -125,7 +121,7 @@ function stateMetrics(registry: PromRegistry) {
     height: gauge('gdn_chain_height', 'Last block of an embedded chain', 'blockchain'),
     followed: gauge(
       'gdn_owners_followed_block',
-      'Highest block whose transfers and flag changes at least one process has read',
+      'Highest block whose transfers and setting changes have been read by at least one process',
       'blockchain',
     ),
     funds: gauge('gdn_signer_balance_coins', 'Balance of a signer for gas, in whole coins', 'blockchain', 'signer'),
@@ -135,7 +131,7 @@ function stateMetrics(registry: PromRegistry) {
       'blockchain',
     ),
     pendingDeliveries: gauge('gdn_webhook_deliveries_waiting', 'Pending webhook deliveries'),
-    hooks: gauge('gdn_webhooks', 'Webhooks: active, failing for minutes, disabled', 'status'),
+    hooks: gauge('gdn_webhooks', 'Webhooks by status: active, failing (for minutes) or disabled', 'status'),
     isReady: gauge('gdn_ready', 'Whether this process is ready, as /readyz reports'),
     database: gauge('gdn_database_up', 'Whether the database responded to this scrape'),
     disk: gauge('gdn_data_dir_free_bytes', 'Free space on the disk of the data directory'),

@@ -68,7 +68,10 @@ export async function heldReasons(
   const reasons = new Map<string, string>()
   for (const row of onPublic.size === 0 ? [] : await findCollections(db, [...onPublic.keys()])) {
     if (mintableTokens(row) > 0) continue
-    reasons.set(row.id, `the collection has its maximum supply of ${row.max_supply} NFTs, which is not final yet`)
+    reasons.set(
+      row.id,
+      `the collection has reached its maximum supply of ${row.max_supply} NFTs, but its last mints are not final yet`,
+    )
   }
   for (const [id, { is, block }] of holdingTransactions) {
     const blockchain = onPublic.get(id)

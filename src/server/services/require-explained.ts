@@ -34,6 +34,6 @@ export async function requireExplained(
           throw notNow(`${blockchain} can't be read (${messageOf(error)}); nothing was accepted`, RETRY_SECONDS)
         })
   if (open.length > 0 || !isRead) {
-    throw notNow(`this backend is synchronizing with ${blockchain}; nothing was accepted, try again`, RETRY_SECONDS)
+    throw notNow(`this backend is synchronizing with ${blockchain}, so nothing was accepted: try again`, RETRY_SECONDS)
   }
 }

@@ -83,7 +83,7 @@ export async function askChain<Result>(
     const message =
       cause instanceof RunElsewhere
         ? `${cause.message}, so ${subject} can't be verified; nothing was accepted`
-        : `${subject} on ${blockchain} can't be verified; nothing was accepted, try again`
+        : `${subject} on ${blockchain} can't be verified, so nothing was accepted: try again`
     const refusal = notNow(message, 1)
     refusal.cause = cause
     throw refusal

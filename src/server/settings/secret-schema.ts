@@ -5,7 +5,9 @@ const credentialName = z.string().regex(/^[\w.-]+$/, { error: 'must be the name 
 
 /** Returns the schema of an optional field that names a credential with this content. */
 export const credentialWith = (content: string) =>
-  credentialName.optional().describe(`Name of a systemd credential, or of a file in /run/secrets, with ${content}`)
+  credentialName
+    .optional()
+    .describe(`Name of a systemd credential, or of a file in /run/secrets, that contains ${content}`)
 
 /** Names of the two fields that can provide a secret: the path of a file, or the name of a credential. */
 type SecretFields = readonly [file: string, credential: string, required: 'required' | 'optional']

@@ -51,7 +51,7 @@ export const solanaChain = z
       .enum(['finalized', 'confirmed'])
       .default('finalized')
       .describe(
-        'Commitment at which a transaction is complete. A finalized transaction is never reverted. The commitment confirmed is about 12 s faster',
+        'Commitment level at which a transaction counts as complete. A finalized transaction is never reverted. The level confirmed is about 12 s faster',
       ),
     poll_seconds: seconds.default(2).describe('Time between polls'),
     max_compute_unit_price: z

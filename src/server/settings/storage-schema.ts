@@ -44,7 +44,7 @@ const s3 = withSecrets(
     path_style: z
       .boolean({ error: 'must be true or false' })
       .optional()
-      .describe('Whether the bucket is in the path of URLs instead of the host. Default: true with an endpoint'),
+      .describe('Whether URLs contain the bucket in the path instead of the host. Default: true with an endpoint'),
     credentials_file: z
       .string()
       .min(1)
@@ -88,7 +88,7 @@ export const pinning = withSecrets(
       .max(MAX_ORIGINS)
       .default([])
       .describe(
-        'Multiaddresses from which the service fetches content. If the storage is an IPFS node, the default is its addresses',
+        'Multiaddresses from which the service fetches content. Default: the addresses of the IPFS node, if the storage is one',
       ),
   }),
   ['token_file', 'token_credential', 'required'],

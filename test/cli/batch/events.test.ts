@@ -76,7 +76,7 @@ describe('the events of a batch', () => {
       warnings: ['no row has an ID', 'no row has an image'].map((text) =>
         expect.objectContaining({ message: expect.stringContaining(text) }),
       ),
-      notes: [expect.stringContaining("The collection can't be listed")],
+      notes: [expect.stringContaining("The NFTs of the collection can't be listed")],
       // What only other servers state, and what only --verify counts.
       ...{
         gas_used: null,

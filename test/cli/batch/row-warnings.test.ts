@@ -40,7 +40,7 @@ describe('rows without an ID', () => {
       NO_ID,
     ])
     expect(await validated(`${COLUMNS}\n${row('a')}${row('')}`)).toEqual([
-      "3: 1 of 2 rows is without an ID: rows without one can't be edited after they are minted",
+      "3: 1 of 2 rows has no ID: rows without one can't be edited after they are minted",
     ])
     expect(await validated(`${COLUMNS}\n${row('a')}${row('b')}`)).toEqual([])
   })
@@ -80,7 +80,7 @@ test('a JSON drop without any image is warned about in terms of fields', async (
 test('a drop without any image is warned about, and rows without one are counted', async () => {
   expect(await validated(`id,title,description,receiver\na,Dawn,x,${OWNER}\n`)).toEqual([NO_IMAGE])
   expect(await validated(`${COLUMNS}\n${row('a')}${row('b', 'Dusk', '')}${row('c', 'Noon', '')}`)).toEqual([
-    '3: 2 of 3 rows are without an image: marketplaces show no image',
+    '3: 2 of 3 rows have no image: marketplaces show no image',
   ])
   const { gdn, manifest } = await drop(`${COLUMNS}\n${row('a')}${row('', 'Dusk', '')}`)
   const { stderr } = await gdn(['batch', 'validate', manifest, ...TARGET])

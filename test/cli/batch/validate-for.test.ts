@@ -66,10 +66,10 @@ describe('batch validate --for opensea', () => {
       'a.png': pngNamed('a'),
     })
     const { stderr } = await cli(['batch', 'validate', path('drop.csv'), '-b', 'polygon', '--json'], options)
-    expect(stderr).toContain('1 of 2 valid rows is without an image')
+    expect(stderr).toContain('1 of 2 valid rows has no image')
     const hats = ['Cap', 'Cap', 'Cap', 'Crown'].map((hat, at) => `${at},A,x,${OWNER},a.png,${hat}`)
     const result = await validate(`${HEADER}\nx,A,x,nobody,a.png,Crown\n${hats.join('\n')}\n`)
-    expect(result.stderr).toContain('1 value of "Hat" in only one row among 4 valid rows: "Crown" (line 6)')
+    expect(result.stderr).toContain('1 value of "Hat" is in only one row among 4 valid rows: "Crown" (line 6)')
   })
 
   test('finds nothing without the flag, and offers no marketplace without public rules', async () => {

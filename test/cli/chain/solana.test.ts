@@ -172,7 +172,11 @@ describe('a Solana cluster on the command line', () => {
   })
 
   test.each([
-    ['an EVM keystore', { keystore: 'evm.json', password_file: 'pw' }, 'is an EVM wallet, but this network is Solana'],
+    [
+      'an EVM keystore',
+      { keystore: 'evm.json', password_file: 'pw' },
+      'is an EVM wallet, but this is a Solana network',
+    ],
     ['a wrong password', { keystore: 'payer.json', password_file: 'wrong' }, 'the password is wrong'],
     ['no password', { keystore: 'payer.json' }, 'needs either password_file or password_credential'],
     ['two kinds of signers', { keystore: 'a', password_file: 'pw', keypair_file: 'b' }, 'keypair_file'],

@@ -90,7 +90,7 @@ test('asks no URL for a round that is not published yet', async () => {
   const source = quicknet({ 'https://a.example': VALID }, Date.UTC(2023, 7, 23, 15, 9, 27) + 41 * 3_000 - 1)
   await expect(source.read(round, signal)).rejects.toMatchObject({
     code: 'pending',
-    message: 'round 42 of drand is not published before 2023-08-23T15:11:30.000Z',
+    message: 'round 42 of drand will not be published before 2023-08-23T15:11:30.000Z',
   })
   expect(requests).toEqual([])
 })

@@ -113,7 +113,7 @@ describe('a label', () => {
       ['jan\ndrop.csv', 'has a control character'],
       ['jan\u2028drop.csv', 'has a control character'],
       ['jan\u0000.csv', 'has a control character'],
-      ['\ud83d', 'has an unpaired surrogate, which is not a character'],
+      ['\ud83d', 'has an unpaired surrogate, which is not a valid character'],
     ]
     for (const [reference_label, problem] of problems) {
       const { status, json } = await send(['a'], { reference_label })

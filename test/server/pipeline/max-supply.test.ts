@@ -173,7 +173,7 @@ describe('on a network with reorgs', () => {
     await until(steps, (rows) => rows.filter(({ step }) => step === 'chain').length === 3)
     await sleep(500)
     expect((await showNfts(place.backend, ids)).map(({ pending_reason }) => pending_reason).slice(3)).toEqual(
-      Array(3).fill('the collection has its maximum supply of 5 NFTs, which is not final yet'),
+      Array(3).fill('the collection has reached its maximum supply of 5 NFTs, but its last mints are not final yet'),
     )
     expect((await steps()).map(({ step }) => step)).toEqual(['chain', 'chain', 'chain', 'mint', 'mint', 'mint'])
     await place.real.reorg(3)

@@ -69,7 +69,7 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
 export function openAddresses(entries: readonly SignerEntry[]): Signer[] {
   return entries.map((entry) => {
     const address = 'keystore' in entry ? addressIn(entry.keystore) : entry.address
-    return { address, sign: () => Promise.reject(new Error(`this process can't sign: it has no key of ${address}`)) }
+    return { address, sign: () => Promise.reject(new Error(`this process can't sign: it has no key for ${address}`)) }
   })
 }
 
@@ -77,6 +77,6 @@ function addressIn(keystore: string): Hex {
   const address = checkKeystoreFile(keystore)
   if (address !== null) return address
   throw new GdnError('invalid_config', `${keystore} has no address, and an API process can't open keystores`, {
-    hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this one.',
+    hint: 'Run `gdn wallet generate` to create a keystore, or add the field `address` to this keystore.',
   })
 }

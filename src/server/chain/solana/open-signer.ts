@@ -43,7 +43,7 @@ export async function openSolanaSigner(
 async function fromKeystore(file: string, password: Secret, passwordFile: string | undefined): Promise<SolanaSigner> {
   const text = readSecretFile(file, MAX_KEYSTORE_BYTES)
   if (!isSolanaKeystore(parseKeystore(text, file))) {
-    throw new GdnError('invalid_input', 'is an EVM wallet, but this network is Solana', { place: { file } })
+    throw new GdnError('invalid_input', 'is an EVM wallet, but this is a Solana network', { place: { file } })
   }
   const { privateKey } = await openKeystore(text, password, file).catch(nameFileOfPassword(passwordFile))
   const keypair = privateKeyBytes(privateKey)

@@ -106,7 +106,7 @@ function refusal(name: string, { status, body }: Pick<StorageTextResponse, 'stat
   const message = messageIn(body)
   if (message !== null) return new StorageUnavailableError(`${name} failed: ${message}`, { details })
   return new GdnError('bad_answer', `${name} did not respond like the RPC API of an IPFS node (${status})`, {
-    hint: 'Set storage.api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
+    hint: 'Set storage.api to the URL of the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
     details,
   })
 }

@@ -23,7 +23,7 @@ export function s3Refusal(
     return new GdnError('invalid_config', `${message}: it is not in the region ${region}`, { hint, details })
   }
   if (status === 401 || status === 403) {
-    const hint = `Check the credentials of the storage: they need the permission to get and put objects in ${place}.`
+    const hint = `Check the credentials of the storage: they need permission to get and put objects in ${place}.`
     return new GdnError('forbidden', message, { hint, details })
   }
   const hint = 'Check storage.bucket and storage.endpoint.'

@@ -107,13 +107,18 @@ function capGas([call, ...rest]: readonly unknown[], most: number): readonly unk
 async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promise<unknown> {
   const hash = await sendRaw(chain, params)
   const receipt = await chain.request('eth_getTransactionReceipt', [hash])
-  if (receipt === null) throw new RpcError(NOT_MINED, 'the transaction waits for an earlier nonce of its sender', hash)
+  if (receipt === null)
+    throw new RpcError(
+      NOT_MINED,
+      'the transaction is waiting for a transaction of its sender with an earlier nonce',
+      hash,
+    )
   return receipt
 }
 
 function describe(id: Id, error: unknown): Reply {
   if (error instanceof RpcError) return failure(id, error.code, error.message, error.data)
-  if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node did not respond, try again")
+  if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node did not respond: try again")
   return failure(id, INTERNAL_ERROR, 'internal error')
 }
 

@@ -172,7 +172,7 @@ async function refuseOtherSigners(
 
 const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }: SolanaSigner): GdnError =>
   new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
-    hint: 'Configure the keypair of the setup. No other keypair can continue the existing collections.',
+    hint: 'Configure the keypair that the cluster was set up with. No other keypair can mint in the existing collections.',
   })
 
 export const clusterNotSetUp = (blockchain: SolanaBlockchain): GdnError =>
