@@ -191,7 +191,7 @@ async function applyPlan(applying: Applying, output: Output): Promise<void> {
   const minted = await mint(applying).catch(beforeMint)
   // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
   // lost.
-  await recordSeen(opened.options, plan)
+  const earlier = earlierNote(await recordSeen(opened.options, plan))
   const print = async (summary: DataRecord) =>
     await output.one({
       run: plan.run.name,
@@ -202,7 +202,7 @@ async function applyPlan(applying: Applying, output: Output): Promise<void> {
       ...summary,
       ...(await paid()),
       warnings: [...warnings, ...minted.warnings],
-      notes: [...plan.notes, ...minted.notes, ...Object.values(done).filter((note) => note !== null)],
+      notes: [...plan.notes, ...minted.notes, ...[done.stored, done.skipped, earlier].filter((note) => note !== null)],
     })
   if (minted.failure !== null) {
     const { pending, ...otherCounts } = minted.left
@@ -220,7 +220,7 @@ async function applyPlan(applying: Applying, output: Output): Promise<void> {
   }
   await recordPlan(applying)
   await print(summaryOf(changes, outcomes))
-  if (done.skipped !== null) deps.io.note(`${done.skipped}.`)
+  for (const note of [done.skipped, earlier]) if (note !== null) deps.io.note(`${note}.`)
   const problem = changesError(changes, outcomes)
   if (problem !== null) throw problem
 }
@@ -234,6 +234,12 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
     skipped: skipped === '' ? null : `Skipped by --only mint: ${skipped}`,
   }
 }
+
+/** Returns a note on the NFTs that already had the changes of the manifest; null if there are none. */
+const earlierNote = (nfts: number): string | null =>
+  nfts === 0
+    ? null
+    : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'has' : 'have'} the changes of the manifest, which an interrupted gdn apply or another machine made`
 
 /** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
 async function recordPlan({ deps, connection, opened, plan }: Applying): Promise<void> {
