@@ -3,7 +3,7 @@ import { isStuck } from '../api/stuck-reason.ts'
 import { setRunLimit } from '../client/run-costs.ts'
 import { runLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
-import { withNothingSent } from '../core/nothing-sent.ts'
+import { SENT_NOTHING, withNothingSent } from '../core/nothing-sent.ts'
 import { withoutKey } from '../core/quoted.ts'
 import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
@@ -80,16 +80,12 @@ export async function withLeasedRun<Result>(
 }
 
 async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDeps): Promise<BatchSummary> {
-  const prepared = await prepare(store, options, deps, { writes: true }).catch((error: unknown) => {
-    throw withNothingSent(error, 'This command sent nothing.')
+  const { prepared, limit } = await prepareConfirmed(store, options, deps).catch((error: unknown) => {
+    throw withNothingSent(error, SENT_NOTHING)
   })
   const { gathered, plan, planned } = prepared
   const { drop } = store
   const sends = options.reconcileOnly !== true
-  const mints = plannedMints(store, gathered.rows, plan, { client: deps.client, signal: options.signal })
-  const permitted = (sends ? await deps.permit?.(planned, drop.maxCost, mints) : null) ?? null
-  const limit = runLimit(drop.id, { permitted, commandLimit: options.maxCostWei, storedLimit: drop.maxCost })
-  if (sends) await deps.confirm?.(planned, limit, mints)
   await keepLimits(store, options)
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
@@ -136,6 +132,19 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
     context.close()
     await poller.settled()
   }
+}
+
+/** Prepares the run, and asks for permission and confirmation to send its rows. Sends nothing itself. */
+async function prepareConfirmed(store: StoredRun, options: BatchOptions, deps: BatchDeps) {
+  const prepared = await prepare(store, options, deps, { writes: true })
+  const { gathered, plan, planned } = prepared
+  const { drop } = store
+  const sends = options.reconcileOnly !== true
+  const mints = plannedMints(store, gathered.rows, plan, { client: deps.client, signal: options.signal })
+  const permitted = (sends ? await deps.permit?.(planned, drop.maxCost, mints) : null) ?? null
+  const limit = runLimit(drop.id, { permitted, commandLimit: options.maxCostWei, storedLimit: drop.maxCost })
+  if (sends) await deps.confirm?.(planned, limit, mints)
+  return { prepared, limit }
 }
 
 /**

@@ -1,4 +1,5 @@
 import { takeSecretVariables } from '../config/secret-variables.ts'
+import { GdnError, systemCode } from '../core/errors.ts'
 import { EXIT } from '../core/exit-codes.ts'
 import { ownCommand } from '../core/own-command.ts'
 import { harden, reportUncaught } from './io/harden.ts'
@@ -20,7 +21,9 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     const program = ownCommand()
     const code = await run(argv, {
       env,
-      cwd: process.cwd(),
+      get cwd() {
+        return workingDirectory() ?? noDirectory()
+      },
       // Open stdin on first use, because most commands never read it.
       get stdin() {
         return process.stdin
@@ -32,7 +35,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     })
     if (process.stderr.isTTY && (await isForPeople(argv))) {
       const { updateNotice } = await import('./update/notice.ts')
-      updateNotice({ env, cwd: process.cwd(), stderr: process.stderr, program, now: Date.now() })
+      updateNotice({ env, cwd: workingDirectory() ?? '', stderr: process.stderr, program, now: Date.now() })
     }
     const exitCode = streams.exitCode(code)
     leaveSoon(exitCode)
@@ -40,6 +43,23 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   } finally {
     signals.release()
   }
+}
+
+/** Returns the working directory; null if it was deleted. */
+function workingDirectory(): string | null {
+  try {
+    return process.cwd()
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+    return null
+  }
+}
+
+/** @throws GdnError `file_error` */
+function noDirectory(): never {
+  throw new GdnError('file_error', 'the working directory no longer exists', {
+    hint: 'Change to another directory with `cd`, and run the same command again.',
+  })
 }
 
 /** Grace period in milliseconds in which open handles can close. */

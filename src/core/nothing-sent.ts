@@ -1,5 +1,8 @@
 import { GdnError } from './errors.ts'
 
+/** Hint on an interruption of a command that sends several requests, or none. */
+export const SENT_NOTHING = 'This command sent nothing. Run the same command again.'
+
 /**
  * Adds a hint to the error of an interruption that occurred before the command sent its request. Returns other errors
  * unchanged.

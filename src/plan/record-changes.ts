@@ -2,7 +2,7 @@ import { sameAddress } from '../api/same-address.ts'
 import { mixedRow, rowTexts } from '../batch/rows/row-text.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
-import { type NftNow, recordChanged, recordedRow } from '../state/row-outcomes.ts'
+import { isUnrecorded, type NftNow, recordChanged, recordedRow } from '../state/row-outcomes.ts'
 import type { NftChange } from './compare.ts'
 import { type NftSource, readCandidates } from './find-nfts.ts'
 import type { ChangePlan, PlannedRun } from './planned.ts'
@@ -12,9 +12,13 @@ type Options = Pick<BatchOptions, 'stateDir' | 'contractAddress' | 'blockchain' 
 
 const PAGE = 200
 
-/** Updates the state with the NFTs that were changed before this plan. */
-export async function recordSeen(options: Options, plan: ChangePlan): Promise<void> {
-  await recordNfts(options, plan.run, plan.seen())
+/**
+ * Updates the state with the NFTs that were changed before this plan.
+ *
+ * @returns the number of NFTs whose changes to match the manifest weren't recorded
+ */
+export async function recordSeen(options: Options, plan: ChangePlan): Promise<number> {
+  return await recordNfts(options, plan.run, plan.seen())
 }
 
 /** Updates the state with the NFTs that this plan changed. */
@@ -24,26 +28,35 @@ export async function recordMade(options: Options, client: Pick<BatchClient, 'ca
   await recordNfts(options, plan.run, madeOf(source, plan))
 }
 
-/** Updates the state with the current NFTs of a run. Does nothing if this machine has no record of the run. */
+/**
+ * Updates the state with the current NFTs of a run. Does nothing if this machine has no record of the run.
+ *
+ * @returns the number of NFTs whose changes to match the manifest weren't recorded
+ */
 export async function recordNfts(
   { stateDir }: Pick<Options, 'stateDir'>,
   run: PlannedRun,
   pages: AsyncIterable<NftNow[]>,
-): Promise<void> {
-  if (!run.isKnown) return
+): Promise<number> {
+  if (!run.isKnown) return 0
+  let unrecorded = 0
   let state: Awaited<ReturnType<typeof openState>> | null = null
   try {
     for await (const page of pages) {
       state ??= await openState(stateDir)
-      await state.write((sql) => {
+      unrecorded += await state.write((sql) => {
+        let count = 0
         for (const { has, ...nft } of page) {
           const { nftGdnId, body: row } = nft
           const before = row === null || has === 'all' ? null : recordedRow(sql, run.id, nftGdnId)
           const body = row === null || has === 'all' ? row : before && mixedRow(before, row, has)
+          if (isUnrecorded(sql, run.id, { ...nft, body })) count++
           recordChanged(sql, run.id, { ...nft, body })
         }
+        return count
       })
     }
+    return unrecorded
   } finally {
     state?.close()
   }

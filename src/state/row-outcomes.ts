@@ -100,6 +100,26 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
 }
 
 /**
+ * Returns whether an NFT was updated or transferred to match a different row since the state recorded it, for example
+ * by a command that was interrupted before it could record the change.
+ */
+export function isUnrecorded(
+  sql: Sql,
+  runId: string,
+  { nftGdnId, body, knownRevision, knownOwner }: Omit<NftNow, 'has'>,
+): boolean {
+  const before = recordedRow(sql, runId, nftGdnId)
+  if (before === null || body === null || Buffer.from(before).equals(Buffer.from(body))) return false
+  const isNewer = sql.get(
+    `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id AND o.released_at IS NULL
+      WHERE n.nft_gdn_id = ? AND o.run_id = ? AND (coalesce(n.known_revision, 0) < ? OR n.known_owner <> ?
+        OR n.known_owner IS NULL AND ? IS NOT NULL)`,
+    ...[nftGdnId, runId, knownRevision, knownOwner, knownOwner],
+  )
+  return isNewer !== undefined
+}
+
+/**
  * Records the current outcome of an NFT whose row was minted. `body` is the row that matches the NFT, if known. Null
  * values leave the recorded values unchanged.
  */

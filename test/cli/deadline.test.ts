@@ -55,6 +55,15 @@ describe('the time of a command', () => {
     expect(prompt).not.toHaveBeenCalled()
   })
 
+  test('ends an open prompt at a signal', async () => {
+    const { stop, signals } = command()
+    const prompt = (signal: AbortSignal) =>
+      new Promise<void>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    const answer = signals.prompting(prompt)
+    stop.abort(new GdnError('terminated', 'terminated'))
+    await expect(answer).rejects.toMatchObject({ code: 'terminated' })
+  })
+
   test('leaves Ctrl-C as it is, and ends with the command', () => {
     const { stop, signals } = command()
     signals.endAfter(5000)

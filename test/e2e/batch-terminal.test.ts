@@ -83,9 +83,9 @@ describe('batch mint on a terminal', () => {
     const out = join(home.dir, 'out')
     const argv = ['batch', 'mint', manifest, ...target, '--chunk-size', '1', '--in-order']
     const terminal = atTerminal(argv.join(' '), env, out)
-    await terminal.shows('6 planned')
+    await terminal.shows('6 pending')
     first.open()
-    await terminal.shows('2 planned')
+    await terminal.shows('2 pending')
     fifth.open()
     const { code, screen } = await terminal.end()
     expect(code, screen).toBe(0)

@@ -124,6 +124,17 @@ test.each<[string[], number, string]>([
   expect(stderr).toContain(flag)
 })
 
+test.skipIf(process.platform === 'win32')('names a deleted working directory, and what to do', () => {
+  const line = `mkdir gone && cd gone && rmdir ../gone && "${process.execPath}" "${BIN}" wallet list`
+  const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: home.dir, env: home.env, encoding: 'utf8' })
+  expect({ status, stderr }).toEqual({
+    status: 2,
+    stderr:
+      'error: the working directory no longer exists\n' +
+      '  Change to another directory with `cd`, and run the same command again.\n',
+  })
+})
+
 describe.each([
   ['SIGINT', 130, 'interrupted'],
   ['SIGTERM', 143, 'terminated'],

@@ -153,3 +153,22 @@ describe('a saved plan', () => {
     }
   })
 })
+
+describe('the NFTs that an interrupted command changed', () => {
+  const edited = [row('a', ALICE, 'New'), row('b', BOB), row('c')]
+
+  test('are counted once by the next command', async () => {
+    const one = await Machine.start(new Server())
+    await one.mint([row('a'), row('b'), row('c')])
+    await one.apply(edited)
+    expect(await one.applyAndNote(edited, [])).toBe(2)
+    expect(await one.applyAndNote(edited, [])).toBe(0)
+  })
+
+  test('do not include NFTs that the command changed and recorded itself', async () => {
+    const one = await Machine.start(new Server())
+    await one.mint([row('a'), row('b'), row('c')])
+    expect(await one.applyAndNote(edited, ['update', 'transfer'])).toBe(0)
+    expect(await one.applyAndNote(edited, [])).toBe(0)
+  })
+})

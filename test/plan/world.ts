@@ -502,19 +502,23 @@ export class Machine {
     }))
   }
 
-  /** Records what the NFTs are, as `gdn apply` does. Makes only the changes of some kinds: others fail. */
+  /**
+   * Records what the NFTs are, as `gdn apply` does. Makes only the changes of some kinds: others fail. Returns the number
+   * of NFTs with changes that weren't recorded before.
+   */
   async applyAndNote(
     rows: readonly ManifestRow[],
     kinds: readonly ('update' | 'transfer')[],
     more: Options = {},
-  ): Promise<void> {
-    await this.#withPlan(rows, more, null, async (plan) => {
-      await recordSeen(this.options(), plan)
+  ): Promise<number> {
+    return await this.#withPlan(rows, more, null, async (plan) => {
+      const unrecorded = await recordSeen(this.options(), plan)
       if (kinds.includes('update')) await this.update(plan.updates())
       if (kinds.includes('transfer')) await this.transfer(only('transfer', plan.changes()))
       await recordMade(this.options(), this.client, plan)
       if (plan.counts.mint === 0)
         await storeRows(this.options(), { ...this.#deps(), readManifest: () => itemsOf(rows) })
+      return unrecorded
     })
   }
 

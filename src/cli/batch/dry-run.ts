@@ -13,6 +13,7 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
 import type { RequestedMetadata } from '../../verify/compare-metadata.ts'
+import { findCollection } from '../connect/find-collection.ts'
 import { noteCost, reservedFor } from '../cost/at-most.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from '../cost/fees.ts'
@@ -94,7 +95,21 @@ export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise
   }
 }
 
-const NOT_DYNAMIC = 'To be able to update the NFTs after the mint, add --dynamic, unless the collection is dynamic.'
+/** Returns a note on how to mint dynamic NFTs; null if the NFTs can be updated anyway, or are minted to a list. */
+async function noteOfDynamic(
+  deps: Deps,
+  connection: Connection | null,
+  { by, options }: Pick<DryRunning, 'by' | 'options'>,
+  { firstRequest }: DryRun,
+): Promise<string | null> {
+  if (by !== 'mint' || firstRequest?.endpoint !== 'createnft' || options.reading?.list !== undefined) return null
+  // Only gdn's backends report whether a collection is dynamic.
+  const isGdn = connection?.client.supports('updates') === true
+  const collection = isGdn ? await findCollection(deps, connection, options.contractAddress) : undefined
+  if (collection?.is_dynamic === true) return null
+  const unless = collection?.is_dynamic === false ? '' : ', unless the collection is dynamic'
+  return `To be able to update the NFTs after the mint, add --dynamic${unless}.`
+}
 
 interface PlannedRun {
   plan: DryRun
@@ -202,7 +217,8 @@ async function printPlan(
     notes,
   })
   for (const note of notes) io.note(safe(note))
-  if (by === 'mint' && options.dynamic !== true && plan.requests > 0) io.note(NOT_DYNAMIC)
+  const dynamicNote = await noteOfDynamic(deps, connection, { by, options }, plan)
+  if (dynamicNote !== null) io.note(dynamicNote)
   if (plan.requests > 1) io.note(`${plan.order}.`)
   if (fees?.isSimulated) io.note(SIMULATED)
   if (connection !== null && plan.requests > 0) {

@@ -5,7 +5,7 @@ import type { BatchOptions } from '../../batch/types.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { withNothingSent } from '../../core/nothing-sent.ts'
+import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestItem, ManifestOptions } from '../../manifest/read.ts'
 import { readManifest } from '../../manifest/read.ts'
@@ -138,7 +138,7 @@ export async function openManifest(
   const settings = await deps.settings(flags)
   const server = await settings.server()
   const backend = await deps.identify(server, how).catch((error: unknown) => {
-    throw withNothingSent(error, 'This command sent nothing.')
+    throw withNothingSent(error, SENT_NOTHING)
   })
   const mapped = new MappedColumns(deps.io, settings)
   const manifestFlags = manifestOptions(deps, flags, settings)

@@ -3,13 +3,14 @@ import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
 import { dropStateOf, isShuffled } from '../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { editsSince } from './edits-since.ts'
-import { finishedRun, printFinished } from './finished.ts'
+import { type FinishedBy, finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 import { runOptions } from './options/run-options.ts'
 import { summaryView } from './report/summary.ts'
@@ -25,6 +26,20 @@ export async function resumeRun(
   givenFlags: BatchMintFlags,
   more: Partial<BatchOptions> = {},
 ): Promise<void> {
+  const { by, output, status, sending } = await openResume(deps, name, givenFlags, more).catch((error: unknown) => {
+    throw withNothingSent(error, SENT_NOTHING)
+  })
+  const { settings, options, flags } = sending
+  try {
+    if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, by, output })
+    await sendAndPrint(deps, { ...sending, output, run: runBatch, known: status })
+  } catch (error) {
+    await printFinished(deps, await finishedRun(error, options), { by, settings, options, output, flags })
+  }
+}
+
+/** Finds a run, its server and its rows to send. Prompts if the manifest was edited. */
+async function openResume(deps: Deps, name: string, givenFlags: BatchMintFlags, more: Partial<BatchOptions>) {
   const { stateDir } = await deps.settings(givenFlags)
   const run = await findOnAny(deps, name, givenFlags)
   const view = givenFlags.dryRun ? DRY_RUN_VIEW : summaryView(givenFlags.stateDir)
@@ -44,19 +59,14 @@ export async function resumeRun(
       : await warnOfEdits(deps, run, more, givenFlags)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
   if (mayPrompt && sends) await confirmPlanned(deps)
-  const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
+  const by: FinishedBy = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
   const backend = await deps.identify(await settings.server())
   const check = async (connection: Connection) => {
     const { deployed, total } = status.counts
     if (more.reconcileOnly !== true && deployed < total) await refuseSealed(deps, connection, run, flags)
   }
   const sending = { settings, options: { ...options, backend, editedRows }, read: null, flags, check }
-  try {
-    if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, by, output })
-    await sendAndPrint(deps, { ...sending, output, run: runBatch, known: status })
-  } catch (error) {
-    await printFinished(deps, await finishedRun(error, options), { by, settings, options, output, flags })
-  }
+  return { by, output, status, sending }
 }
 
 /**

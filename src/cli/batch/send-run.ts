@@ -1,4 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
+import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
 import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
 import { costLimit } from '../cost/limit.ts'
 import { feeLimit } from '../cost/max-fee.ts'
@@ -67,10 +68,10 @@ export async function sendRun(deps: Deps, sending: RunSending): Promise<SentRun>
   const connection = await deps.connect(settings, 'bulk')
   const progress = new BatchProgress(deps.io, deps.signals, known)
   try {
-    const limits = await limitsOf(deps, sending, connection)
+    const limits = await checkedLimits(deps, sending, connection, progress).catch((error: unknown) => {
+      throw withNothingSent(error, SENT_NOTHING)
+    })
     const { maxCost, maxFee } = limits
-    await progress.start()
-    await sending.check?.(connection)
     const sender = new RunSender(deps, sending, connection, limits, progress)
     const summary = await run(
       {
@@ -88,6 +89,14 @@ export async function sendRun(deps: Deps, sending: RunSending): Promise<SentRun>
     progress.stop()
     await connection.client.close()
   }
+}
+
+/** Returns the limits of a run after its checks. */
+async function checkedLimits(deps: Deps, sending: RunSending, connection: Connection, progress: BatchProgress) {
+  const limits = await limitsOf(deps, sending, connection)
+  await progress.start()
+  await sending.check?.(connection)
+  return limits
 }
 
 async function limitsOf(

@@ -6,6 +6,7 @@ import type { PlannedEvent } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
@@ -128,7 +129,17 @@ interface Applying {
   warnings: readonly ManifestIssue[]
 }
 
-export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags): Promise<void> {
+export async function apply(deps: Deps, manifest: string, flags: ApplyFlags): Promise<void> {
+  let isConfirmed = false
+  const onConfirmed = () => {
+    isConfirmed = true
+  }
+  await planAndApply(deps, manifest, flags, onConfirmed).catch((error: unknown) => {
+    throw isConfirmed ? error : withNothingSent(error, SENT_NOTHING)
+  })
+}
+
+async function planAndApply(deps: Deps, manifest: string, typedFlags: ApplyFlags, onConfirmed: () => void) {
   const output = createOutput(deps.io, typedFlags, VIEW, { manifest })
   const source = await openPlanSource(deps, manifest, typedFlags)
   const { settings } = source
@@ -149,6 +160,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       const yes = await confirmPlan(applying)
       // Another command may have hidden the rows since the last check, for example while the prompt was open.
       await refuseHiddenChanges(opened.options, plan, flags)
+      onConfirmed()
       await applyPlan({ ...applying, flags: { ...flags, yes } }, output)
       if (refresher === undefined || flags.only === 'mint') return
       const nftGdnIds: string[] = []
@@ -164,20 +176,22 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
 async function applyPlan(applying: Applying, output: Output): Promise<void> {
   const { deps, connection, manifest, flags, opened, plan, commandLimit, warnings } = applying
   const { blockchain, contractAddress: contract_address, stateDir } = opened.options
-  const paid = pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
-  if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, commandLimit)
-  await storeNames(deps, connection, opened.options, plan)
-  const done = doneNotes(plan, flags)
-  if (done.stored !== null) deps.io.note(`${done.stored}.`)
   const again = applyAgain(manifest, flags)
   const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
   const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
-  const minted = await mint(applying).catch((error: unknown) => {
+  const beforeMint = (error: unknown): never => {
     throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
-  })
+  }
+  const isSpending = pendingCount(plan.counts) > 0
+  const paid = isSpending ? await meterRun(deps, connection, plan.run.id).catch(beforeMint) : async () => NOTHING_KNOWN
+  if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, commandLimit)
+  await storeNames(deps, connection, opened.options, plan).catch(beforeMint)
+  const done = doneNotes(plan, flags)
+  if (done.stored !== null) deps.io.note(`${done.stored}.`)
+  const minted = await mint(applying).catch(beforeMint)
   // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
   // lost.
-  await recordSeen(opened.options, plan)
+  const earlier = earlierNote(await recordSeen(opened.options, plan))
   const print = async (summary: DataRecord) =>
     await output.one({
       run: plan.run.name,
@@ -188,7 +202,7 @@ async function applyPlan(applying: Applying, output: Output): Promise<void> {
       ...summary,
       ...(await paid()),
       warnings: [...warnings, ...minted.warnings],
-      notes: [...plan.notes, ...minted.notes, ...Object.values(done).filter((note) => note !== null)],
+      notes: [...plan.notes, ...minted.notes, ...[done.stored, done.skipped, earlier].filter((note) => note !== null)],
     })
   if (minted.failure !== null) {
     const { pending, ...otherCounts } = minted.left
@@ -206,7 +220,7 @@ async function applyPlan(applying: Applying, output: Output): Promise<void> {
   }
   await recordPlan(applying)
   await print(summaryOf(changes, outcomes))
-  if (done.skipped !== null) deps.io.note(`${done.skipped}.`)
+  for (const note of [done.skipped, earlier]) if (note !== null) deps.io.note(`${note}.`)
   const problem = changesError(changes, outcomes)
   if (problem !== null) throw problem
 }
@@ -220,6 +234,12 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
     skipped: skipped === '' ? null : `Skipped by --only mint: ${skipped}`,
   }
 }
+
+/** Returns a note on the NFTs that already had the changes of the manifest; null if there are none. */
+const earlierNote = (nfts: number): string | null =>
+  nfts === 0
+    ? null
+    : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'has' : 'have'} the changes of the manifest, which an interrupted gdn apply or another machine made`
 
 /** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
 async function recordPlan({ deps, connection, opened, plan }: Applying): Promise<void> {

@@ -3,6 +3,7 @@ import { DuplicateRows } from '../../batch/rows/duplicate-rows.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
+import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
@@ -65,7 +66,11 @@ export function command(deps: Deps, run = plan): GdnCommand {
     .switchFlag('--detailed-exit-code', 'Exit with code 10 if there are changes, including impossible ones')
     .valueFlag('--out <file>', 'Save the plan for `gdn apply`', notEmpty)
     .with(addServerFlags, (own) => addOutputFlags(own, ['markdown'], (file) => `To save the plan, use --out ${file}.`))
-    .action(async (manifest: string, flags: PlanFlags) => await run(deps, manifest, flags))
+    .action(async (manifest: string, flags: PlanFlags) => {
+      await run(deps, manifest, flags).catch((error: unknown) => {
+        throw withNothingSent(error, SENT_NOTHING)
+      })
+    })
 }
 
 export async function plan(deps: Deps, manifest: string, { output: mode, ...flags }: PlanFlags): Promise<void> {

@@ -10,8 +10,9 @@ export interface CommandSignals extends Signals {
   endAfter(ms: number): void
   /**
    * Pauses the timeout while a prompt waits for an answer. If already aborted, throws the reason instead of prompting.
+   * The prompt must end when its signal is aborted.
    */
-  prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
+  prompting<Answer>(prompt: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>
   /** Clears the timeout and stops listening. Call it at the end of the command. */
   done(): void
 }
@@ -50,13 +51,14 @@ export function commandSignals(signals: Signals): CommandSignals {
       leftMs = ms
       start()
     },
-    async prompting<Answer>(prompt: () => Promise<Answer>) {
-      controller.signal.throwIfAborted()
-      if (timer === undefined) return await prompt()
+    async prompting<Answer>(prompt: (signal: AbortSignal) => Promise<Answer>) {
+      const { signal } = controller
+      signal.throwIfAborted()
+      if (timer === undefined) return await prompt(signal)
       stop()
       leftMs = Math.max(0, leftMs - (performance.now() - startedAt))
       try {
-        return await prompt()
+        return await prompt(signal)
       } finally {
         start()
       }

@@ -84,8 +84,8 @@ export interface Io {
    * `flag`.
    */
   confirm(question: string, flag: string, no?: Declined): Promise<void>
-  /** Pauses the command's timeout while a prompt waits for an answer. */
-  prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
+  /** Pauses the command's timeout while a prompt waits for an answer. A signal to the process ends the prompt. */
+  prompting<Answer>(prompt: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>
   readonly stdin: Readable & { isTTY?: boolean }
   /** The stream for prompts. It isn't stdout, which only contains data. */
   readonly promptOutput: OutStream
@@ -138,7 +138,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const errLevel = colorLevel(stderr, env, settings.noColor)
   const errPaint = await paintFor(errLevel)
   const rows = stdout.rows || 24
-  const prompting: Io['prompting'] = (prompt) => edge.signals?.prompting(prompt) ?? prompt()
+  const prompting: Io['prompting'] = (prompt) => edge.signals?.prompting(prompt) ?? prompt(new AbortController().signal)
   const read: Io['read'] = (text) =>
     writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text))
 
@@ -223,7 +223,11 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
         throw new GdnError('not_confirmed', `confirmation required: ${question}`, { hint: `Add ${flag} to confirm.` })
       }
       const { prompts } = await import('./prompts.ts')
-      const isConfirmed = await prompting(() => prompts(stderr).ask(question))
+      const isConfirmed = await prompting((signal) => prompts(stderr, signal).ask(question)).catch((error: unknown) => {
+        if (!(error instanceof GdnError)) throw error
+        const what = `${message.charAt(0).toUpperCase()}${message.slice(1)}`
+        throw error.withHint(`${what}. ${hint ?? 'Run the same command again.'}`)
+      })
       if (!isConfirmed) throw new GdnError('not_confirmed', message, { hint })
     },
     prompting,

@@ -13,8 +13,9 @@ type Prompt = (questions: readonly object[]) => Promise<{ answer: unknown }>
  * Returns the prompts, implemented with inquirer.
  *
  * @param output the terminal for the prompts
+ * @param signal ends an open prompt when it is aborted; the prompt then throws its reason
  */
-export function prompts(output: OutStream): Prompts {
+export function prompts(output: OutStream, signal: AbortSignal): Prompts {
   const stream = output as NodeJS.WriteStream
 
   async function answer<Value>(question: object): Promise<Value> {
@@ -23,14 +24,17 @@ export function prompts(output: OutStream): Prompts {
     // prompt.
     const close = () => closed.abort()
     process.stdin.once('pause', close)
+    signal.addEventListener('abort', close)
     const prompt = inquirer.createPromptModule({ output: stream, signal: closed.signal }) as unknown as Prompt
     try {
       return (await prompt([{ ...question, name: 'answer' }])).answer as Value
     } catch (error) {
+      signal.throwIfAborted()
       if (error instanceof Error && CANCELED.has(error.name)) throw canceledError()
       throw error
     } finally {
       process.stdin.off('pause', close)
+      signal.removeEventListener('abort', close)
     }
   }
 

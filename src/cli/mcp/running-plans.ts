@@ -18,6 +18,7 @@ const NOT_FINAL = new Set([
 const WITHOUT: Readonly<Record<string, string>> = {
   'nft burn': 'is already burned',
   'nft freeze': 'is already frozen or burned',
+  'nft transfer': 'already belongs to the receiver',
 }
 
 const DONE_BEFORE = 'This plan ran before. Nothing was repeated.'

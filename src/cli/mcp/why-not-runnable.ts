@@ -12,6 +12,7 @@ const NOTHING_TO_DO: Readonly<Record<string, string>> = {
   'collection set': 'The current values already match these arguments',
   'nft update': 'The current values already match these arguments',
   'nft burn': 'Each of the NFTs is already burned',
+  'nft transfer': 'The receiver already owns the NFT',
   'nft freeze': 'Each of the NFTs is already frozen or burned',
 }
 

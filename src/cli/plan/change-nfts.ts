@@ -223,7 +223,9 @@ export function stoppedAfter(
   const done = (minted ?? 0) + kinds.reduce((n, ofKind) => n + ofKind.done, 0)
   const pending = kinds.reduce((n, ofKind) => n + ofKind.pending, 0)
   const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
-  const progress = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
+  const known = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
+  const progress = done === 0 ? `No change was made${accepted}.` : known
+  const atLeast = done === 0 ? `No change is known to have been made${accepted}.` : `At least ${known}`
   if (error.code === 'not_ready') {
     const fix = 'Fund the signer or set up the network, as the error describes.'
     return error.with({ hint: `${progress} ${fix}\nThen run \`${again}\` to resume.` })
@@ -231,7 +233,7 @@ export function stoppedAfter(
   if (!isInterrupted) return error.with({ hint: [progress, error.hint].filter(Boolean).join(' ') })
   return error.with({
     // The server may have accepted requests whose responses were lost when the command was interrupted.
-    hint: `${minted === null ? '' : 'At least '}${progress}\nRun \`${again}\` to resume.`,
+    hint: `${minted === null ? progress : atLeast}\nRun \`${again}\` to resume.`,
     details: { changes: all, made: done, in_progress: pending },
   })
 }

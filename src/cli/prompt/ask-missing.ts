@@ -136,14 +136,12 @@ export async function askCollection(
 }
 
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
-  const prompter = await prompts(io, question)
-  return await io.prompting(() => prompter.text(question))
+  return await prompt(io, question, (prompts) => prompts.text(question))
 }
 
 /** Like `askText`, but the input is hidden. */
 export async function askSecret(io: Io, question: TextQuestion): Promise<string> {
-  const prompter = await prompts(io, question)
-  return await io.prompting(() => prompter.secret(question))
+  return await prompt(io, question, (prompts) => prompts.secret(question))
 }
 
 /** Prompts for a choice from a list that is filtered as the user types. */
@@ -151,23 +149,21 @@ export async function choose<Value>(
   io: Io,
   question: Question & { choices: readonly Choice<Value>[]; default?: Value | undefined },
 ): Promise<Value> {
-  const prompter = await prompts(io, question)
-  return await io.prompting(() => prompter.choose(question))
+  return await prompt(io, question, (prompts) => prompts.choose(question))
 }
 
 /** Asks a yes-or-no question. For dangerous actions, use `io.confirm`, whose default is no. */
 export async function askWhether(io: Io, question: Question & { default: boolean }): Promise<boolean> {
-  const prompter = await prompts(io, question)
-  return await io.prompting(() => prompter.whether(question))
+  return await prompt(io, question, (prompts) => prompts.whether(question))
 }
 
 /**
- * Loads the prompts on first use.
+ * Loads the prompts on first use, and calls `ask` with them.
  *
  * @throws GdnError that names the flag if gdn can't prompt
  */
-async function prompts(io: Io, { flag }: Question): Promise<Prompts> {
+async function prompt<Answer>(io: Io, { flag }: Question, ask: (prompts: Prompts) => Promise<Answer>): Promise<Answer> {
   if (!io.interactive) throw cannotPrompt(flag, `Add ${flag}.`)
-  const { prompts: promptsOn } = await import('../io/prompts.ts')
-  return promptsOn(io.promptOutput)
+  const { prompts } = await import('../io/prompts.ts')
+  return await io.prompting((signal) => ask(prompts(io.promptOutput, signal)))
 }

@@ -2,9 +2,6 @@ import { count } from '../../core/count.ts'
 
 const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown', 'abandoned'] as const
 
-/** Returns the word for a row state in texts. Rows in the `pending` field are planned but not sent yet. */
-export const wordOfState = (state: string): string => (state === 'pending' ? 'planned' : state)
-
 /**
  * Formats counts by state, such as `24 rows: 21 deployed, 1 burned, 2 failed`. Omits states without rows. The input
  * counts burned rows as deployed too, but the text doesn't.
@@ -13,7 +10,7 @@ export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
   const burned = Number(counts.burned ?? 0)
   const shownCounts: Readonly<Record<string, unknown>> = { ...counts, deployed: Number(counts.deployed) - burned }
   const states = STATES.filter((state) => Number(shownCounts[state]) > 0).map(
-    (state) => `${shownCounts[state]} ${wordOfState(state)}`,
+    (state) => `${shownCounts[state]} ${state}`,
   )
   const total = count(Number(counts.total), 'row')
   return states.length === 0 ? total : `${total}: ${states.join(', ')}`

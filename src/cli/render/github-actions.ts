@@ -7,7 +7,7 @@ import { shorten } from '../../core/shorten.ts'
 import { fileLines } from '../../manifest/file-lines.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
-import { rowsByState, wordOfState } from './count.ts'
+import { rowsByState } from './count.ts'
 import { keptText } from './kept-text.ts'
 
 /** Maximum number of annotations that GitHub shows per step. */
@@ -199,7 +199,7 @@ function summaryText(
     `${escapeMarkdown(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
     ...(changes.keptAccepted > 0 ? [escapeMarkdown(keptText(changes.keptAccepted)), ''] : []),
-    `| ${states.map(wordOfState).join(' | ')} |`,
+    `| ${states.join(' | ')} |`,
     `| ${states.map(() => '---:').join(' | ')} |`,
     `| ${states.map((state) => counts[state]).join(' | ')} |`,
     '',

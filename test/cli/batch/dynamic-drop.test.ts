@@ -1,5 +1,6 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   call,
@@ -9,6 +10,7 @@ import {
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
+import { enterCollections } from '../../helpers/known-collections.ts'
 import { CONTRACT, fakeApi, OWNER } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
 import { folder, service, TARGET } from './drop.ts'
@@ -30,10 +32,12 @@ afterAll(async () => {
 
 /** A machine with its own state and a copy of the manifest. */
 async function machine(contract: string, csv = CSV) {
-  const { path, options } = await folder({ 'drop.csv': csv })
+  const { path, options } = await folder({ 'drop.csv': csv, 'row.json': '{"title":"Dawn","description":"x"}' })
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
   const target = ['-c', contract, '-b', 'polygon', '--base-url', backend.url, '--yes']
   return {
+    stateDir: join(path('.local'), 'state', 'gdn'),
+    path,
     write: (text: string) => writeFile(path('drop.csv'), text),
     mint: (...more: string[]) =>
       cli(['batch', 'mint', path('drop.csv'), ...target, '--run', 'spring', ...more], { ...options, env }),
@@ -91,6 +95,27 @@ describe('batch mint --dynamic', () => {
     expect(await (await machine(address)).mint()).toMatchObject({ code: 0 })
     expect(await (await machine(address)).mint('--dynamic')).toMatchObject({ code: 0 })
     expect((await nftsOf(address)).map(({ is_dynamic }) => is_dynamic)).toEqual([true, true])
+  })
+
+  test.each([
+    { dynamic: false, isKnown: true, note: 'add --dynamic.' },
+    { dynamic: true, isKnown: true, note: null },
+    { dynamic: true, isKnown: false, note: 'add --dynamic, unless the collection is dynamic.' },
+  ])('is suggested by a dry run only if the collection may not be dynamic: %j', async ({ dynamic, isKnown, note }) => {
+    const { id, address } = await createTestCollection(backend, { dynamic })
+    const { mint, run, path, stateDir } = await machine(address)
+    const health = (await (await fetch(`${backend.url}/healthz`)).json()) as { backend_id: string }
+    const origin = `backend:${health.backend_id}`
+    if (isKnown) await enterCollections(stateDir, { origin, transaction_gdn_id: id, contract_address: address })
+    const { stderr } = await mint('--dry-run')
+    expect(/To be able to update the NFTs after the mint, (.*)/.exec(stderr)?.[1] ?? null).toBe(note)
+    expect((await mint('--dry-run', '--dynamic')).stderr).not.toContain('To be able to update')
+    await writeFile(path('list.csv'), `receiver\n${CAROL}\n`)
+    const list = await run('batch', 'mint', path('row.json'), '--to', path('list.csv'), '--dry-run')
+    expect({ code: list.code, stderr: list.stderr }).toEqual({
+      code: 0,
+      stderr: expect.not.stringContaining('dynamic'),
+    })
   })
 
   test('plans creatednft, with the gas of its NFTs', async () => {

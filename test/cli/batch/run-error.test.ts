@@ -127,7 +127,7 @@ describe('the error of a run that did not succeed', () => {
   test('starts with what stopped the run, and its hint', () => {
     const stopped = { code: 'unreachable' as const, message: 'nothing answers', hint: 'start it' }
     const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
-    expect(error?.message).toBe('nothing answers\n2 rows planned but not sent yet')
+    expect(error?.message).toBe('nothing answers\n2 rows pending, not sent yet')
     expect(error?.hint).toBe(
       'start it\nRun `gdn batch resume drop-3f9a` to resume the run.\nRun `gdn batch results drop-3f9a` to list every row.',
     )

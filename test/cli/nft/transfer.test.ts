@@ -339,11 +339,15 @@ describe('nft transfer', () => {
     expect(shown).toEqual(['Waiting for the transfer: 0.003 POL is missing'])
   })
 
-  test('sends nothing if the receiver already owns the NFT', async () => {
+  test('succeeds and sends nothing if the receiver already owns the NFT', async () => {
     const api = await fakeApi({ getnfts: knows(nft('id-0', { receiver_wallet_address: RECEIVER })) })
-    const result = await cli([...TRANSFER, '-b', 'polygon', '--base-url', api.url, '--json'], { env })
-    expect(result.code).toBe(5)
-    expect(errorOf(result).message).toContain('already owns id-0: nothing was sent')
+    const argv = [...TRANSFER, '-b', 'polygon', '--base-url', api.url]
+    const { code, stderr } = await cli(argv, { env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'The receiver already owns the NFT. Nothing was sent.\n' })
+    const { stdout } = await cli([...argv, '--json'], { env })
+    expect(JSON.parse(stdout)).toMatchObject({ nft_gdn_id: 'id-0', receiver_wallet_address: RECEIVER })
+    expect(await cli([...argv, '--json', '--dry-run'], { env })).toMatchObject({ code: 0, stdout: '[]\n' })
+    expect(api.bodies('transfernft')).toEqual([])
   })
 
   test('exits with 8 for an NFT that is not deployed yet, and names gdn nft wait', async () => {

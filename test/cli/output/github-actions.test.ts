@@ -176,7 +176,7 @@ describe('the job summary', () => {
     await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...at, '--json'])
     const text = await summary()
     expect(text).toMatch(/^before\n### gdn batch drop\S*\n\nManifest: drop&#46;csv\n/)
-    expect(text).toContain('| deployed | accepted | planned | failed | unknown |')
+    expect(text).toContain('| deployed | accepted | pending | failed | unknown |')
     expect(text).toContain('| 1 | 0 | 0 | 1 | 0 |')
     expect(text).toMatch(/^\| 3 \| \S+.* \| .*not &#124; liked \|$/m)
     await gdn(['batch', 'retry', 'drop', ...at])

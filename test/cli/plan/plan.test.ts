@@ -2,6 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
+import { SENT_NOTHING } from '../../../src/core/nothing-sent.ts'
 import { shellWord } from '../../../src/core/shell-word.ts'
 import { folder, service, TARGET } from '../batch/drop.ts'
 import { announce, CONTRACT, fakeApi, OWNER, type Reply } from '../fake-api.ts'
@@ -53,6 +54,11 @@ async function machine(text = CSV, onMint = () => {}, onTransfer = () => {}) {
     plan: (...more: string[]) => cli(['plan', path('drop.csv'), ...target, ...more], options),
     planAtTerminal: () => cli(['plan', path('drop.csv'), ...target], { ...options, tty: true, colors: true }),
     run: (...args: string[]) => cli([...args, ...target], options),
+    interrupted: (...args: string[]) =>
+      cli([...args, '--base-url', api.url], {
+        ...options,
+        signal: AbortSignal.abort(new GdnError('interrupted', 'interrupted')),
+      }),
     sheetOf: (name: string) => cli(['batch', 'results', name, '-o', 'csv', '--for-spreadsheet'], options),
   }
 }
@@ -353,12 +359,27 @@ describe('gdn apply', () => {
     await write(CSV.replace(`Dawn,x,${OWNER}`, `Dawn,x,${OTHER}`))
     const { code, stderr } = await apply({ signal: pressed.signal })
     expect(code).toBe(130)
-    expect(stderr).toMatch(/error: interrupted\n {2}At least [01] of 1 change/)
+    expect(stderr).toMatch(
+      /error: interrupted\n {2}(No change is known to have been made|At least 1 of 1 change was made)[.,]/,
+    )
     expect(stderr).toContain(`Run \`gdn apply ${shellWord(path('drop.csv'))} `)
     const before = await apply({ signal: pressed.signal })
-    expect([before.code, before.stderr]).toEqual([130, expect.not.stringContaining('were made')])
+    expect([before.code, before.stderr]).toEqual([130, expect.stringContaining(SENT_NOTHING)])
     expect(await apply()).toMatchObject({ code: 0 })
   })
+
+  test.each(['plan', 'apply', 'batch mint', 'batch resume'])(
+    'says after an early Ctrl-C that it sent nothing and how to go on, as gdn %s does',
+    async (command) => {
+      const { path, api, mint, interrupted } = await machine()
+      await mint()
+      const sent = api.bodies('createnft').length
+      const target = command === 'batch resume' ? [] : TARGET
+      const { code, stderr } = await interrupted(...command.split(' '), path('drop.csv'), ...target)
+      expect({ code, stderr }).toEqual({ code: 130, stderr: `error: interrupted\n  ${SENT_NOTHING}\n` })
+      expect(api.bodies('createnft')).toHaveLength(sent)
+    },
+  )
 
   test.each([
     ['an object without rows', '{"a":1}'],

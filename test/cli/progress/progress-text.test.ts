@@ -39,7 +39,7 @@ describe('the block', () => {
     expect(formatBlock(state, 8_000, LOOK)).toEqual([
       'drop-3f9a: 120 of 300 rows deployed',
       `${'█'.repeat(31)}${'▒'.repeat(21)}x?${'·'.repeat(25)}`,
-      '█ 120 deployed   ▒ 80 accepted   x 2 failed   ? 2 unknown   · 96 planned',
+      '█ 120 deployed   ▒ 80 accepted   x 2 failed   ? 2 unknown   · 96 pending',
       '0.9 requests/s · about 30 s left to send · 0:08 elapsed',
       'Sending',
     ])
@@ -49,7 +49,7 @@ describe('the block', () => {
     const [head, bar, legend] = formatBlock(stateAfter([0, planned(counts(MIXED))]), 0, { ...LOOK, ascii: true })
     expect(head).toBe('drop-3f9a: 120 of 300 rows deployed')
     expect(bar).toMatch(/^#+=+x\?\.+$/)
-    expect(legend).toBe('# 120 deployed   = 80 accepted   x 2 failed   ? 2 unknown   . 96 planned')
+    expect(legend).toBe('# 120 deployed   = 80 accepted   x 2 failed   ? 2 unknown   . 96 pending')
   })
 
   test.each([24, 40, 80, 120, 400])('fits into %i columns without wrapping, and shows every state', (columns) => {
@@ -57,7 +57,7 @@ describe('the block', () => {
     state.tell({ type: 'reconciling', phase: 'waiting', ms: 24_000, done: 0, total: 0 }, 1000)
     const lines = formatBlock(state, 1000, { ...LOOK, columns })
     expect(lines.filter((line) => displayWidth(line) >= columns)).toEqual([])
-    for (const name of ['deployed', 'accepted', 'failed', 'unknown', 'planned'])
+    for (const name of ['deployed', 'accepted', 'failed', 'unknown', 'pending'])
       expect(lines.join('\n')).toContain(name)
   })
 
@@ -265,7 +265,7 @@ test('prints the same information on a log line', () => {
     [8, rows(MIXED)],
   )
   expect(formatLine(state, 8_000)).toBe(
-    'drop-3f9a: 120 of 300 rows deployed, 80 accepted, 2 failed, 2 unknown, 96 to send; Sending; 0.9 requests/s; about 30 s left to send',
+    'drop-3f9a: 120 of 300 rows deployed, 80 accepted, 2 failed, 2 unknown, 96 pending; Sending; 0.9 requests/s; about 30 s left to send',
   )
   expect(formatLine(new ProgressState(0), 0)).toBe('Reading the manifest')
 })

@@ -155,7 +155,7 @@ test('prints a message above the block without breaking it', async () => {
   progress.tell(PLAN)
   io.note('a message')
   expect(stderr.text).toMatch(
-    /^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 planned\n0:00 elapsed\nSending$/,
+    /^a message\ndrop-3f9a: 0 of 300 rows deployed\n·+\n· 300 pending\n0:00 elapsed\nSending$/,
   )
 })
 
@@ -174,7 +174,7 @@ test('prints lines on a dumb terminal', async () => {
   const { progress, stderr, wait } = await setUp({ tty: true, env: { TERM: 'dumb' } })
   progress.tell(PLAN)
   wait(10)
-  expect(stderr.text.replaceAll('\n', ' ')).toBe('drop-3f9a: 0 of 300 rows deployed, 300 to send; Sending')
+  expect(stderr.text.replaceAll('\n', ' ')).toBe('drop-3f9a: 0 of 300 rows deployed, 300 pending; Sending')
 })
 
 test.each([{ quiet: true }, { machine: true }])('prints nothing with %j', async (settings) => {

@@ -1,7 +1,6 @@
 import { groupDigits } from '../../../core/group-digits.ts'
 import { safe } from '../../io/io.ts'
 import type { Paint } from '../../io/paint.ts'
-import { wordOfState } from '../../render/count.ts'
 import { clock } from '../../text/clock.ts'
 import { cutToWidth, displayWidth } from '../../text/display-width.ts'
 import { wrap } from '../../text/wrap.ts'
@@ -53,7 +52,7 @@ export function formatLine(state: ProgressState, now: number, isSaid = false): s
   const parts: string[] = []
   if (counts !== null) {
     const otherStates = STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
-    const rows = otherStates.map((name) => `${groupDigits(counts[name])} ${name === 'pending' ? 'to send' : name}`)
+    const rows = otherStates.map((name) => `${groupDigits(counts[name])} ${name}`)
     parts.push([`${groupDigits(counts.deployed)} of ${rowCountText(counts.total)} deployed`, ...rows].join(', '))
   }
   parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...paceOf(state, now))
@@ -102,7 +101,7 @@ function legend(counts: Counts, width: number, look: BlockLook): string[] {
   let line = ''
   let used = 0
   for (const name of STATES.filter((state) => counts[state] > 0)) {
-    const text = cutToWidth(`${marks[name]} ${groupDigits(counts[name])} ${wordOfState(name)}`, width)
+    const text = cutToWidth(`${marks[name]} ${groupDigits(counts[name])} ${name}`, width)
     const size = displayWidth(text)
     if (used > 0 && used + 3 + size > width) {
       lines.push(line)

@@ -56,7 +56,7 @@ export function errorOfRun(
   }
   if (counts.accepted > 0)
     parts.push(`${count(counts.accepted, 'row')} accepted but not deployed yet${reasonText(summary)}`)
-  if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} planned but not sent yet`)
+  if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} pending, not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
   // One of the next steps resumes the interrupted run.

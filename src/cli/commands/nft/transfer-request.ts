@@ -135,9 +135,21 @@ function receiverProblem(receiver: string): string | null {
   return 'is a Solana address, but the API does not transfer NFTs on Solana'
 }
 
+/** Thrown instead of completing a request if the receiver already owns the NFT. */
+export class AlreadyOwned extends Error {
+  readonly nft: NftRecord
+
+  constructor(nft: NftRecord) {
+    super('the receiver already owns the NFT')
+    this.nft = nft
+  }
+}
+
 /**
  * Returns the complete request. Looks up missing fields on the server, but not the blockchain for v1.2, which doesn't
  * need it.
+ *
+ * @throws AlreadyOwned if the sender is looked up and is the receiver
  */
 export async function completeTransfer(
   deps: Deps,
@@ -153,7 +165,7 @@ export async function completeTransfer(
   refuseOtherToken(nft, transfer)
   const owner = nft.receiver_wallet_address
   if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
-    throw new GdnError('refused', `${receiver} already owns ${nftGdnId}: nothing was sent`)
+    throw new AlreadyOwned(nft)
   }
   const contract = typeof fields.contract_address === 'string' ? fields.contract_address : (nft.contract_address ?? '')
   const complete = {

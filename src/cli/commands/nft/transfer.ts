@@ -34,6 +34,7 @@ import { knownBlockchain, twoNfts } from './blockchain-of.ts'
 import { findTransferredToken } from './token-to-transfer.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {
+  AlreadyOwned,
   blockchainOfTransfer,
   completeTransfer,
   readTransfer,
@@ -91,6 +92,19 @@ export function command(deps: Deps, run = transfer): GdnCommand {
 
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
   const output = createOutput(deps.io, flags, withPaid(TRANSFER_VIEW))
+  await sendTransfer(deps, id, flags, output).catch(async (error: unknown) => {
+    if (!(error instanceof AlreadyOwned)) throw error
+    const { nft_gdn_id, token_id, status, contract_address, receiver_wallet_address } = error.nft
+    if (flags.dryRun) await output.many([])
+    else {
+      deps.checkPlan?.({})
+      await output.one({ nft_gdn_id, token_id, status, contract_address, receiver_wallet_address })
+    }
+    deps.io.note('The receiver already owns the NFT. Nothing was sent.')
+  })
+}
+
+async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferFlags, output: Output): Promise<void> {
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
     throw twoNfts()
   }
