@@ -58,7 +58,7 @@ function __gdn_words
         'validate Validate a manifest without sending anything' \
         'rarity Rank NFTs by the rarity of their traits' \
         'preview Write an HTML preview of a manifest' \
-        'rehearse Mint a manifest on a copy of its network' \
+        'rehearse Rehearse a drop on a copy of its network' \
         'mint Mint every row of a manifest, or resume its run' \
         'list List the runs on this machine' \
         'status Show the rows of a run by state' \
@@ -96,7 +96,7 @@ function __gdn_words
     case 'chain'
       printf '%s\n' 'list List the public networks of a backend' \
         'setup Deploy the factory and authorize signers on a network' \
-        'status Show nodes, fees, factory and signers of a network' \
+        'status Show the nodes, fees, factory and signers of a network' \
         'verify Publish the sources of the contracts on a network'
     case 'tx'
       printf '%s\n' 'list List the transactions that a backend has signed' \
@@ -320,13 +320,13 @@ function __gdn_bundles
     case 'collection show'
       printf '%s\n' 'flags-432af9 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-e42cd3 flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-a68f5b flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
-      printf '%s\n' 'flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492'
+      printf '%s\n' 'flags-68dc64 reading-60a6c3 choosing-d15bc9 server-12647a output-31b492'
     case 'collection archive'
-      printf '%s\n' 'flags-5e3563 reading-1f79eb limits-0ec39d server-12647a output-31b492'
+      printf '%s\n' 'flags-21bb56 reading-1f79eb limits-0ec39d server-12647a output-31b492'
     case 'collection check'
       printf '%s\n' 'flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8'
     case 'collection restore'
@@ -344,7 +344,7 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     case 'nft update'
-      printf '%s\n' 'metadata-246efa flags-a99e41 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'metadata-246efa flags-a99e41 sending-and-waiting-a91e0a cost-4ae0d6 server-12647a output-31b492'
     case 'nft freeze'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     case 'nft burn'
@@ -356,17 +356,17 @@ function __gdn_bundles
     case 'nft verify'
       printf '%s\n' 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
     case 'batch template'
-      printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
+      printf '%s\n' 'flags-9432ff server-da4928 output-d9d285'
     case 'batch validate'
       printf '%s\n' 'flags-5e9fda server-12647a output-31b492'
     case 'batch rarity'
-      printf '%s\n' 'flags-9ae995 server-12647a output-31b492'
+      printf '%s\n' 'flags-1da68e server-12647a output-31b492'
     case 'batch preview'
       printf '%s\n' 'flags-949698 server-12647a output-31b492'
     case 'batch rehearse'
       printf '%s\n' 'flags-83ccf3 run-cb7e0b server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-784d56 receivers-442327 run-b4676a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
+      printf '%s\n' 'flags-784d56 receivers-442327 run-3b87d2 sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -390,7 +390,7 @@ function __gdn_bundles
     case 'art preview'
       printf '%s\n' 'flags-96c4ad output-31b492'
     case 'art generate'
-      printf '%s\n' 'flags-554d3d output-31b492'
+      printf '%s\n' 'flags-53e29f output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
@@ -398,7 +398,7 @@ function __gdn_bundles
     case 'apply'
       printf '%s\n' 'flags-afe01b cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-67a3a0 sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
+      printf '%s\n' 'flags-5407ff sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-432a74 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -520,7 +520,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-31b492'
     case 'mcp'
-      printf '%s\n' 'permissions-of-the-agent-4a8bf5 flags-b36207 server-12647a output-d9d285'
+      printf '%s\n' 'permissions-of-the-agent-9833a0 flags-b36207 server-12647a output-d9d285'
   end
 end
 
@@ -575,14 +575,14 @@ function __gdn_flags
     case 'flags-432af9'
       printf '%s\n' '--blockchain -b =blockchain Blockchain of the collections' \
         '--rpc-url - text JSON-RPC URL of a contract\'s chain (GDN_RPC_URL, or the server\'s node)'
-    case 'settings-e42cd3'
+    case 'settings-a68f5b'
       printf '%s\n' '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty' \
         '--royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)' \
         '--description - text Description of the collection' \
         '--image - text Image of the collection' \
         '--banner - text Banner of the collection' \
         '--external-link - text Website of the collection' \
-        '--contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link' \
+        '--contract-uri - text URI of the complete metadata; can\'t be combined with --image, --banner, --description or --external-link' \
         '--max-supply - text Lower the maximum number of NFTs' \
         '--enable-api - - Let the API mint NFTs' \
         '--no-enable-api - - Don\'t let the API mint NFTs' \
@@ -608,25 +608,25 @@ function __gdn_flags
     case 'flags-68dc64'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract'
-    case 'reading-59e884'
+    case 'reading-60a6c3'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
         '--block - text List the holders at this block' \
-        '--at - text Use the last block up to this time, such as 2026-11-01T00:00Z'
-    case 'choosing-bf717f'
+        '--at - text List the holders at this time, such as 2026-11-01T00:00Z'
+    case 'choosing-d15bc9'
       printf '%s\n' '--min - text List only holders with at least this count' \
         '--exclude - file+ Exclude an address, a name or a group, or those in a file' \
-        '--per - =per List one line per token instead of per holder: token' \
+        '--per - =per Print one line per token instead of per holder: token' \
         '--token-id - text List only holders of this token' \
-        '--sample - text Draw a sample of this many holders' \
+        '--sample - text Draw a random sample of this many holders' \
         '--seed - text Text that seeds the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'flags-5e3563'
+    case 'flags-21bb56'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \
         '--to - file File to write, such as tides.car' \
         '--force - - Overwrite an existing archive, but keep its files that can no longer be read' \
-        '--whole-directory - - Also archive files that no token references, from the same directories'
+        '--whole-directory - - Also archive files in the same directories that no token references'
     case 'reading-1f79eb'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
@@ -739,11 +739,11 @@ function __gdn_flags
     case 'flags-a99e41'
       printf '%s\n' '--file -f file JSON file that replaces all metadata, or - for standard input' \
         '--blockchain -b =blockchain Blockchain of the NFT'
-    case 'sending-and-waiting-d2ef11'
+    case 'sending-and-waiting-a91e0a'
       printf '%s\n' '--wait - - Wait until the NFT is updated (the default)' \
         '--no-wait - - Return when the request is accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
-        '--dry-run - - Show the difference without sending it' \
+        '--dry-run - - Show the changes without sending them' \
         '--yes -y - Don\'t prompt before spending coins that have value' \
         '--again - - Send another request, regardless of the outcome of earlier requests' \
         '--operation - text UUID of the operation to resume or to create'
@@ -789,10 +789,10 @@ function __gdn_flags
         '--gateway - text IPFS gateway (the server\'s gateway)' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
         '--beacon - file Beacon that replaces drand in tests'
-    case 'flags-588edd'
+    case 'flags-9432ff'
       printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)' \
-        '--receiver - @wallets Receiver of the rows' \
+        '--receiver - @wallets Receiver of the NFTs' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'server-da4928'
       printf '%s\n' '--state-dir - dir Directory of runs, recorded commands and saved addresses'
@@ -820,8 +820,8 @@ function __gdn_flags
         '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)' \
         '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-9ae995'
-      printf '%s\n' '--traits - - List the number and share of each value instead of the NFTs' \
+    case 'flags-1da68e'
+      printf '%s\n' '--traits - - List the number and share of each trait value instead of the NFTs' \
         '--limit - text Maximum number of results' \
         '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
@@ -903,7 +903,7 @@ function __gdn_flags
         '--to-stdin - - Read the list of receivers from standard input' \
         '--merge - - Add up the counts of receivers that are listed more than once' \
         '--skip-contracts - - Skip receivers that are contracts or burn addresses'
-    case 'run-b4676a'
+    case 'run-3b87d2'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -919,7 +919,7 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
-        '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' \
+        '--unrevealed - file Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`' \
         '--shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)' \
         '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)'
     case 'sending-and-waiting-767588'
@@ -989,10 +989,10 @@ function __gdn_flags
         '--out - file Write a page to this file (art-preview.html with --open)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the page in the browser'
-    case 'flags-554d3d'
+    case 'flags-53e29f'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Text that seeds the random choices (gdn)' \
-        '--out - text Folder to write' \
+        '--out - text Output folder' \
         '--strict - - Fail if trait counts differ from the weights' \
         '--from - text Number of the first NFT to generate (1)' \
         '--only - text Number of NFTs to generate (all)' \
@@ -1060,7 +1060,7 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-67a3a0'
+    case 'flags-5407ff'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1074,7 +1074,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
-        '--abandon-rows - text Number of rows of a shuffled drop that will never be minted'
+        '--abandon-rows - text Number of unminted rows of a shuffled drop to abandon permanently'
     case 'sending-and-waiting-eb853f'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs without sending anything' \
         '--timeout - text How long the command may take (5m after acceptance)' \
@@ -1366,12 +1366,12 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'permissions-of-the-agent-4a8bf5'
+    case 'permissions-of-the-agent-9833a0'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
-        '--allow-spending - - Let tools spend on public networks, with --max-cost' \
+        '--allow-spending - - Let tools spend coins on public networks, up to --max-cost' \
         '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
         '--root - dir Directory that tools can read and write (the current directory)' \
-        '--password-file - file File with the password of wallets that tools generate or sign with' \
+        '--password-file - file File with the password of the wallets that tools generate or use for signing' \
         '--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'flags-b36207'

@@ -56,7 +56,7 @@ verify Verify that the server created an NFT, and check its data'
 validate Validate a manifest without sending anything
 rarity Rank NFTs by the rarity of their traits
 preview Write an HTML preview of a manifest
-rehearse Mint a manifest on a copy of its network
+rehearse Rehearse a drop on a copy of its network
 mint Mint every row of a manifest, or resume its run
 list List the runs on this machine
 status Show the rows of a run by state
@@ -90,7 +90,7 @@ reset Delete all data of the local backend
 exec Run a command against a temporary backend'
     'chain' = 'list List the public networks of a backend
 setup Deploy the factory and authorize signers on a network
-status Show nodes, fees, factory and signers of a network
+status Show the nodes, fees, factory and signers of a network
 verify Publish the sources of the contracts on a network'
     'tx' = 'list List the transactions that a backend has signed
 show Show a transaction with all its attempts
@@ -231,10 +231,10 @@ mcp Serve the commands to coding agents as MCP tools'
   $bundles = @{
     'collection create' = 'flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     'collection show' = 'flags-432af9 server-12647a output-31b492'
-    'collection set' = 'settings-e42cd3 flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+    'collection set' = 'settings-a68f5b flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
-    'collection holders' = 'flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492'
-    'collection archive' = 'flags-5e3563 reading-1f79eb limits-0ec39d server-12647a output-31b492'
+    'collection holders' = 'flags-68dc64 reading-60a6c3 choosing-d15bc9 server-12647a output-31b492'
+    'collection archive' = 'flags-21bb56 reading-1f79eb limits-0ec39d server-12647a output-31b492'
     'collection check' = 'flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8'
     'collection restore' = 'flags-db71d7 output-31b492'
     'nft mint' = 'flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
@@ -243,18 +243,18 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft list' = 'flags-8578f9 server-12647a output-31b492'
     'nft show' = 'flags-7fd8bf server-12647a output-31b492'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
-    'nft update' = 'metadata-246efa flags-a99e41 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+    'nft update' = 'metadata-246efa flags-a99e41 sending-and-waiting-a91e0a cost-4ae0d6 server-12647a output-31b492'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     'nft refresh' = 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
-    'batch template' = 'flags-588edd server-da4928 output-d9d285'
+    'batch template' = 'flags-9432ff server-da4928 output-d9d285'
     'batch validate' = 'flags-5e9fda server-12647a output-31b492'
-    'batch rarity' = 'flags-9ae995 server-12647a output-31b492'
+    'batch rarity' = 'flags-1da68e server-12647a output-31b492'
     'batch preview' = 'flags-949698 server-12647a output-31b492'
     'batch rehearse' = 'flags-83ccf3 run-cb7e0b server-da4928 output-31b492'
-    'batch mint' = 'flags-784d56 receivers-442327 run-b4676a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
+    'batch mint' = 'flags-784d56 receivers-442327 run-3b87d2 sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
     'batch status' = 'flags-d0d0ef server-12647a output-31b492'
     'batch resume' = 'flags-090a66 run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
@@ -266,11 +266,11 @@ mcp Serve the commands to coding agents as MCP tools'
     'art init' = 'output-d9d285'
     'art check' = 'flags-18d0f2 output-31b492'
     'art preview' = 'flags-96c4ad output-31b492'
-    'art generate' = 'flags-554d3d output-31b492'
+    'art generate' = 'flags-53e29f output-31b492'
     'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-5f8f04 server-12647a output-7bedd8'
     'apply' = 'flags-afe01b cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-67a3a0 sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
+    'reveal' = 'flags-5407ff sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
     'cost' = 'flags-432a74 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
@@ -331,7 +331,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'completion' = 'output-d9d285'
     'api' = 'flags-3898da output-986f87 server-12647a'
     'schema' = 'output-31b492'
-    'mcp' = 'permissions-of-the-agent-4a8bf5 flags-b36207 server-12647a output-d9d285'
+    'mcp' = 'permissions-of-the-agent-9833a0 flags-b36207 server-12647a output-d9d285'
   }
 
   $flags = @{
@@ -378,13 +378,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --help -h - Help for this command'
     'flags-432af9' = '--blockchain -b =blockchain Blockchain of the collections
 --rpc-url - text JSON-RPC URL of a contract''s chain (GDN_RPC_URL, or the server''s node)'
-    'settings-e42cd3' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
+    'settings-a68f5b' = '--royalty - text Royalty on sales, such as 5%; 0% removes the royalty
 --royalty-receiver - @wallets Receiver of the royalty: an address, @name or ENS name (the current receiver, or else the owner)
 --description - text Description of the collection
 --image - text Image of the collection
 --banner - text Banner of the collection
 --external-link - text Website of the collection
---contract-uri - text URI of the complete metadata; not with --image, --banner, --description or --external-link
+--contract-uri - text URI of the complete metadata; can''t be combined with --image, --banner, --description or --external-link
 --max-supply - text Lower the maximum number of NFTs
 --enable-api - - Let the API mint NFTs
 --no-enable-api - - Don''t let the API mint NFTs
@@ -406,22 +406,22 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway (the server''s gateway)'
     'flags-68dc64' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract'
-    'reading-59e884' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+    'reading-60a6c3' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text List the holders at this block
---at - text Use the last block up to this time, such as 2026-11-01T00:00Z'
-    'choosing-bf717f' = '--min - text List only holders with at least this count
+--at - text List the holders at this time, such as 2026-11-01T00:00Z'
+    'choosing-d15bc9' = '--min - text List only holders with at least this count
 --exclude - file+ Exclude an address, a name or a group, or those in a file
---per - =per List one line per token instead of per holder: token
+--per - =per Print one line per token instead of per holder: token
 --token-id - text List only holders of this token
---sample - text Draw a sample of this many holders
+--sample - text Draw a random sample of this many holders
 --seed - text Text that seeds the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'flags-5e3563' = '--contract -c @collections Address or name of the contract
+    'flags-21bb56' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
 --to - file File to write, such as tides.car
 --force - - Overwrite an existing archive, but keep its files that can no longer be read
---whole-directory - - Also archive files that no token references, from the same directories'
+--whole-directory - - Also archive files in the same directories that no token references'
     'reading-1f79eb' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text Block at which to read the tokens (the last final block)
@@ -518,10 +518,10 @@ mcp Serve the commands to coding agents as MCP tools'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
     'flags-a99e41' = '--file -f file JSON file that replaces all metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT'
-    'sending-and-waiting-d2ef11' = '--wait - - Wait until the NFT is updated (the default)
+    'sending-and-waiting-a91e0a' = '--wait - - Wait until the NFT is updated (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
---dry-run - - Show the difference without sending it
+--dry-run - - Show the changes without sending them
 --yes -y - Don''t prompt before spending coins that have value
 --again - - Send another request, regardless of the outcome of earlier requests
 --operation - text UUID of the operation to resume or to create'
@@ -559,9 +559,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway (the server''s gateway)
 --beacon-url - text+ drand relay for shuffled drops; repeatable
 --beacon - file Beacon that replaces drand in tests'
-    'flags-588edd' = '--format - =format Format: csv, json, jsonl (csv)
+    'flags-9432ff' = '--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
---receiver - @wallets Receiver of the rows
+--receiver - @wallets Receiver of the NFTs
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     'server-da4928' = '--state-dir - dir Directory of runs, recorded commands and saved addresses'
     'output-d9d285' = '--quiet -q - Omit notes and progress
@@ -586,7 +586,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)'
-    'flags-9ae995' = '--traits - - List the number and share of each value instead of the NFTs
+    'flags-1da68e' = '--traits - - List the number and share of each trait value instead of the NFTs
 --limit - text Maximum number of results
 --contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
@@ -663,7 +663,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --to-stdin - - Read the list of receivers from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses'
-    'run-b4676a' = '--run - @run-names Name that identifies the run (the manifest''s path)
+    'run-3b87d2' = '--run - @run-names Name that identifies the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -678,7 +678,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order
---unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`
+--unrevealed - file Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`
 --shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)'
     'sending-and-waiting-767588' = '--wait - - Wait until all NFTs are deployed (the default)
@@ -733,9 +733,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --out - file Write a page to this file (art-preview.html with --open)
 --force - - Overwrite an existing file
 --open - - Open the page in the browser'
-    'flags-554d3d' = '--count - text Number of NFTs, including one-of-ones
+    'flags-53e29f' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
---out - text Folder to write
+--out - text Output folder
 --strict - - Fail if trait counts differ from the weights
 --from - text Number of the first NFT to generate (1)
 --only - text Number of NFTs to generate (all)
@@ -797,7 +797,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --opensea-url - text URL of another server with the OpenSea API'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-67a3a0' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-5407ff' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -810,7 +810,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest''s path)
 --adopt - - Use the NFTs of a manifest that was moved or renamed
---abandon-rows - text Number of rows of a shuffled drop that will never be minted'
+--abandon-rows - text Number of unminted rows of a shuffled drop to abandon permanently'
     'sending-and-waiting-eb853f' = '--dry-run - - Check the manifest and its NFTs without sending anything
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
@@ -1052,11 +1052,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'permissions-of-the-agent-4a8bf5' = '--allow-writes - - Offer tools that change something
---allow-spending - - Let tools spend on public networks, with --max-cost
+    'permissions-of-the-agent-9833a0' = '--allow-writes - - Offer tools that change something
+--allow-spending - - Let tools spend coins on public networks, up to --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory that tools can read and write (the current directory)
---password-file - file File with the password of wallets that tools generate or sign with
+--password-file - file File with the password of the wallets that tools generate or use for signing
 --toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     'flags-b36207' = '--call-timeout - text How long a call waits before it returns `running` (50s)'

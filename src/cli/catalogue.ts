@@ -74,7 +74,7 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
   read('validate', 'Validate a manifest without sending anything', () => import('./commands/batch/validate.ts')),
   read('rarity', 'Rank NFTs by the rarity of their traits', () => import('./commands/batch/rarity.ts')),
   write('preview', 'Write an HTML preview of a manifest', () => import('./commands/batch/preview.ts')),
-  write('rehearse', 'Mint a manifest on a copy of its network', () => import('./commands/batch/rehearse.ts')),
+  write('rehearse', 'Rehearse a drop on a copy of its network', () => import('./commands/batch/rehearse.ts')),
   spend('mint', 'Mint every row of a manifest, or resume its run', () => import('./commands/batch/mint.ts')),
   read('list', 'List the runs on this machine', () => import('./commands/batch/list.ts')),
   read('status', 'Show the rows of a run by state', () => import('./commands/batch/status.ts')),
@@ -152,7 +152,7 @@ const key = noun('key', 'Manage the API keys of a backend', [
 const chain = noun('chain', 'Manage the public networks of a backend', [
   read('list', 'List the public networks of a backend', () => import('./commands/chain/list.ts')),
   spend('setup', 'Deploy the factory and authorize signers on a network', () => import('./commands/chain/setup.ts')),
-  read('status', 'Show nodes, fees, factory and signers of a network', () => import('./commands/chain/status.ts')),
+  read('status', 'Show the nodes, fees, factory and signers of a network', () => import('./commands/chain/status.ts')),
   write('verify', 'Publish the sources of the contracts on a network', () => import('./commands/chain/verify.ts')),
 ])
 

@@ -142,7 +142,7 @@ describe('an archive whose index', () => {
     const directory = { ...TOKEN, token_id: '3', uri: `ipfs://${lost}/3.json` }
     const { code, stdout, stderr } = await index(of({ ...HEADER, tokens: 3 }, TOKEN, second, directory))()
     expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 1 })
-    expect(stderr).toContain('the archive has no metadata of 2 of 3 tokens')
+    expect(stderr).toContain('the archive lacks the metadata of 2 of 3 tokens')
     expect(code).toBe(7)
   })
 

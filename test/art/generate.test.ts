@@ -169,7 +169,7 @@ test('shows the number of images, the rate and the time left', async () => {
   const argv = ['art', 'generate', 'art.yaml', '--count', '12', '--out', 'drop', '--threads', '1', '--fit', 'fill']
   const { code, stderr } = await cli(argv, { cwd: folder.path('.'), tty: true, stderrTty: true, columns: 200 })
   expect(code, stderr).toBe(0)
-  expect(stderr).toMatch(/Making images: \d+ of 12, \d+\.\d\/s, about .+ left/)
+  expect(stderr).toMatch(/Generating images: \d+ of 12, \d+\.\d\/s, about .+ left/)
 })
 
 test('replaces its own folder whole, and keeps the former one beside it', async () => {
@@ -193,8 +193,8 @@ test('warns how many NFTs of the former edition have other content under the sam
   expect(stderr).toContain(
     `${changed} of the 12 rows of the former manifest now have different content under the same number. If NFTs were minted from the former manifest`,
   )
-  expect(stderr).toContain('To change these NFTs, run `gdn plan drop/manifest.csv`. To keep the former edition, move')
-  expect(stderr).toContain('rename drop.before-1 to drop again')
+  expect(stderr).toContain('To change these NFTs, run `gdn plan drop/manifest.csv`. To restore the former edition, move')
+  expect(stderr).toContain('rename drop.before-1 to drop.')
   expect(stderr).toContain('To change rows or images after the mint, mint them with --dynamic')
   // JSON has the number instead of the warning.
   expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({ changed_rows: changed })
@@ -211,7 +211,7 @@ test('warns how many NFTs of the former edition are missing in a part of it', as
   await generate(folder)
   const { stderr } = await generate(folder, '--from', '5', '--only', '3')
   expect(stderr).toContain(
-    '9 of the 12 rows of the former manifest are not in the new one, but still in drop.before-1.',
+    '9 of the 12 rows of the former manifest are not in the new manifest, only in drop.before-1.',
   )
   expect((await generate(folder)).stderr).not.toContain('of the former manifest')
 })
@@ -298,7 +298,7 @@ test('warns how many images differ if the rows are the same', async () => {
   const reds = (await rowsOf(folder)).filter((row) => row['attr:Sky'] === 'Red').length
   await folder.write('0-1.png', await layerImage(2, 5))
   const { stderr } = await generate(folder)
-  expect(stderr).toContain(`${reds} images differ from the former ones, and the rows are the same.`)
+  expect(stderr).toContain(`${reds} images differ from the former ones, but the rows are the same.`)
   expect(stderr).toContain('compare the images: gdn plan drop/manifest.csv')
   expect((await generate(folder)).stderr).not.toContain('differ from')
   // An image that was changed by hand is not used again.

@@ -352,7 +352,8 @@ test('batch rm warns that it ends the protection of hidden rows', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
   expect(await machine.mint(rowsOf(2), '--run', 'one')).toMatchObject({ error: null })
-  const warning = /^The rows of one-\S+ are not revealed yet. Without the run, gdn can't prevent their publication/
+  const warning =
+    /^The rows of one-\S+ are not revealed yet. If you remove the run, gdn can't prevent their publication/
   const second = await createTestCollection(backend)
   const placeholder = ['--unrevealed', machine.path('hidden.json')]
   const again = await runner(machine, second)('batch.mint drop.csv --run two --yes', rowsOf(2), ...placeholder)

@@ -184,11 +184,11 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
 test.each<[number, string]>([
   [
     1,
-    '1 of 9 slots is not minted. Abandon it permanently? The draw decides which row no NFT will show. To mint it instead, answer no, and run gdn batch mint.',
+    '1 of 9 slots is not minted. Abandon it permanently? The draw decides which row will have no NFT. To mint it instead, answer no, and run gdn batch mint.',
   ],
   [
     2,
-    '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows no NFT will show. To mint them instead, answer no, and run gdn batch mint.',
+    '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows will have no NFT. To mint them instead, answer no, and run gdn batch mint.',
   ],
 ])('prompts before it abandons %i', async (notMinted, question) => {
   const requests: string[][] = []

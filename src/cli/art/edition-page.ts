@@ -127,7 +127,7 @@ function traitsPart({ generated, layers }: EditionReport, ones: number): string 
   }
   const tables = layers.map(({ layer, values }: LayerReport) => table(layer, columns, values.map(valueCells)))
   return `<h2>Traits</h2>
-<p class="note">The tables show the requested and actual numbers of NFTs with each trait, of ${layersText(generated, ones)}.</p>
+<p class="note">The tables show how many NFTs were requested and made with each trait. The edition has ${layersText(generated, ones)}.</p>
 <div class="tables">${tables.join('')}</div>
 `
 }
@@ -151,7 +151,7 @@ function rulesPart({ rules, reasons }: EditionReport): string {
       ? ''
       : `<div class="reasons"><p>The weights can't be met, because these rules and counts contradict each other</p><ul>${items.join('')}</ul></div>\n`
   return `<h2>Rules</h2>
-<p class="note">A rule applies to the NFTs that have a trait in its <code>if</code>. The last column shows the share of all combinations that the rule forbids on its own.</p>
+<p class="note">A rule applies to the NFTs that have a trait in its <code>if</code>. The last column shows the share of all combinations that the rule alone forbids.</p>
 ${why}<div class="tables wide">${table('Rules of this edition', columns, rows)}</div>
 `
 }

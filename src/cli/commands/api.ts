@@ -28,7 +28,7 @@ export interface ApiFlags extends CommonFlags, ServerFlags {
 export function command(deps: Deps, run = api): GdnCommand {
   return new GdnCommand({
     about:
-      'Specify the name of an endpoint, or a path that begins with /api/. The command prints the response to stdout, regardless of the status. The command also reports an error response on stderr and sets the exit code. If a request creates something, gdn sends it only once and does not record it. Commands such as gdn nft mint are safer.',
+      'Specify the name of an endpoint, or a path that begins with /api/. The command prints the response to stdout, regardless of the HTTP status. If the response is an error, the command also reports it on stderr and sets the exit code. If a request creates something, gdn sends it only once and does not record it. Commands such as gdn nft mint are safer, because they record each request.',
     examples: [
       ['Get the details of an NFT', "gdn api getnfts --field 'nft_gdn_ids[]=0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'"],
       [
@@ -36,7 +36,10 @@ export function command(deps: Deps, run = api): GdnCommand {
         'gdn api createnft -f request.json',
         'gdn api createnft -f - < request.json',
       ],
-      ['Set a value that is not text', 'gdn api createcollection -f c.json --field enable_transfer:=true'],
+      [
+        'Set a field to a value that is not a string',
+        'gdn api createcollection -f c.json --field enable_transfer:=true',
+      ],
     ],
     aliases: { '--input': '--file' },
   })

@@ -48,11 +48,11 @@ const VIEW: View = {
 export function command(deps: Deps, run = cost): GdnCommand {
   return new GdnCommand({
     about:
-      'The command estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, plus the data fee on OP Stack networks, Arbitrum and Scroll. The fees come from the node in --rpc-url, or else from the server. If you specify no collection, the estimate includes the deployment of a collection. The estimate assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the most that one signer needs to mint the drop with gdn batch mint at the current fees. The amount includes the reserve that the signer keeps. The command sends no transactions.',
+      'The command estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, plus the data fee on OP Stack networks, Arbitrum and Scroll. The fees come from the node in --rpc-url, or else from the server. If you specify no collection, the estimate includes the deployment of a collection. The estimate assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the maximum that one signer needs to mint the drop with gdn batch mint at the current fees. This amount includes the reserve that the signer keeps. The command sends no transactions.',
     examples: [
-      ['Estimate a drop at the fees of the server', 'gdn cost drop.csv -b polygon'],
+      ['Estimate the cost of a drop at the current fees', 'gdn cost drop.csv -b polygon'],
       [
-        'Estimate the drop without a server, in US dollars',
+        'Estimate the cost in US dollars, without a server',
         'gdn cost drop.csv -b polygon --rpc-url https://node.example --price 0.52',
       ],
       ['Print the estimate in wei', "gdn cost drop.csv -b polygon --json | jq -r '.cost_estimate_wei'"],

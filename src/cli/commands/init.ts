@@ -16,9 +16,9 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 export function command(deps: Deps, run = init): GdnCommand {
   return new GdnCommand({
     about:
-      'The command prompts for the values that no flag sets: the server, its URL and API key, and your default blockchain and wallet. The server is a hosted service, or a backend on this machine. The command checks the values with a request that has no effect, saves them in a profile and selects the profile.',
+      'The command prompts for the values that no flag sets: the server, its URL and API key, and your default blockchain and wallet. The server is a hosted service, or a backend on this machine. The command checks the values with a request that changes nothing, saves them in a profile and selects the profile.',
     examples: [
-      ['Answer prompts', 'gdn init'],
+      ['Set up gdn interactively', 'gdn init'],
       ['Set up a backend on this machine without prompts', 'gdn init --local --start -b polygon'],
       [
         'Set up a hosted service without prompts',

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
     ],
   })
     .switchFlag('--allow-writes', 'Offer tools that change something', PERMITS)
-    .switchFlag('--allow-spending', 'Let tools spend on public networks, with --max-cost', PERMITS)
+    .switchFlag('--allow-spending', 'Let tools spend coins on public networks, up to --max-cost', PERMITS)
     .valueFlag('--max-cost <amount>', 'Maximum cost of the session, with its currency: 5POL or 10USD', {
       group: PERMITS,
       parse: maxCost,
@@ -54,10 +54,14 @@ export function command(deps: Deps, run = mcp): GdnCommand {
       group: PERMITS,
       parse: notEmpty,
     })
-    .valueFlag('--password-file <file>', 'File with the password of wallets that tools generate or sign with', {
-      group: PERMITS,
-      parse: notEmpty,
-    })
+    .valueFlag(
+      '--password-file <file>',
+      'File with the password of the wallets that tools generate or use for signing',
+      {
+        group: PERMITS,
+        parse: notEmpty,
+      },
+    )
     .valueFlag(
       '--toolsets <names>',
       `Toolsets to offer: ${TOOLSET_WORDS.slice(0, -1).join(', ')} or ${TOOLSET_WORDS.at(-1)} (only default)`,

@@ -27,7 +27,7 @@ export function command(deps: Deps, run = open): GdnCommand {
       ['Open the page of a token', 'gdn open 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811/12'],
       ['Follow a run', 'gdn open drop.csv'],
       ['Open the page of an owner', 'gdn open alice.eth'],
-      ['Search for titles', 'gdn open "night market"'],
+      ['Search for a title', 'gdn open "night market"'],
       ['Print only the URL', 'gdn open drop.csv --print'],
     ],
   })

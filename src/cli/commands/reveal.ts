@@ -66,7 +66,7 @@ const VIEW: View = withRunPaid({
 export function command(deps: Deps, run = reveal): GdnCommand {
   return new GdnCommand({
     about:
-      'The command reveals NFTs that were minted with gdn batch mint --unrevealed. The command updates each NFT at most once with the metadata of its row, and waits for the outcome. It needs only the manifest and its files, which must match the commitment that was made on the chain before the mint. After an interruption, or after you mint more rows, run the same command again. The updates count toward the cost limit of the run. To raise the limit, use --max-cost.',
+      'The command reveals NFTs that were minted with gdn batch mint --unrevealed. The command updates each NFT at most once with the metadata of its row, and waits for the outcome. The command needs only the manifest and its files, which must match the commitment that was made on the chain before the mint. After an interruption, or after you mint more rows, run the same command again. The updates count toward the cost limit of the run. To raise the limit, use --max-cost.',
     examples: [
       ['Reveal a drop', 'gdn reveal drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Check the manifest without sending anything', 'gdn reveal drop.csv --dry-run'],
@@ -79,7 +79,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
     .switchFlag('--adopt', 'Use the NFTs of a manifest that was moved or renamed')
     .valueFlag(
       '--abandon-rows <count>',
-      'Number of rows of a shuffled drop that will never be minted',
+      'Number of unminted rows of a shuffled drop to abandon permanently',
       integer(0, Number.MAX_SAFE_INTEGER),
     )
     .switchFlag('--dry-run', 'Check the manifest and its NFTs without sending anything', 'Sending and waiting')
@@ -347,7 +347,7 @@ async function checkCommitment({ deps, connection, opened, flags }: Command, row
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
-      hint: `Nothing was sent. Use the manifest and the files that were minted, in the same order. ${updateRevealed(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
+      hint: `Nothing was sent. Use the manifest and files from the mint, with the rows in the same order. ${updateRevealed(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
       details: { provenance },
     },
   )

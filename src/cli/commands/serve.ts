@@ -140,11 +140,12 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
       const exposed = backend.exposed ? { exposed: true } : {}
       await io.data(`${JSON.stringify({ ...ready, ...faults, ...exposed })}\n`)
     } else {
-      io.note(`gdn backend ${VERSION} serves on ${io.errPaint.bold(backend.url)}`)
+      io.note(`gdn backend ${VERSION} listens on ${io.errPaint.bold(backend.url)}`)
       io.note(`  data     ${safe(backend.dataDir)}`)
       io.note(`  API key  in ${safe(localApiKeyFile(backend.dataDir))}`)
       if (flags.databaseUrl !== undefined && holdsPassword(flags.databaseUrl)) io.warn(`  ${PASSWORD_IN_ARGV}`)
-      if (flags.allowPrivateFiles) io.warn('  Files are fetched from private addresses too (--allow-private-files).')
+      if (flags.allowPrivateFiles)
+        io.warn('  The backend also fetches files from private addresses (--allow-private-files).')
       if (backend.exposed) for (const line of exposure(flags)) io.warn(`  ${line}`)
       announceFaults(io, backend.faults)
       io.note('Press Ctrl-C to stop.')

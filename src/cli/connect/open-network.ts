@@ -52,7 +52,7 @@ export async function withNetwork<Result>(
   ])
   const chainId = chainIdNamed(blockchain)
   if (chainId === null) {
-    throw new GdnError('usage', `can't be checked, because only the server has the chain ID of ${blockchain}`, {
+    throw new GdnError('usage', `can't be checked, because only the server knows the chain ID of ${blockchain}`, {
       place: { flag },
       hint: 'Omit the flag, so that gdn uses the server instead.',
     })

@@ -187,10 +187,10 @@ const smallestIn = ({ estimate, gasLimit }: PricedUse, run: string | undefined):
  */
 async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: bigint | null): Promise<string> {
   if (highest === null || highest <= fees.offered) {
-    return 'If fees rise, this can cost more, unless --max-cost limits it.'
+    return 'If fees rise, the cost can be higher, unless you set --max-cost.'
   }
   const most = await costOfRun(use, { ...fees, offered: highest }, null)
-  return `If fees rise, this can cost up to ${inCoins(most, 'up')} ${coin ?? 'coins'} at the maximum fee of ${inGwei(highest)} gwei, unless --max-cost limits it.`
+  return `If fees rise, the cost can be up to ${inCoins(most, 'up')} ${coin ?? 'coins'} at the maximum fee of ${inGwei(highest)} gwei, unless you set --max-cost.`
 }
 
 /**

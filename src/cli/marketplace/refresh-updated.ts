@@ -50,7 +50,7 @@ export async function openUpdatedRefresher(
       const which = notRequested.length > MAX_NAMED ? `--run ${shellWord(run)}` : notRequested.join(' ')
       throw error.with({
         message: `all changes were made, but gdn ${error.message}`,
-        hint: `To request the others, run \`gdn nft refresh ${which} -c ${contract} -b ${blockchain}\`.`,
+        hint: `To request the other refreshes, run \`gdn nft refresh ${which} -c ${contract} -b ${blockchain}\`.`,
       })
     },
     close: () => refresher.close(),

@@ -58,7 +58,7 @@ async function refuseEmbeddedChain(
   }
   const where = server.loopback ? 'on this machine' : `at ${server.origin}`
   throw new GdnError('refused', `the chain ${blockchain} exists only ${where}, so OpenSea can't read its NFTs`, {
-    hint: 'Nothing was sent. To try the command with another server with the OpenSea API, add --opensea-url <url>.',
+    hint: 'Nothing was sent. To try the command with another server that has the OpenSea API, add --opensea-url <url>.',
   })
 }
 

@@ -19,14 +19,15 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'title, description and receiver are required. image and file:<key> are URLs or paths relative to the manifest. id identifies a row. attr:<tag> is an attribute, and extra:<key> is a metadata key.',
   'batch validate': 'Each error in a row, field or file has a line and column.',
   'batch mint': 'If you pass the same manifest again, its run resumes, and no row is minted twice.',
-  'batch list': 'The latest run is first.',
+  'batch list': 'The list starts with the latest run.',
   'batch status': 'The tool shows the records of this machine. Specify a run by its name, ID or manifest.',
   'batch results': '',
   'batch reconcile':
     'The tool searches for rows with an unknown outcome by their reference IDs, then in the collection. It mints nothing. batch_results shows why a row is undecided.',
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
-  plan: 'The plan lists the mints, updates, transfers and burns of apply, changes made elsewhere, and impossible changes.',
-  apply: 'The tool makes the planned changes. If a change is impossible, it makes none unless "only" is "mint".',
+  plan: 'The plan lists the mints, updates, transfers and burns that apply would make. It also lists impossible changes, and changes made elsewhere.',
+  apply:
+    'The tool makes the planned changes. If a change is impossible, the tool makes no changes unless "only" is "mint".',
   cost: 'The estimate uses the current fees, and includes the amount to fund. If you pass no collection, it includes a deployment.',
   'wallet list': 'Use @name wherever a parameter accepts an address.',
   'wallet generate': '',
@@ -38,7 +39,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch report':
     'The report contains images, owners, token IDs, rows by state, reasons for failures, duration and gas.',
   'batch rm':
-    'Minted NFTs are not affected. The tool also deletes the record that prevents rows from being minted twice. The same manifest then starts a new run.',
+    'The tool does not change minted NFTs, but it deletes the record that prevents rows from being minted twice. The same manifest then starts a new run.',
   reveal:
     'The tool updates each unrevealed NFT with the metadata of its row, and waits for the outcome. The manifest and its files must match the commitment of the collection.',
   'wallet add': 'Use this tool for addresses whose keys are not on this machine, such as those of receivers.',
@@ -47,6 +48,6 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'wallet rename': 'The tool also updates the groups that contain the address.',
   'wallet rm': 'The tool never deletes a keystore.',
   'tx unknown':
-    'A backend finds such mints after a restore. Requests for a collection with unexplained mints return 503 until a person releases the collection.',
+    'A backend finds unknown mints after a restore. Requests for a collection with unexplained mints return 503 until a person releases the collection.',
   doctor: 'The tool checks the configuration, server, key, clock, recorded runs and local backend.',
 }

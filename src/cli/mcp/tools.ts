@@ -39,7 +39,11 @@ export type Values = Readonly<Record<string, unknown>>
 
 /** Parameters for plans. They are added to tools that change something. */
 const PLAN_PROPERTIES = {
-  dry_run: { type: 'boolean', default: true, description: 'true returns a plan. false runs the plan of plan_id' },
+  dry_run: {
+    type: 'boolean',
+    default: true,
+    description: 'true returns a plan. false runs the plan that plan_id identifies',
+  },
   plan_id: { type: 'string', format: 'uuid', description: 'ID of the plan to run, with dry_run false' },
 }
 

@@ -38,7 +38,7 @@ export function whyNotRunnable(
     return `${command === 'batch retry' ? 'There are no rows to retry' : 'The run is finished'}, so there is nothing to do.`
   }
   if (command !== 'collection set' || canSign) return null
-  return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
+  return 'Nothing was changed. The owner must sign the changes: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
 }
 
 /** Returns whether the dry run of a batch command shows that its run is finished. */
@@ -49,7 +49,7 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
     const mint = actions.has('mint') ? ', or with only "mint" to mint the new rows' : ''
-    return `Nothing was changed, and apply makes no changes if one of them is impossible. Resolve the reasons, and plan again${mint}.`
+    return `Nothing was changed, because apply makes no changes if one of them is impossible. Resolve the problems, and plan again${mint}.`
   }
   const burns = only === 'mint' ? 0 : all.filter((action) => action === 'burn').length
   if (burns > Number(max_burns ?? 0)) {

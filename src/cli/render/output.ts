@@ -42,7 +42,8 @@ export function createOutput(
   { manifest, shownOnce }: OutputSettings = {},
 ): Output {
   const mode = outputMode(flags)
-  if (flags.forSpreadsheet && mode !== 'csv') throw flagError('--for-spreadsheet', 'is for CSV', 'Add -o csv.')
+  if (flags.forSpreadsheet && mode !== 'csv')
+    throw flagError('--for-spreadsheet', 'applies only to CSV output', 'Add -o csv.')
   const fields = flags.fields && resolveFields(flags.fields, view)
   if (shownOnce !== undefined) requireField(shownOnce, mode, fields)
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record

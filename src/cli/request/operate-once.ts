@@ -261,7 +261,7 @@ class EventReporter {
       return await this.#look(`Searching the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
     }
     if (event.type === 'looking_again') {
-      return await this.#look(`Not found yet, searching for another ${Math.ceil(event.waitingMs / 1000)} s`)
+      return await this.#look(`Not found yet. Searching for another ${Math.ceil(event.waitingMs / 1000)} s`)
     }
     if (event.type === 'refused_for_now') return await this.#look(`Waiting to send the request: ${safe(event.reason)}`)
     this.done()
@@ -289,13 +289,13 @@ function sentenceOf(
     case 'going_on':
       return `This request was accepted at ${isoSeconds(event.operation.accepted.at)}. Resuming it (--again sends another).`
     case 'in_doubt':
-      return `This request was sent at ${isoSeconds(event.operation.request.sentAt ?? 0)}, and its outcome is unknown. Looking for it.`
+      return `This request was sent at ${isoSeconds(event.operation.request.sentAt ?? 0)}, and its outcome is unknown. gdn now searches for its result.`
     case 'found':
       return `Found ${describeOperation(event.operation)}. Resuming it.`
     case 'set_aside':
       return `Ignoring ${describeOperation(event.operation)}. Sending another request.`
     case 'lost':
-      return `The backend was restored from a backup and has no record of ${describeOperation(event.operation)}. Looking for it.`
+      return `The backend was restored from a backup and has no record of ${describeOperation(event.operation)}. gdn now searches for its result.`
     case 'copied':
       return `The state directory may be a copy: ${event.reason}. gdn checks the collection before it sends anything.`
     case 'forgotten':

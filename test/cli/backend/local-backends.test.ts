@@ -130,7 +130,7 @@ test('local start and doctor name the other version of gdn that the backend runs
   const { url } = await start(localDir(dir))
   const own = await gdn(['local', 'start'])
   expect(own).toMatchObject({ code: 0, stderr: `The local backend is already running on ${url}.\n` })
-  expect((await gdn(['doctor', '--local'])).stdout).toContain(`serves on ${url}\t`)
+  expect((await gdn(['doctor', '--local'])).stdout).toContain(`listens on ${url}\t`)
 
   const record = join(localDir(dir), 'backend.json')
   const running = JSON.parse(await readFile(record, 'utf8'))
@@ -141,7 +141,7 @@ test('local start and doctor name the other version of gdn that the backend runs
     stderr: `The local backend is already running on ${url}.\nIt runs gdn 0.0.1. Run \`gdn local stop\` and \`gdn local start\` to run gdn ${VERSION}.\n`,
   })
   const checked = await gdn(['doctor', '--local'])
-  expect(checked.stdout).toMatch(/warn\tlocal backend\tserves on .*, but runs gdn 0\.0\.1 instead of /)
+  expect(checked.stdout).toMatch(/warn\tlocal backend\tlistens on .*, but runs gdn 0\.0\.1 instead of /)
 })
 
 /** A run of three rows on the local backend that was interrupted after the first row. */

@@ -316,8 +316,8 @@ describe('accepted rows that a higher maximum fee lets go on', () => {
     // One row at 0.5 gwei, and three at 1 gwei.
     expect(one.price / low.price).toBeCloseTo(6, 1)
     expect(high.price).toBeGreaterThan(one.price)
-    expect(high.stderr).not.toContain('can cost more')
-    expect(high.stderr).toMatch(/If fees rise, this can cost up to 0\.\d+ POL at the maximum fee of 500 gwei, unless/)
+    expect(high.stderr).not.toContain('cost can be higher')
+    expect(high.stderr).toMatch(/If fees rise, the cost can be up to 0\.\d+ POL at the maximum fee of 500 gwei, unless/)
   })
 
   test('are in the cost of a plan of gdn mcp', async () => {

@@ -16,12 +16,12 @@ test.each([
   [
     ['impossible'],
     {},
-    'Nothing was changed, and apply makes no changes if one of them is impossible. Resolve the reasons, and plan again.',
+    'Nothing was changed, because apply makes no changes if one of them is impossible. Resolve the problems, and plan again.',
   ],
   [
     ['impossible', 'mint', 'update'],
     { max_cost: '5POL' },
-    'Nothing was changed, and apply makes no changes if one of them is impossible. Resolve the reasons, and plan again, or with only "mint" to mint the new rows.',
+    'Nothing was changed, because apply makes no changes if one of them is impossible. Resolve the problems, and plan again, or with only "mint" to mint the new rows.',
   ],
   [
     ['burn', 'mint', 'burn'],

@@ -140,7 +140,7 @@ describe('nft refresh', () => {
         2,
         {
           message: 'no server is configured',
-          hint: `To refresh NFTs without a server, add ${missing}. To read them from a server, add --local or --base-url <url>.`,
+          hint: `To refresh NFTs without a server, add ${missing}. To read the NFTs from a server, add --local or --base-url <url>.`,
         },
       ])
     }
@@ -327,7 +327,9 @@ describe('apply and reveal with --refresh', () => {
       message: expect.stringMatching(
         /^all changes were made, but gdn requested the refresh of 0 of 1 NFT: token \d+: HTTP 404$/,
       ),
-      hint: expect.stringMatching(/^To request the others, run `gdn nft refresh \d+ -c 0x\w{40} -b polygon`\.$/),
+      hint: expect.stringMatching(
+        /^To request the other refreshes, run `gdn nft refresh \d+ -c 0x\w{40} -b polygon`\.$/,
+      ),
     })
   })
 

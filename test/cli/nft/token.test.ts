@@ -190,7 +190,7 @@ describe('gdn nft show, for tokens of any contract', () => {
 
   test.each([
     ['a token that does not exist', () => `${oz}/999`, 'has no token 999 at block', 5],
-    ['a token ID above 256 bits', () => `${oz}/${2n ** 256n}`, 'is not a number below 2²⁵⁶', 2],
+    ['a token ID above 256 bits', () => `${oz}/${2n ** 256n}`, 'must be a number below 2²⁵⁶', 2],
     ['an address without code', () => `0x${'12'.repeat(20)}/1`, 'has no code at block', 2],
   ])('rejects %s', async (_, token, message, exitCode) => {
     const { code, stderr } = await run('show', token())

@@ -57,7 +57,7 @@ test('--for-spreadsheet marks CSV as UTF-8, disarms formulas, and is for CSV onl
   const flags = ['--for-spreadsheet', '--fields', 'nft_gdn_id,status', '--base-url', api.url]
   const csv = async (...argv: string[]) => await cli(['nft', 'show', 'a', ...flags, ...argv], { env })
   expect((await csv('-o', 'csv')).stdout).toBe("\ufeffnft_gdn_id,status\r\na,'+1\r\n")
-  const problem = 'error: --for-spreadsheet: is for CSV\n  Add -o csv.\n'
+  const problem = 'error: --for-spreadsheet: applies only to CSV output\n  Add -o csv.\n'
   expect(await csv()).toMatchObject({ code: 2, stdout: '', stderr: problem })
 })
 

@@ -270,7 +270,7 @@ describe('gdn wallet import rejects', () => {
     const more = { stdin: KEY, onStdin: () => void opened++ }
     await expectRefused(
       await gdn(['wallet', 'import'], more),
-      '--password-file: is required, because standard input has the key',
+      '--password-file: is required, because standard input contains the key',
     )
     await expectRefused(await gdn(['wallet', 'import', '--password-file', '-'], more), '--password-file')
   })

@@ -197,7 +197,7 @@ describe('gdn key create', () => {
     [['--permission', 'NFT:READ'], '--permission', /must be one of/, 'Did you mean nft:read?'],
     [['--permission', ''], '--permission', /comma-separated list of names/, null],
     [['--permission', 'nft:read,'], '--permission', /comma-separated list of names/, null],
-    [[], '--permission', /is required/, 'or all. Permissions are collection:create, '],
+    [[], '--permission', /is required/, 'or --permission all. Permissions are collection:create, '],
     [['--permission', 'all', '--expires', '30'], '--expires', /such as 30d, 12h or 2027-01-31, not "30"/, null],
     [['--permission', 'all', '--expires', '2020-01-01'], '--expires', /is in the past/, null],
     [

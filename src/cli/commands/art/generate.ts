@@ -80,15 +80,15 @@ export interface ArtGenerateFlags extends OutputFlags {
 export function command(deps: Deps, run = generateArt): GdnCommand {
   return new GdnCommand({
     about:
-      'The output folder contains the images, and manifest.csv for `gdn batch mint`. It also contains art.html with the distribution of the traits, and edition.json with the SHA-256 hashes of the files and their pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The command replaces an existing folder only when the new folder is complete, and renames the former folder. If you stop the command, run the same command again to continue. With different settings or images, the command starts from the beginning. To delete the unfinished folders, add --clean. The command reuses images whose pixels have not changed. The field `images` is the sum of `made`, `copied` (one-of-ones that are not scaled) and `kept` (images from an earlier command).',
+      'The output folder contains the images, and manifest.csv for `gdn batch mint`. It also contains art.html with the distribution of the traits, and edition.json with the SHA-256 hashes of the files and their pixels. With the same versions of gdn and sharp, the same art.yaml, images, count and seed produce the same manifest and pixels on every machine. If the output folder exists, the command renames it when the new folder is complete. If you stop the command, run the same command again to continue. With different settings or images, the command starts from the beginning. To delete unfinished folders, add --clean. The command reuses images whose pixels have not changed. The field `images` is the sum of three fields: `made`, `copied` (one-of-ones that were not scaled) and `kept` (images from an earlier run of the command).',
     examples: [
       ['Generate an edition of 9,000 NFTs', 'gdn art generate art.yaml --count 9000 --seed spring-2027 --out drop'],
-      ['Generate 100 of the images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
+      ['Generate only NFTs 5000 to 5099', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
     ],
   })
     .argument('<art.yaml>')
     .with(addEditionFlags)
-    .valueFlag('--out <folder>', 'Folder to write', { parse: notEmpty, required: true })
+    .valueFlag('--out <folder>', 'Output folder', { parse: notEmpty, required: true })
     .switchFlag('--strict', 'Fail if trait counts differ from the weights')
     .valueFlag('--from <n>', 'Number of the first NFT to generate (1)', integer(1, MAX_COUNT))
     .valueFlag('--only <n>', 'Number of NFTs to generate (all)', integer(1, MAX_COUNT))
@@ -278,17 +278,17 @@ function addedText(added: readonly string[], out: string, former: string | null)
 }
 
 const changedImagesText = (images: number, manifest: string): string =>
-  `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, and the rows are the same. If their NFTs are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
+  `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, but the rows are the same. If the NFTs of these rows are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
-  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. To generate part of an edition, use another --out folder.`
+  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new manifest, only in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
  * Describes rows that have the number of an earlier NFT but different content. Such an edition can't continue a minted
  * drop.
  */
 const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
-  `${changed} of the ${counted(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
+  `${changed} of the ${counted(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To restore the former edition, move ${out} away, and rename ${former} to ${out}.`
 
 /** Number of NFTs in the sample that the page shows. */
 const SAMPLE = 12
@@ -346,7 +346,7 @@ function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string;
 }
 
 function progressText({ made, kept, of }: { made: number; kept: number; of: number }, elapsedMs: number): string {
-  const text = `Making images: ${made + kept} of ${of}`
+  const text = `Generating images: ${made + kept} of ${of}`
   if (made < FEW) return text
   const perMs = made / elapsedMs
   return `${text}, ${(perMs * 1000).toFixed(1)}/s, about ${roughDuration((of - made - kept) / perMs)} left`

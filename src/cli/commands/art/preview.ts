@@ -51,11 +51,11 @@ export interface ArtPreviewFlags extends OutputFlags {
 export function command(deps: Deps, run = preview): GdnCommand {
   return new GdnCommand({
     about:
-      'The command chooses the traits of the whole edition, and shows a sample, the rarest NFTs and the most common NFTs. Like gdn art generate, it checks all images, but it makes only the images of the NFTs that it shows. In a terminal that supports images, it also draws images of the sample. With --out or --open, it writes a page with the images, the requested and actual numbers of each trait, the rules, the one-of-ones and the rarity. With the same count and seed, gdn art generate makes the NFTs that the preview shows.',
+      'The command chooses the traits of all NFTs in the edition. It shows a sample, the rarest NFTs and the most common NFTs. Like gdn art generate, it checks all images, but it makes only the images of the NFTs that it shows. In a terminal that supports images, it also draws images of the sample. With --out or --open, it writes a page with the images, the requested and actual numbers of each trait, the rules, the one-of-ones and the rarity. With the same count and seed, gdn art generate makes the NFTs that the preview shows.',
     examples: [
       ['Show a sample of an edition', 'gdn art preview art.yaml --count 9000'],
       ['Show the sample in the browser', 'gdn art preview art.yaml --count 9000 --open'],
-      ['Compare with another seed', 'gdn art preview art.yaml --count 9000 --seed summer --out summer.html'],
+      ['Write a preview with another seed', 'gdn art preview art.yaml --count 9000 --seed summer --out summer.html'],
     ],
   })
     .argument('<art.yaml>')
@@ -178,11 +178,11 @@ async function writePage(
   const sharp = await loadSharp()
   const { render } = await renderer(art, fit)
   let made = 0
-  const html = await withProgress(io, 'Making images', ({ update }) =>
+  const html = await withProgress(io, 'Generating images', ({ update }) =>
     view.page(picked, async (item: EditionItem) => {
       signals.signal.throwIfAborted()
       made++
-      update(`Making images: ${made}`)
+      update(`Generating images: ${made}`)
       const oneOfOne = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
       if (oneOfOne === undefined) return await thumbnail(sharp, await render(item))
       return await fileThumbnail(sharp, await readImageFile({ ...oneOfOne, file: oneOfOne.image }))

@@ -37,7 +37,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = login): GdnCommand {
   return new GdnCommand({
     about:
-      'gdn prompts for the key, or reads it from a file or a pipe, never from the command line. gdn checks the key with a request that has no effect, then saves the key in the system keyring. Without a keyring, it saves the key in a file that only you can read. gdn sends the key only to the server for which you saved it.',
+      'gdn prompts for the key, or reads it from a file or a pipe, never from the command line. gdn checks the key with a request that changes nothing, then saves the key in the system keyring. Without a keyring, it saves the key in a file that only you can read. gdn sends the key only to the server for which you saved it.',
     examples: [
       ['Enter the key at a terminal', 'gdn auth login --base-url https://api.example.com'],
       ['Read the key from a password store', 'pass gdn | gdn auth login --base-url https://api.example.com'],

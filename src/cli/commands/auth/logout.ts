@@ -14,7 +14,7 @@ const VIEW: View = { fields: ['server', 'kept_in'], columns: ['server', 'kept_in
 
 export function command(deps: Deps, run = logout): GdnCommand {
   return new GdnCommand({
-    about: 'The key itself stays valid. If others may have the key, revoke it on the server that issued it.',
+    about: 'The command does not revoke the key. If others may have the key, revoke it on the server that issued it.',
     examples: [
       ['Log out of your default server', 'gdn auth logout'],
       ['Log out of another server', 'gdn auth logout --base-url https://api.example.com'],
@@ -40,7 +40,7 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
     }
   }
   if (flags.all && origins.length === 0) io.note('No key is saved.')
-  if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and is used until you unset it.')
+  if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set, and gdn uses it until you unset it.')
   if (isAskedFor(flags)) await output.many(deleted)
 }
 

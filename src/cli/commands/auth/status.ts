@@ -23,10 +23,10 @@ const FIELDS = ['server', 'in_use', 'profiles', 'kept_in', 'place', 'key', 'work
 export function command(deps: Deps, run = status): GdnCommand {
   return new GdnCommand({
     about:
-      'The command shows the beginning of each key, never the whole key. With --check, it checks each key with a request that has no effect.',
+      'The command shows the beginning of each key, never the whole key. With --check, it checks each key with a request that changes nothing.',
     examples: [
       ['List the saved keys', 'gdn auth status'],
-      ['Check that the keys work', 'gdn auth status --check'],
+      ['Check whether the keys work', 'gdn auth status --check'],
     ],
   })
     .switchFlag(

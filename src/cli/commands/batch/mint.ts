@@ -16,14 +16,14 @@ import type { Deps } from '../../deps.ts'
 export function command(deps: Deps, run = mint): GdnCommand {
   return new GdnCommand({
     about:
-      'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. gdn sends a row again only if a second NFT is impossible.',
+      'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. gdn sends a row again only if this cannot create a second NFT.',
     examples: [
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Show the planned requests and the estimated time', 'gdn batch mint drop.csv --dry-run'],
       ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
       ['Assign rows to NFTs at random', 'gdn batch mint drop.csv --unrevealed hidden.json --shuffle'],
       ['Mint one NFT to each receiver in a list', 'gdn batch mint row.json --to holders.csv'],
-      ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
+      ['Mint from a manifest on standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],
     aliases: { ...TARGET_ALIASES, ...PACE_ALIASES },
   })
@@ -36,7 +36,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
       (own) =>
         addUnrevealedFlag(
           own,
-          'Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`',
+          'Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`',
           'Run',
         ),
       (own) => addShuffleFlags(own, 'Run'),

@@ -61,7 +61,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
       "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. The command sends no rows to a server, and you can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. If rows have traits, the page shows the rank and the rarest traits of each row, computed as in gdn batch rarity. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2.",
     examples: [
       ['Preview a drop in the browser', 'gdn batch preview drop.csv -b polygon --open'],
-      ['Replace the preview after a fix', 'gdn batch preview drop.csv -b polygon --force'],
+      ['Overwrite the preview after you fix the manifest', 'gdn batch preview drop.csv -b polygon --force'],
       ['Write the preview to another path', 'gdn batch preview drop.csv -b polygon --to ~/Desktop/drop.html'],
     ],
     aliases: TARGET_ALIASES,

@@ -67,12 +67,12 @@ const VIEW: View = {
 export function command(deps: Deps, run = report): GdnCommand {
   return new GdnCommand({
     about:
-      "The command writes one self-contained HTML file, which you can open, search and print without a network. The report contains images, titles, owners, token IDs, the number of rows in each state, the reasons for failures, and the start and end times. For deployed NFTs, the report shows the current metadata, image and owner. If the server is a gdn backend, the report also contains the gas, and shows whether an NFT was revealed, updated, frozen or burned. The report also contains the history of up to 1,000 NFTs that have changed. If the server does not return an NFT, the report shows the record on this machine, with the date.\nImages come from the server's storage or from this machine. The file contains each image only once. gdn scales PNG and JPEG images to their size on the page. If the embedded images reach 32 MB in total, the report names or links to the rest. The report contains no links to a server on this machine. If the server requires a login, gdn sends it the API key.",
+      "The command writes one self-contained HTML file, which you can open, search and print without a network. The report contains images, titles, owners, token IDs, the number of rows in each state, the reasons for failures, and the start and end times. For deployed NFTs, the report shows the current metadata, image and owner. If the server is a gdn backend, the report also contains the gas used, and shows whether an NFT was revealed, updated, frozen or burned. The report also contains the history of up to 1,000 NFTs that have changed. If the server does not return an NFT, the report shows the record on this machine and the date of that record.\nImages come from the server's storage or from this machine. The file contains each image only once. gdn scales PNG and JPEG images to their size on the page. If the embedded images reach 32 MB in total, the report only names or links to the other images. The report contains no links to a server on this machine. If the server's web explorer requires a login, gdn logs in with the API key.",
     examples: [
       ['Write a report of a drop', 'gdn batch report drop.csv'],
       ['Write a report and open it', 'gdn batch report drop.csv --open'],
       [
-        'Link to a public gateway, to share the report',
+        'Write a report to share, with links to a public gateway',
         'gdn batch report drop.csv --gateway https://ipfs.io --to drop.html',
       ],
     ],

@@ -28,7 +28,7 @@ const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run
 export function command(deps: Deps, run = rm): GdnCommand {
   return new GdnCommand({
     about:
-      'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. If you mint the same manifest later, gdn starts a new run. On a server without reference IDs, the new run may mint the rows again. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
+      'The command does not change minted NFTs, but it deletes the record that prevents rows from being minted twice. If you mint the same manifest later, gdn starts a new run. On a server without reference IDs, the new run may mint the rows again. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
     examples: [
       ['Delete a run', 'gdn batch rm drop-3f9a'],
       ['Delete all finished runs', 'gdn batch rm --finished'],
@@ -160,14 +160,14 @@ async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
     if (effect === 'ends') warnOfName(deps, run.name)
     if (effect === 'begins') {
       deps.io.warn(
-        `Another drop hides rows that ${safe(run.name)} has revealed. Without the run, gdn refuses to publish them until that drop is revealed.`,
+        `Another drop hides rows that ${safe(run.name)} has revealed. If you remove the run, gdn refuses to publish these rows until that drop is revealed.`,
       )
     }
   }
 }
 
 const warnOfName = ({ io }: Deps, name: string): void =>
-  io.warn(`The rows of ${safe(name)} are not revealed yet. Without the run, gdn can't prevent their publication.`)
+  io.warn(`The rows of ${safe(name)} are not revealed yet. If you remove the run, gdn can't prevent their publication.`)
 
 /** Asks for confirmation, because the records of even a finished run prevent its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {

@@ -27,7 +27,7 @@ export function command(deps: Deps, run = template): GdnCommand {
     about:
       'The sample has two rows with the most common columns. Only title, description and receiver are required. The column image contains a URL, or a path relative to the manifest. The column id identifies a row permanently. A column attr:<tag> contains an attribute, and a column extra:<key> contains an extra metadata key. Manifests can also have the columns sender, contract_address, and file:<key> for other files. Replace the receivers and images before you mint, because rows with the sample images fail.',
     examples: [
-      ['Write CSV for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
+      ['Write a CSV file for a spreadsheet or an editor', 'gdn batch template > drop.csv'],
       ['Use your wallet as the receiver', 'gdn batch template --receiver @alice > drop.csv'],
       ['Validate the template', 'gdn batch template | gdn batch validate -'],
       ['Write JSON Lines for Solana', 'gdn batch template --format jsonl -b solana > drop.jsonl'],
@@ -39,7 +39,7 @@ export function command(deps: Deps, run = template): GdnCommand {
       'Blockchain of the collection (the configured one, or polygon)',
       blockchainName,
     )
-    .valueFlag('--receiver <address>', 'Receiver of the rows', addressOrName)
+    .valueFlag('--receiver <address>', 'Receiver of the NFTs', addressOrName)
     .with(addEnsFlags, addStateDirFlag, addCommonFlags)
     .action(async (flags: TemplateFlags) => await run(deps, flags))
 }

@@ -78,11 +78,11 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   return new GdnCommand({
     about:
-      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. The command reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. If a server and a collection with a maximum supply are selected, the command warns of rows that exceed the remaining supply. The command also counts the rows that the server already has, for example because another machine minted them.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
+      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. The command reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. If a server and a collection with a maximum supply are selected, the command warns of rows that exceed the remaining supply. The command also counts the rows that the server already has, for example because another machine minted them.\nWith --for, the command also checks the rules of a marketplace. For each finding, it prints the row, the column, the rule and the source of the rule. If a collection is selected, the command checks its image, banner and description.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Also check the file URLs', 'gdn batch validate drop.csv -b polygon --check-files'],
-      ['Check the rules of OpenSea', 'gdn batch validate drop.csv -b polygon --for opensea'],
+      ['Check a manifest against the rules of OpenSea', 'gdn batch validate drop.csv -b polygon --for opensea'],
       ['Show the first images', 'gdn batch validate drop.csv -b polygon --preview'],
       ['Validate a manifest from standard input', 'make-rows | gdn batch validate - -b polygon --json'],
     ],
@@ -249,7 +249,7 @@ function nextStep({ manifest, flags }: Validation, rows: number, sent: Sent): st
   const { run } = sent
   const elsewhere = sent.rows !== null && sent.rows > sentRows(run) ? sent.rows : 0
   if (elsewhere > 0)
-    return `The server already has ${elsewhere === rows ? 'all of them' : `${elsewhere} of them`}, minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
+    return `The server already has ${elsewhere === rows ? 'all rows' : `${elsewhere} of the rows`}, minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
   return run === null || !isMinted(run)
     ? `To preview the mint: gdn batch mint ${args}${unrevealedAgain(flags)} --dry-run`
     : `The run ${safe(run.name)} has minted this manifest. To show the differences: gdn plan ${args}`

@@ -32,7 +32,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
     if (value === undefined) continue
     throw new GdnError('usage', `is for EVM networks only: ${blockchain} has no factory`, {
       place: { flag: String(flag) },
-      hint: 'Omit the flag. Only the signer in the configuration is needed.',
+      hint: 'Omit the flag. Solana needs only the signer in the configuration.',
     })
   }
   const output = createOutput(deps.io, flags, SETUP_VIEW)

@@ -54,7 +54,7 @@ const MAX_PROBLEMS = 1000
 export function command(deps: Deps, run = archive): GdnCommand {
   return new GdnCommand({
     about:
-      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, and fetches their metadata and every file that the metadata references. It writes one CARv1 file, which `ipfs dag import` and @ipld/car can read. The root of the file is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. Files under ipfs URLs are fetched as blocks, and each block is checked against its CID. Files under https, ar and data URLs are imported, and the index marks them as not verifiable. You can stop the command at any time. To resume, run the same command again. If files cannot be read, the archive contains the others, and the exit code is 7.',
+      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, and fetches their metadata and every file that the metadata references. It writes one CARv1 file, which `ipfs dag import` and @ipld/car can read. The root of the file is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. The command fetches files at ipfs URLs as blocks, and checks each block against its CID. It imports files at https, ar and data URLs, and marks them in the index as not verifiable. You can stop the command at any time. To resume, run the same command again. If files cannot be read, the archive contains the others, and the exit code is 7.',
     examples: [
       [
         'Archive any NFT contract',
@@ -67,7 +67,7 @@ export function command(deps: Deps, run = archive): GdnCommand {
     .with(addReadingFlags)
     .valueFlag('--to <file>', 'File to write, such as tides.car', notEmpty)
     .switchFlag('--force', 'Overwrite an existing archive, but keep its files that can no longer be read')
-    .switchFlag('--whole-directory', 'Also archive files that no token references, from the same directories')
+    .switchFlag('--whole-directory', 'Also archive files in the same directories that no token references')
     .with(addServerFlags, addOutputFlags)
     .action(async (contract: string | undefined, flags: ArchiveFlags) => await run(deps, contract, flags))
 }

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
   const choosing = { group: CHOOSING }
   return new GdnCommand({
     about:
-      'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, and adds them up. It then compares the sum and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers, with as many NFTs for each holder as they hold. For one NFT each, add --fields receiver.',
+      'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, and adds them up. It then compares the total and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers, in which each holder receives as many NFTs as they hold. If each holder should receive only one NFT, add --fields receiver.',
     examples: [
       [
         'List the holders of any NFT contract',
@@ -58,7 +58,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
         '  --rpc-url https://node.example --at 2026-11-01T00:00Z --min 3',
       ],
       [
-        'Draw 100 holders, without the team',
+        'Draw 100 holders at random, excluding the team',
         'gdn collection holders 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --local \\',
         '  --exclude team.csv --sample 100 --seed "first draw"',
       ],
@@ -69,7 +69,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
       ...reading,
       parse: integer(0, Number.MAX_SAFE_INTEGER),
     })
-    .valueFlag('--at <time>', 'Use the last block up to this time, such as 2026-11-01T00:00Z', {
+    .valueFlag('--at <time>', 'List the holders at this time, such as 2026-11-01T00:00Z', {
       ...reading,
       parse: blockTime,
     })
@@ -79,12 +79,15 @@ export function command(deps: Deps, run = holders): GdnCommand {
       parse: notEmpty,
       repeatable: true,
     })
-    .valueFlag('--per <what>', 'List one line per token instead of per holder: token', {
+    .valueFlag('--per <what>', 'Print one line per token instead of per holder: token', {
       ...choosing,
       parse: oneOf(['token']),
     })
     .valueFlag('--token-id <id>', 'List only holders of this token', { ...choosing, parse: uint256 })
-    .valueFlag('--sample <n>', 'Draw a sample of this many holders', { ...choosing, parse: integer(1, MAX_NUMBER) })
+    .valueFlag('--sample <n>', 'Draw a random sample of this many holders', {
+      ...choosing,
+      parse: integer(1, MAX_NUMBER),
+    })
     .valueFlag('--seed <text>', 'Text that seeds the draw (the hash of the block)', { ...choosing, parse: notEmpty })
     .with((own) => addEnsFlags(own, CHOOSING), addServerFlags, addOutputFlags)
     .action(async (contract: string | undefined, flags: HoldersFlags) => await run(deps, contract, flags))

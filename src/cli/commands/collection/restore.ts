@@ -141,7 +141,7 @@ async function reportFiles(
   if (elsewhere > 0)
     io.note(`The URIs of ${count(elsewhere, 'token')} aren't ipfs URLs, so the backend can't serve them.`)
   const lost = tokens - answering - elsewhere
-  if (lost > 0) throw lacks(`has no metadata of ${lost} of ${count(tokens, 'token')}`)
+  if (lost > 0) throw lacks(`lacks the metadata of ${lost} of ${count(tokens, 'token')}`)
   if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
 }
 

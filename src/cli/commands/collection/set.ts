@@ -27,10 +27,10 @@ const VIEW: View = {
 export function command(deps: Deps, run = set): GdnCommand {
   return new GdnCommand({
     about:
-      "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. The command sends these transactions one after the other, to the server's embedded chain, or to a node that you set, such as with --rpc-url-file. It skips settings that already have the new value, so you can safely run it again, even after an interruption. A transfer of ownership has two steps: the owner offers the ownership with --new-owner, and the new owner accepts it with --accept-owner. If a Safe owns the collection, or accepts the ownership, --safe writes the changes to a file for the Transaction Builder of Safe{Wallet} instead.",
+      "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. The command sends these transactions one after the other. It sends them to the server's embedded chain, or to a node that you specify, for example with --rpc-url-file. The command skips settings that already have the new value, so you can safely run it again, even after an interruption. A transfer of ownership has two steps: the owner offers the ownership with --new-owner, and the new owner accepts it with --accept-owner. If a Safe owns the collection or accepts the ownership, use --safe. The command then writes the changes to a file for the Transaction Builder of Safe{Wallet} instead of sending them.",
     examples: [
       [
-        'Set the royalty of sales',
+        'Set the royalty on sales',
         'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --royalty 5% --wallet @alice --local',
       ],
       [
@@ -39,7 +39,7 @@ export function command(deps: Deps, run = set): GdnCommand {
         '  --wallet @alice -b polygon --rpc-url-file polygon.url --dry-run',
       ],
       [
-        'Accept the ownership that was offered',
+        'Accept the offered ownership',
         'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --accept-owner --wallet @bob --local',
       ],
       [

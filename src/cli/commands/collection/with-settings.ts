@@ -26,7 +26,7 @@ export const SETTINGS_VIEW: View = {
     ...COLLECTION_VIEW.forms,
     has_metadata: (isSet) =>
       isSet === false
-        ? 'only the name is in the contract, not the description or the image'
+        ? 'the contract contains the name, but not the description or the image'
         : isSet && 'in the contract',
   },
 }

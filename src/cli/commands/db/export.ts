@@ -11,7 +11,7 @@ export type ExportFlags = OutputFlags & BackendFlags
 export function command(deps: Deps, run = exportAll): GdnCommand {
   return new GdnCommand({
     about:
-      'The command writes one line of JSON for each row of a database snapshot, with counts and hashes. Only you can read the file, because it contains secrets of the backend. If the backend uses SQLite, stop it first. Processes on PostgreSQL can keep running. The command does not export the files in the data directory.',
+      'The command writes one line of JSON for each row in a snapshot of the database. The file also contains counts and hashes of the rows. Only you can read the file, because it contains secrets of the backend. If the backend uses SQLite, stop it first. If it uses PostgreSQL, its processes can keep running. The command does not export the files in the data directory.',
     examples: [
       [
         'Move from SQLite to PostgreSQL',

@@ -12,7 +12,7 @@ export type ImportFlags = OutputFlags & BackendFlags
 export function command(deps: Deps, run = importAll): GdnCommand {
   return new GdnCommand({
     about:
-      "The command imports either all rows or none. The command reads back each table and compares the count and the hash of the rows with the export. Use the same version of gdn for the export and the import. The backend keeps its ID, and clients recheck accepted requests. Don't restore a backend by copying its database file, because clients may not detect the restore.",
+      "The command imports either all rows or none. It reads each table back, and compares the count and the hash of its rows with the export. Use the same version of gdn for the export and the import. The backend keeps its ID, but clients check their accepted requests again. Don't restore a backend by copying its database file, because clients may not detect the restore.",
     examples: [
       ['Import into PostgreSQL', 'GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl'],
       ['Import into a new data directory', 'gdn db import all.jsonl --data-dir ./data'],

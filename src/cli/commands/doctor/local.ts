@@ -29,8 +29,8 @@ export async function checkLocalBackend({ env, signals }: Deps, server: Server |
     const isAsked = server?.loopback === true && new URL(server.baseUrl).port === new URL(backend.url).port
     const serves =
       backend.version === VERSION
-        ? ok(check, `serves on ${backend.url}`)
-        : warn(check, `serves on ${backend.url}, but runs gdn ${backend.version} instead of ${VERSION}`, RESTART_FIX)
+        ? ok(check, `listens on ${backend.url}`)
+        : warn(check, `listens on ${backend.url}, but runs gdn ${backend.version} instead of ${VERSION}`, RESTART_FIX)
     if (isAsked) return [serves]
     const { status, body } = await askReady(backend.url, signals.signal)
     const findings = readinessFindings(check, body, LOG_FIX)

@@ -44,7 +44,7 @@ export async function checkNetworkSettings(env: NodeJS.ProcessEnv): Promise<Find
     return warn(
       check,
       `the file in NODE_EXTRA_CA_CERTS can't be read: ${authority}`,
-      'Set the variable to a PEM file, or unset it.',
+      'Set the variable to the path of a PEM file, or unset it.',
     )
   }
   const { httpProxy = '', httpsProxy = '' } = proxyOf(env) ?? {}

@@ -45,6 +45,6 @@ function findingOf(walletExport: WalletExport): Finding {
   return warn(
     CHECK,
     `the ${FORMATS[format] ?? format} of @${name} was exported ${where} on ${day}, unencrypted${stillThere}`,
-    "Delete every copy that you no longer need. If somebody else may have read one, move the wallet's assets to a new wallet.",
+    "Delete every copy that you no longer need. If anyone else may have read a copy, move the wallet's assets to a new wallet.",
   )
 }

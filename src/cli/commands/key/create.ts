@@ -71,7 +71,10 @@ function readFlags(flags: CreateFlags, now: number) {
   if (email === undefined)
     throw requiredFlag('--email', "Add --email with the account's e-mail address, such as --email shop@example.com.")
   if (permission === undefined) {
-    throw requiredFlag('--permission', `Add --permission nft:read, or all. Permissions are ${PERMISSIONS.join(', ')}.`)
+    throw requiredFlag(
+      '--permission',
+      `Add --permission nft:read, or --permission all. Permissions are ${PERMISSIONS.join(', ')}.`,
+    )
   }
   const checked = validate(shortText(100), name)
   if (!checked.ok) throw flagError('--name', checked.issues[0]?.message ?? 'is not valid')

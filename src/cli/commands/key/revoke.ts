@@ -11,7 +11,7 @@ export interface RevokeFlags extends OutputFlags, DataDirFlags {}
 export function command(deps: Deps, run = revoke): GdnCommand {
   return new GdnCommand({
     about:
-      'A running backend rejects the key from the next request on. NFTs and collections that were created with the key stay in the account. After you revoke the local key, the backend creates a new one at its next start.',
+      'A running backend rejects all further requests with the key. NFTs and collections that were created with the key stay in the account. After you revoke the local key, the backend creates a new one at its next start.',
     examples: [
       ['Revoke by the prefix that gdn key list shows', 'gdn key revoke gdn_3xAmpl3q'],
       ['Revoke by ID, for a script', 'gdn key revoke 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json'],

@@ -31,7 +31,7 @@ export interface StartFlags extends OutputFlags, ServedApiFlags, StoredFilesFlag
 export function command(deps: Deps, run = start): GdnCommand {
   return new GdnCommand({
     about:
-      'The command starts a backend with embedded chains in the background, for commands with --local. The backend listens on the port of its last start (at first, 4680), or on a free port if that port is in use. The backend keeps its data until you run gdn local reset.',
+      'The command starts a backend with embedded chains in the background, for commands with --local. The backend listens on the port that it last used (4680 at first), or on a free port if that port is in use. The backend keeps its data until you run gdn local reset.',
     examples: [
       ['Start the backend and use it', 'gdn local start', 'gdn nft list --local'],
       ['Start the backend without rate limits', 'gdn local start --rate-limits off'],
@@ -74,7 +74,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
     progress.stop()
   }
   await rememberPort(dataDir, started.url)
-  io.note(`The local backend serves on ${io.errPaint.bold(started.url)}.`)
+  io.note(`The local backend listens on ${io.errPaint.bold(started.url)}.`)
   io.note(`  data     ${safe(dataDir)}`)
   io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
   io.note('Add --local to a command to use it. Run `gdn local stop` to stop it.')

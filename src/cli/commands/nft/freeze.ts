@@ -25,7 +25,7 @@ import {
 export function command(deps: Deps, run = freeze): GdnCommand {
   return new GdnCommand({
     about:
-      'After a freeze, no one can update the metadata. All NFTs must be in one collection. gdn sends one request for every 200 NFTs. The command prompts for confirmation, because a freeze is permanent. The owner of a collection can freeze all of its NFTs with `gdn collection set <contract> --freeze --wallet <owner>`.',
+      'After a freeze, no one can update the metadata. All NFTs must be in one collection. gdn sends one request per 200 NFTs. The command prompts for confirmation, because a freeze is permanent. The owner of a collection can freeze all of its NFTs with `gdn collection set <contract> --freeze --wallet <owner>`.',
     examples: [
       ['Freeze the metadata of an NFT', 'gdn nft freeze 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [

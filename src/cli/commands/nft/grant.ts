@@ -58,7 +58,7 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   if (prepared.kind === 'manifest') {
     throw new GdnError('usage', `${prepared.manifest} is a manifest, but \`gdn nft grant\` accepts one request`, {
       place: { flag: '--file' },
-      hint: 'Add a sender column to its rows, then run `gdn batch mint`.',
+      hint: 'Add a sender column to the manifest, then run `gdn batch mint`.',
     })
   }
   const { blockchain, sender_wallet_address } = prepared.request

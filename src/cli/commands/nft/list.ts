@@ -33,7 +33,7 @@ const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
   return new GdnCommand({
-    about: `The command shows the token ID, title, status and owner of each NFT, and also the ID of the NFT if the terminal is wide enough. In a terminal, the table has the first ${SHOWN_ON_TERMINAL} NFTs unless you set --limit. Other formats, and output to pipes and files, contain all NFTs. To get the details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs, except with -o ids or --fields nft_gdn_id. With --for-spreadsheet, the command writes the metadata in columns, as in a manifest. The command uses the separator and the headers of the manifest that this machine last minted into the collection.`,
+    about: `The command shows the token ID, title, status and owner of each NFT. If the terminal is wide enough, it also shows the ID of the NFT. In a terminal, the table shows the first ${SHOWN_ON_TERMINAL} NFTs unless you set --limit. In other formats, and in pipes and files, the output contains all NFTs. To get the details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs, except with -o ids or --fields nft_gdn_id. With --for-spreadsheet, the command writes the metadata in columns, as in a manifest. The command uses the separator and the headers of the manifest that this machine last minted into the collection.`,
     examples: [
       ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
       [

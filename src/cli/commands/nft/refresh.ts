@@ -125,7 +125,7 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
       ...(blockchain === null ? ['-b <name>'] : []),
     ]
     throw error.with({
-      hint: `To refresh NFTs without a server, add ${missing.join(', ')}. To read them from a server, add --local or --base-url <url>.`,
+      hint: `To refresh NFTs without a server, add ${missing.join(', ')}. To read the NFTs from a server, add --local or --base-url <url>.`,
     })
   }
 }

@@ -52,7 +52,7 @@ export function command(deps: Deps, run = update): GdnCommand {
     examples: [
       ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
       [
-        'Show the difference without sending it',
+        'Show the changes without sending them',
         'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --attr level=2 --dry-run',
       ],
       ['Replace all metadata', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d -f metadata.json'],
@@ -63,7 +63,7 @@ export function command(deps: Deps, run = update): GdnCommand {
     .valueFlag('-f, --file <file>', 'JSON file that replaces all metadata, or - for standard input', notEmpty)
     .with(
       addBlockchainFlag,
-      (own) => addWaitFlags(own, 'the NFT is updated', { dryRun: 'Show the difference without sending it' }),
+      (own) => addWaitFlags(own, 'the NFT is updated', { dryRun: 'Show the changes without sending them' }),
       addOperationFlags,
       addServerFlags,
       addOutputFlags,

@@ -5,7 +5,7 @@ import { replacementCommand } from './replacement.ts'
 export const command = (deps: Deps) =>
   replacementCommand(deps, 'cancel', {
     about:
-      'The running backend signs an empty transaction with the same nonce and higher fees. When the empty transaction is final, the NFTs, the collection or the transfer in the original transaction are marked as failed, with the reason. If the original transaction is mined instead, nothing is canceled. On a public network, the command shows the maximum cost of either transaction and prompts for confirmation.',
+      'The running backend signs an empty transaction with the same nonce and higher fees. When the empty transaction is final, the backend marks the NFTs, the collection or the transfer in the original transaction as failed, and stores the reason. If the original transaction is mined instead, nothing is canceled. On a public network, the command shows the maximum cost for either outcome and prompts for confirmation.',
     example: 'Cancel the transaction',
     yes: "Don't prompt",
     question({ kind, nfts, blockchain }, { isCanceled, atMostText }) {

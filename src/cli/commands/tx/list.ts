@@ -19,7 +19,7 @@ export interface ListFlags extends OutputFlags, DataDirFlags {
 export function command(deps: Deps, run = list): GdnCommand {
   return new GdnCommand({
     about:
-      'The latest transaction is first. A signed transaction is sent, but not in a block yet. A mined transaction is in a block. A confirmed transaction has the confirmations of the network, and no reorg can remove a final transaction. The call of a reverted transaction failed on the chain. Another transaction used the nonce of a lost transaction, and an empty transaction used the nonce of a cancelled transaction. The list does not contain transactions on Solana.',
+      'The list starts with the latest transaction. A signed transaction is sent, but not in a block yet. A mined transaction is in a block. A confirmed transaction has the number of confirmations that the network requires. A reorg cannot remove a final transaction. A transaction is reverted if its call failed on the chain, and lost if another transaction used its nonce. It is cancelled if an empty transaction used its nonce. The list does not contain transactions on Solana.',
     examples: [
       ['List the pending transactions', 'gdn tx list --state signed'],
       [

@@ -38,7 +38,7 @@ export type ShowFlags = OutputFlags & DataDirFlags
 export function command(deps: Deps, run = show): GdnCommand {
   return new GdnCommand({
     about:
-      'Specify the ID of the transaction or the hash of any of its attempts. The attempts show the fees that the transaction offered. If the transaction was signed only once, `attempts` is empty when the transaction is final.',
+      'Specify the ID of the transaction or the hash of any of its attempts. Each attempt shows the fees that it offered. If the transaction was signed only once, the field `attempts` is empty after the transaction is final.',
     examples: [
       ['Show a transaction by its hash', `gdn tx show 0x${'1f'.repeat(32)}`],
       ['Print the fees of all attempts', "gdn tx show ID --json | jq -r '.attempts[].max_fee_gwei'"],

@@ -73,7 +73,7 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   if (flags.count !== undefined && (records.length > 0 || failure === undefined)) await output.many(records)
   else if (first !== undefined) await output.one(first)
   if (failure !== undefined) throw failure
-  io.note('Keep both the file and its password. Nobody can restore the key without them.')
+  io.note('Keep both the file and its password. Nobody can restore the key without both.')
   const [{ name } = { name: '' }] = newWallets
   if (newWallets.length === 1)
     io.note(`Use @${name} instead of its address in any command, such as --receiver @${name}.`)

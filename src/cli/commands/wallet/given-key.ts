@@ -65,7 +65,11 @@ const keyFormat = ({ address }: WalletKey) => (address.startsWith('0x') ? 'evm' 
 /** Checks the flags before a key is read or typed. */
 function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, passwordFile }: KeyFlags): void {
   if (file === null && stdin.isTTY !== true && (passwordFile === undefined || passwordFile === '-')) {
-    throw flagError('--password-file', 'is required, because standard input has the key', 'Add --password-file <file>.')
+    throw flagError(
+      '--password-file',
+      'is required, because standard input contains the key',
+      'Add --password-file <file>.',
+    )
   }
   if (path === undefined) return
   const fail = (message: string) => flagError('--path', message)

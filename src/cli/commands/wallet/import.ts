@@ -29,7 +29,7 @@ const VIEW: View = { ...WALLET_VIEW, fields: [...WALLET_VIEW.fields, 'status'] }
 export function command(deps: Deps, run = importWallet): GdnCommand {
   return new GdnCommand({
     about:
-      'You can import a private key, a mnemonic, a Solana keypair file, or a keystore from geth, cast, MetaMask or gdn. The command stores the key in an encrypted keystore, as gdn wallet generate does. An imported keystore keeps its password. Without a file, the command prompts for the key with hidden input, or reads the key from a pipe. There is no flag for the key, because other users of the machine can read arguments. Importing a key again under the same name has no effect.',
+      'You can import a private key, a mnemonic, a Solana keypair file, or a keystore from geth, cast, MetaMask or gdn. The command stores the key in an encrypted keystore, as gdn wallet generate does. An imported keystore keeps its password. Without a file, the command prompts for the key with hidden input, or reads the key from a pipe. There is no flag for the key, because other users of the machine can read arguments. If a wallet with this name already has the key, the command changes nothing.',
     examples: [
       ['Type or paste a private key or a mnemonic', 'gdn wallet import --name alice'],
       ['Import a keystore from cast', 'gdn wallet import ~/.foundry/keystores/deployer --name deployer'],

@@ -17,7 +17,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = url): GdnCommand {
   return new GdnCommand({
     about:
-      'A POST to the URL, without a body or an API key, returns a new wallet with its private key. Anyone with the URL can generate a wallet until the URL expires, so share the URL with one person only. gdn wallet generate does both steps, and saves the key in an encrypted file.',
+      'A POST to the URL, without a body or an API key, returns a new wallet with its private key. Anyone with the URL can generate a wallet until the URL expires, so share the URL with one person only. gdn wallet generate requests such a URL, generates a wallet with it, and saves the key in an encrypted file.',
     examples: [
       ['Print a URL that is valid for a day', 'gdn wallet url --email me@example.com --valid-for 24h'],
       ['Generate a wallet with the URL', 'curl -X POST "$URL"'],

@@ -20,9 +20,12 @@ export function command(deps: Deps, run = add): GdnCommand {
   return new GdnCommand({
     about: `The backend posts each event to the URL as JSON. The header Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, with the signing secret as the key. The command prints the secret only once. The backend stores the secret in its database. The backend delivers each event at least once, in any order. A repeated event has the same Gdn-Event-Id. If the URL does not return a 2xx response within 10 seconds, the backend retries the delivery for three days. A 410 response disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. You can run this command while the backend is running.`,
     examples: [
-      ['Get the events of NFTs', 'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed'],
       [
-        "Get all events of a customer's account",
+        'Receive the events of NFTs',
+        'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed',
+      ],
+      [
+        "Receive all events of a customer's account",
         "gdn webhook add https://example.com/hooks/gdn --event '*' \\\n  --email shop@example.com",
       ],
       [

@@ -64,7 +64,7 @@ export function addSetFlags(command: GdnCommand): void {
   settingFlag('--external-link <url>', 'Website of the collection', httpAddress)
   settingFlag(
     '--contract-uri <uri>',
-    'URI of the complete metadata; not with --image, --banner, --description or --external-link',
+    "URI of the complete metadata; can't be combined with --image, --banner, --description or --external-link",
     notEmpty,
   )
   settingFlag('--max-supply <n>', 'Lower the maximum number of NFTs', integer(1, Number.MAX_SAFE_INTEGER))

@@ -91,7 +91,7 @@ export async function readCreation(deps: Deps, connection: Connection, contract:
   const collection = findByAddress(await knownCollections(deps, connection), contract)
   if (collection === undefined) {
     deps.io.warn(
-      `This machine has no record of the creation of ${contract}, so the change removes its description and image. To keep them, add --description and --image with their values.`,
+      `This machine has no record of the creation of ${contract}, so the change removes its description and image. To keep them, add --description and --image with their current values.`,
     )
     return {}
   }

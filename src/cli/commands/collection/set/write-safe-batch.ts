@@ -68,7 +68,9 @@ export async function writeSafeBatch(
   if (!isNew) await refuseOther(path, batch)
   const did = isNew ? 'Wrote' : 'The file already contains'
   io.note(`${did} ${count(calls.length, 'transaction')} ${of}: ${printable(path)}. Nothing was sent.`)
-  io.note('Open the file in the Transaction Builder of Safe{Wallet}, which checks its checksum, and sign there.')
+  io.note(
+    'Open the file in the Transaction Builder of Safe{Wallet}, which verifies its checksum, and sign the transactions there.',
+  )
   return safe
 }
 

@@ -61,7 +61,7 @@ export async function openToken(
 ): Promise<OpenToken> {
   const id = parseTokenId(tokenId)
   if (id === null)
-    throw new GdnError('usage', `the token ID ${tokenId} is not a number below 2²⁵⁶ without leading zeros`)
+    throw new GdnError('usage', `the token ID ${tokenId} must be a number below 2²⁵⁶ without leading zeros`)
   const settings = await deps.settings(flags)
   const blockchain = settings.blockchain?.value
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')

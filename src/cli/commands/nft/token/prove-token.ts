@@ -134,12 +134,12 @@ function throwUnlessMatching(
   }
   if (content.result === 'not_verifiable') {
     throw new GdnError('verify_failed', `${token} is not verifiable: ${verification.reason}`, {
-      hint: 'Only metadata at an ipfs URL or in the contract can be verified. Run `gdn nft show` with the same flags to see it.',
+      hint: 'Only metadata at an ipfs URL or in the contract can be verified. Run `gdn nft show` with the same flags to show the metadata.',
     })
   }
   throw new GdnError('unreachable', `${token} is not verified: ${verification.reason}`, {
     hint: isOfGdn
-      ? 'Run `gdn nft verify <nft_gdn_id> --on-chain` to compare an NFT with the service that created it, or use a gateway that returns blocks (?format=raw).'
+      ? 'Run `gdn nft verify <nft_gdn_id> --on-chain` to compare an NFT with the record of the service that created it, or use a gateway that returns blocks (?format=raw).'
       : 'Use a gateway that returns blocks (?format=raw), such as --gateway https://ipfs.io.',
   })
 }
