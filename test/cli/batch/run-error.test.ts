@@ -70,7 +70,7 @@ describe('the error of a run that did not succeed', () => {
       '  line 5: undecided: 2 NFTs fit 1 row',
     ])
     expect(error?.hint?.split('\n')).toEqual([
-      'Rows with an unknown outcome may have been minted. gdn sends them again only if a second NFT is impossible.',
+      'Rows with an unknown outcome may have been minted. gdn sends them again only if this cannot create a second NFT.',
       'Run `gdn batch reconcile drop-3f9a` to search for them again.',
       'Run `gdn batch reconcile drop-3f9a --row <key>=<id>` to set the outcome of a row: the ID of its NFT, or absent.',
       'Run `gdn batch retry drop-3f9a --absent` to retry absent rows.',

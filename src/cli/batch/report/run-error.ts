@@ -170,7 +170,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   const steps: string[] = []
   if (counts.unknown > 0) {
     steps.push(
-      'Rows with an unknown outcome may have been minted. gdn sends them again only if a second NFT is impossible.',
+      'Rows with an unknown outcome may have been minted. gdn sends them again only if this cannot create a second NFT.',
     )
     steps.push(`Run \`${commands('reconcile')}\` to search for them again.`)
     steps.push(
