@@ -102,7 +102,7 @@ export async function readBytes(storage: StorageReader, url: string): Promise<Ui
 }
 
 /** Returns the hash of a file. Reads the file unless its URL contains the hash. */
-export async function sha256Of(storage: StorageReader, url: string): Promise<string> {
+export async function sha256OfUrl(storage: StorageReader, url: string): Promise<string> {
   const hash = sha256InUrl(url)
   if (hash !== null) return hash
   return sha256Hex(await readBytes(storage, url))
