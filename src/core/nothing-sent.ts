@@ -1,10 +1,8 @@
-import { GdnError } from './errors.ts'
+import { GdnError, isInterruption } from './errors.ts'
 
 /**
  * Adds a hint to the error of an interruption that occurred before the command sent its request. Returns other errors
  * unchanged.
  */
 export const withNothingSent = (error: unknown, hint = 'The request was not sent.'): unknown =>
-  error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')
-    ? error.withHint(hint)
-    : error
+  error instanceof GdnError && isInterruption(error) ? error.withHint(hint) : error
