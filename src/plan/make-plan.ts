@@ -1,3 +1,4 @@
+import { checkOptions } from '../batch/check-options.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from '../batch/identity/check-rows.ts'
@@ -12,7 +13,6 @@ import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { withRoomForMarker } from '../batch/rows/marker.ts'
 import { secondEditionText } from '../batch/rows/other-edition.ts'
 import { isContentKey, type RowKey } from '../batch/rows/row-key.ts'
-import { checkOptions } from '../batch/run.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { type ResentRow, resentRows } from '../batch/send/list-resendable.ts'
@@ -274,7 +274,7 @@ class Planner {
 
   async #comparePage(
     rows: readonly RowRecord[],
-    { source, scope, abilities: abilities }: { source: NftSource; scope: string; abilities: Omit<Abilities, 'noTransfers'> },
+    { source, scope, abilities }: { source: NftSource; scope: string; abilities: Omit<Abilities, 'noTransfers'> },
   ): Promise<void> {
     const { page, candidates, records } = await readPage(this.#store, source, rows)
     await this.#labels.add(candidates)
