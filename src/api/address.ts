@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { base58btc } from 'multiformats/bases/base58'
-import { isInQuotes } from '../core/quotes.ts'
+import { isInQuotes } from '../core/quotation-marks.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 const DIGITS = 40

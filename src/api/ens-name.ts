@@ -1,4 +1,4 @@
-import { isInQuotes } from '../core/quotes.ts'
+import { isInQuotes } from '../core/quotation-marks.ts'
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 /** Matches a number to which a spreadsheet has converted an address. */

@@ -1,8 +1,18 @@
-// This function is in a separate file, because lookups compare addresses but need no hash function.
+// These functions are in a separate file, because lookups compare addresses but need no hash function.
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
 /** Returns whether two addresses on a blockchain are equal. The case of an EVM address is only a checksum. */
 export function sameAddress(a: string, b: string): boolean {
   return a === b || (EVM_ADDRESS.test(a) && EVM_ADDRESS.test(b) && a.toLowerCase() === b.toLowerCase())
+}
+
+const EVM_LENGTH = 42
+
+/**
+ * Converts EVM addresses to lower case, because their case is only a checksum. Addresses of other blockchains don't
+ * begin with `0x` and stay unchanged.
+ */
+export function addressKey(address: string): string {
+  return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
 }

@@ -135,18 +135,18 @@ export function openGateways(options: GatewayOptions): Gateways {
       const gateway = gateways.find(({ withoutCar }) => withoutCar < CAR_ATTEMPTS)
       if (gateway === undefined) return
       const { source, breaker } = gateway
-      let taken = 0
+      let blockCount = 0
       const takeAndCount: TakeBlock = (blockCid, bytes) => {
         take(blockCid, bytes)
-        taken++
+        blockCount++
       }
       try {
         await breaker.watch(() => source.file(cid, maxBytes, takeAndCount, signal))
       } catch (error) {
         if (!(error instanceof FetchFailure)) throw error
-        taken = 0
+        blockCount = 0
       }
-      gateway.withoutCar = taken === 0 ? gateway.withoutCar + 1 : 0
+      gateway.withoutCar = blockCount === 0 ? gateway.withoutCar + 1 : 0
     },
     file: async (cid, signal) =>
       await fromAny(signal, async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content, 1),

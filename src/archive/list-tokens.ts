@@ -51,7 +51,7 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
   let bytes = 0
   const next = allTokens(holders, standard)
   for (;;) {
-    const ids = [...take(next, CALLS_AT_ONCE)]
+    const ids = [...firstOf(next, CALLS_AT_ONCE)]
     if (ids.length === 0) return true
     const tokens = await urisOf(options, ids)
     if (tokens === null) return false
@@ -68,7 +68,7 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
 }
 
 /** Yields at most `count` items, and leaves the other items in the generator. */
-function* take<Item>(items: Generator<Item>, count: number): Generator<Item> {
+function* firstOf<Item>(items: Generator<Item>, count: number): Generator<Item> {
   for (let yielded = 0; yielded < count; yielded++) {
     const next = items.next()
     if (next.done === true) return
@@ -106,20 +106,20 @@ async function callEach(
   ids: readonly bigint[],
 ) {
   const call = standard === 'erc721' ? tokenUri : uriCall
-  const ask = (some: readonly bigint[]) =>
+  const callTokens = (tokenIds: readonly bigint[]) =>
     reader.call(
-      some.map((id) => ({ to: contract, data: call(id) })),
+      tokenIds.map((id) => ({ to: contract, data: call(id) })),
       hexQuantity(block.number),
     )
   try {
-    return await ask(ids)
+    return await callTokens(ids)
   } catch (error) {
     if (!isTooLarge(error)) throw error
   }
   const results: CallResult[] = []
   for (const id of ids) {
     try {
-      results.push(...(await ask([id])))
+      results.push(...(await callTokens([id])))
     } catch (error) {
       if (!isTooLarge(error)) throw error
       results.push({ kind: 'reverted', message: TOO_LARGE })

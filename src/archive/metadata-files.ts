@@ -42,7 +42,7 @@ export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean 
       const children = Array.isArray(value)
         ? value
             .slice(0, MAX_VALUES)
-            .map((child, at) => ({ field: place(`${field}[${at}]`), key, value: child as unknown }))
+            .map((child, at) => ({ field: truncatePlace(`${field}[${at}]`), key, value: child as unknown }))
         : Object.entries(value)
             .slice(0, MAX_VALUES)
             .map(([name, child]) => ({ field: join(field, name), key: name, value: child }))
@@ -60,7 +60,7 @@ function isFile(field: string, key: string, url: string): boolean {
 }
 
 const join = (field: string, name: string): string =>
-  place(`${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD)}`)
+  truncatePlace(`${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD)}`)
 
 /** Truncates a place at each level, because metadata may be nested 100,000 levels deep. */
-const place = (text: string): string => text.slice(0, MAX_FIELD)
+const truncatePlace = (text: string): string => text.slice(0, MAX_FIELD)

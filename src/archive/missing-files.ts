@@ -27,7 +27,7 @@ export async function* tokensWithMissing(archive: OpenArchive): AsyncGenerator<I
 /** Adds an error to each file of which the archive lacks a block, even if the index contains no error for it. */
 async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
-  const isThere = async (text: string | undefined) => {
+  const isStored = async (text: string | undefined) => {
     const cid = text === undefined ? null : parseCid(text)
     if (cid === null || !archive.has(cidText(cid))) return false
     const node = await readNode(archive, cid).catch(() => null)
@@ -35,7 +35,7 @@ async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<I
   }
   const files: IndexFile[] = []
   for (const file of token.files) {
-    const isKnown = file.error !== undefined || (await isThere(file.cid))
+    const isKnown = file.error !== undefined || (await isStored(file.cid))
     files.push(isKnown ? file : { ...file, error: 'the file is missing from the archive' })
   }
   return { ...token, files }

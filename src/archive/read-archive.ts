@@ -120,7 +120,7 @@ async function readBlocks(
     const section = await readSection(path, file, offset, size)
     if (section instanceof GdnError) return section
     const { cid, place } = section
-    const bytes = await read(file, place.offset, place.length)
+    const bytes = await readBytes(file, place.offset, place.length)
     return matchesCid(cid, bytes) ? section : invalidArchiveError(path, offset, `block ${cid} does not match its CID`)
   }
   const next = blockFinder(file, size, async (offset) => !((await readIntactBlock(offset)) instanceof GdnError))
@@ -190,14 +190,14 @@ const DAMAGED =
 
 const noIndex = (path: string) => invalidArchiveError(path, 0, 'the root of the file is not the index of an archive')
 
-async function read(file: FileHandle, offset: number, length: number): Promise<Buffer> {
+async function readBytes(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset)
   return buffer.subarray(0, bytesRead)
 }
 
 /** Returns the root, and the position of the first block. */
 async function readRoot(path: string, file: FileHandle): Promise<{ root: CID; start: number }> {
-  const reader = bytesReader(await read(file, 0, MAX_HEADER_BYTES))
+  const reader = bytesReader(await readBytes(file, 0, MAX_HEADER_BYTES))
   try {
     const { roots } = await readHeader(reader, 1)
     const [only] = roots
@@ -211,7 +211,7 @@ async function readRoot(path: string, file: FileHandle): Promise<{ root: CID; st
 
 /** Returns the CID and the place of the block at a position, or an error if there is none. */
 async function readSection(path: string, file: FileHandle, offset: number, size: number) {
-  const reader = bytesReader(await read(file, offset, MAX_HEAD_BYTES))
+  const reader = bytesReader(await readBytes(file, offset, MAX_HEAD_BYTES))
   const head = await readBlockHead(reader).catch(() => null)
   const cid = head === null ? null : parseCid(head.cid.toString())
   if (head === null || cid === null)
@@ -231,7 +231,7 @@ function archiveOf(
 ): ArchivedBlocks {
   const get = async (text: string) => {
     const place = places.get(text)
-    return place === undefined ? null : await read(file, place.offset, place.length)
+    return place === undefined ? null : await readBytes(file, place.offset, place.length)
   }
   return {
     path,
@@ -243,7 +243,7 @@ function archiveOf(
     async *all() {
       for (const [text, { offset, length }] of places) {
         const cid = parseCid(text)
-        if (cid !== null) yield { cid, bytes: await read(file, offset, length) }
+        if (cid !== null) yield { cid, bytes: await readBytes(file, offset, length) }
       }
     },
     close: () => file.close(),

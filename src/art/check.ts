@@ -33,15 +33,15 @@ export function checkArt(art: Art, { count, seed }: { count: number; seed: strin
   const diagram = diagramOf(problem.sizes, problem.clauses)
   const solution = solve(problem, diagram, seed)
   const isPossible = solution.kind === 'possible'
-  const ones = art.oneOfOnes.length
+  const oneOfOneCount = art.oneOfOnes.length
   const bounds = largestOf(art, diagram, { seed, made: isPossible ? problem.count : null })
   return {
     verdict: solution.kind,
     count,
     combinations: diagram.total,
     omittedRules: diagram.omitted.map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b),
-    largest: bounds.largest === null ? null : bounds.largest + ones,
-    upperBound: bounds.upper + BigInt(ones),
+    largest: bounds.largest === null ? null : bounds.largest + oneOfOneCount,
+    upperBound: bounds.upper + BigInt(oneOfOneCount),
     reasons: solution.kind === 'impossible' ? reasonsOf(art, problem, solution.proof, diagram.total) : [],
     deviations: isPossible ? deviationsOf(art, problem, solution.rows) : [],
   }

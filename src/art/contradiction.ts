@@ -58,7 +58,7 @@ function severalOf(rule: ArtRule, subject: Member, required: Map<string, Require
 /** Returns the sets of a rule. An NFT must have at least one trait of each set. */
 function setsOf(rule: ArtRule): Pick<TraitSet, 'name' | 'members'>[] {
   if (rule.kind === 'excludes') return []
-  return rule.kind === 'requires' ? [...rule.sets] : [{ name: names(rule), members: rule.sets.flatMap(membersOf) }]
+  return rule.kind === 'requires' ? [...rule.sets] : [{ name: setNames(rule), members: rule.sets.flatMap(membersOf) }]
 }
 
 /** Returns the excluding rule for each pair of traits. */
@@ -93,5 +93,5 @@ function ruleProblem(rule: ArtRule, subject: Member, excluded: ReadonlyMap<strin
   return null
 }
 
-const names = ({ sets }: ArtRule) => sets.map(({ name }) => name).join(', ')
+const setNames = ({ sets }: ArtRule) => sets.map(({ name }) => name).join(', ')
 const membersOf = ({ members }: TraitSet) => members

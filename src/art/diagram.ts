@@ -157,7 +157,7 @@ function classesOf(clauses: readonly Clause[], layer: number, size: number) {
 
 /** Merges nodes from which the same combinations follow. Removes arcs that lead to no combination. */
 function mergeNodes(levels: readonly Level[]): Level[] {
-  const made: Level[] = []
+  const merged: Level[] = []
   let nodeOf = Int32Array.of(0)
   for (const level of levels.toReversed()) {
     const width = level.classes.length
@@ -180,10 +180,10 @@ function mergeNodes(levels: readonly Level[]): Level[] {
       }
       mergedNodeOf[node] = same ?? numberOfKey.size - 1
     }
-    made.unshift({ ...level, nodes: numberOfKey.size, child: Int32Array.from(child) })
+    merged.unshift({ ...level, nodes: numberOfKey.size, child: Int32Array.from(child) })
     nodeOf = mergedNodeOf
   }
-  return made
+  return merged
 }
 
 /** Builds a diagram from levels, and counts its combinations and arcs. */

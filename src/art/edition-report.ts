@@ -51,10 +51,10 @@ export function reportOf(edition: Edition): EditionReport {
   const { art, items, deviations } = edition
   const generated = items.filter(({ oneOfOne }) => oneOfOne === null)
   const problem = buildProblem(art, generated.length)
-  const made = problem.sizes.map((size) => new Array<number>(size).fill(0))
+  const valueCounts = problem.sizes.map((size) => new Array<number>(size).fill(0))
   for (const { traits } of generated) {
     for (const [layer, trait] of traits.entries()) {
-      const layerCounts = made[layer] as number[]
+      const layerCounts = valueCounts[layer] as number[]
       const value = trait === -1 ? layerCounts.length - 1 : trait
       layerCounts[value] = (layerCounts[value] ?? 0) + 1
     }
@@ -64,7 +64,7 @@ export function reportOf(edition: Edition): EditionReport {
       trait,
       isExact,
       wanted: problem.wanted[layer]?.[index] ?? 0,
-      made: made[layer]?.[index] ?? 0,
+      made: valueCounts[layer]?.[index] ?? 0,
     })
     const values = traits.map((trait, index) => value(index, trait.name, 'count' in trait.frequency))
     if (optional !== null) values.push(value(traits.length, null, 'count' in optional))

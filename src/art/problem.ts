@@ -41,8 +41,8 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
   )
   const sum = weights.reduce((total, weight) => total + weight, 0)
   if (optional !== null && 'count' in optional) exact.push(optional.count)
-  const given = exact.reduce<number>((total, exactCount) => total + (exactCount ?? 0), 0)
-  const rest = Math.max(0, count - given)
+  const exactSum = exact.reduce<number>((total, exactCount) => total + (exactCount ?? 0), 0)
+  const rest = Math.max(0, count - exactSum)
   const shares = weights.map((weight) => (sum === 0 ? 0 : weight / sum))
   if (optional !== null && 'share' in optional) {
     exact.push(optional.share === 0 ? 0 : null)

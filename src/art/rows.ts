@@ -20,30 +20,30 @@ export interface Rows {
 /** Searches for distinct rows that satisfy the rules and meet the counts; null if none are found. */
 export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {
   const { count, exact, sizes } = problem
-  if (count === 0) return met(problem, new Int16Array(0))
+  if (count === 0) return countsIfExact(problem, new Int16Array(0))
   const listed = Math.min(Math.max(MAX_LISTED, 4 * count), count * DENSE)
   // A diagram that omits rules contains combinations that violate these rules.
   if (diagram.omitted.length > 0 || diagram.total > BigInt(listed)) {
     const rows = sparseRows(problem, diagram, seed)
-    return rows === null ? null : met(problem, rows)
+    return rows === null ? null : countsIfExact(problem, rows)
   }
   const all = allCombinations(diagram, exact)
   if (all.length < count * sizes.length) return null
-  const metRows = met(problem, denseRows(problem, all, seed))
+  const metRows = countsIfExact(problem, denseRows(problem, all, seed))
   if (metRows !== null) return metRows
   const start = exactSearch(problem, all)
-  return start === null || start === 'impossible' ? null : met(problem, denseRows(problem, all, seed, start))
+  return start === null || start === 'impossible' ? null : countsIfExact(problem, denseRows(problem, all, seed, start))
 }
 
 /** Counts the values of rows; null if an exact count isn't met. */
-function met({ sizes, exact }: Problem, values: Int16Array): Rows | null {
-  const made = sizes.map((size) => new Array<number>(size).fill(0))
+function countsIfExact({ sizes, exact }: Problem, values: Int16Array): Rows | null {
+  const valueCounts = sizes.map((size) => new Array<number>(size).fill(0))
   for (const [index, value] of values.entries()) {
-    const counts = made[index % made.length] as number[]
+    const counts = valueCounts[index % valueCounts.length] as number[]
     counts[value] = (counts[value] ?? 0) + 1
   }
   const isMet = exact.every((counts, layer) =>
-    counts.every((count, value) => count === null || count === made[layer]?.[value]),
+    counts.every((count, value) => count === null || count === valueCounts[layer]?.[value]),
   )
-  return isMet ? { values, made } : null
+  return isMet ? { values, made: valueCounts } : null
 }

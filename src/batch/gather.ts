@@ -29,7 +29,7 @@ import {
   rowChangesSince,
 } from '../state/rows.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { findRelocated as relocatedRows } from './identity/moved-files.ts'
+import { findRelocated } from './identity/moved-files.ts'
 import { keepNames } from './identity/pinned-names.ts'
 import { type RequestPlan, RequestPlanBuilder } from './request-plan.ts'
 import { leaveBurnedCopies, namedTwiceIssue } from './rows/duplicate-rows.ts'
@@ -230,11 +230,11 @@ export async function readManifestRows(
   const problem = (issue: ManifestIssue) => {
     if (issueCount++ < MAX_ISSUES) issues.push({ ...issue, place: { file, ...issue.place } })
   }
-  for await (const block of items.blocks?.() ?? eachAlone(items)) {
+  for await (const block of items.blocks?.() ?? asBlocks(items)) {
     for (const item of block) {
       const record = 'issue' in item ? null : namer.name(item.row)
       if ('issue' in item || record === null) {
-        problem('issue' in item ? item.issue : sameId(item.row))
+        problem('issue' in item ? item.issue : duplicateIdIssue(item.row))
         continue
       }
       const { row } = item
@@ -310,13 +310,13 @@ async function refuseNamedTwice(store: StoredRun, rows: RowsIn): Promise<void> {
   throw issuesError('invalid_manifest', issues, issues.length)
 }
 
-const sameId = ({ id, line }: ManifestRow): ManifestIssue => ({
+const duplicateIdIssue = ({ id, line }: ManifestRow): ManifestIssue => ({
   place: { line, field: 'id' },
   message: `the ID ${JSON.stringify(id)} is already used in an earlier row`,
   hint: 'Give each row a unique ID, or none.',
 })
 
-async function* eachAlone(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
+async function* asBlocks(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {
   for await (const item of items) yield [item]
 }
 
@@ -336,9 +336,9 @@ export async function changesFrom(
   const differing: RowChange[] = []
   const differences = await state.read((sql) => rowChangesSince(sql, rows, { ...drop, setId }))
   const hasChanged = differences.some(({ kind }) => kind === 'changed')
-  const moved = hasChanged ? await relocatedRows(store, rows, setId) : []
+  const relocated = hasChanged ? await findRelocated(store, rows, setId) : []
   const receivers = { added: 0, removed: 0 }
-  const unchanged = new Set([...unchangedPositions, ...moved.map(({ position }) => position)])
+  const unchanged = new Set([...unchangedPositions, ...relocated.map(({ position }) => position)])
   for (const difference of differences) {
     const { kind, position, key, line, state: was } = difference
     if (kind === 'changed' && unchanged.has(position)) continue
@@ -354,7 +354,7 @@ export async function changesFrom(
   }
   // The keys of a receiver's NFTs end in `#1`, `#2` and so on, so counting the keys with `#1` counts the receivers.
   if (isOfList(drop)) changes.receivers = receivers
-  return { changes, relocated: moved, differing }
+  return { changes, relocated, differing }
 }
 
 export async function planRows(store: StoredRun, gathered: RowSet, options: Options): Promise<RequestPlan> {

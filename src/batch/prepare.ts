@@ -114,7 +114,7 @@ async function checkSupply(
   if (problem !== null) mints.notes.push(`${problem}. ${EXCESS_ROWS_NOTE}`)
 }
 
-const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)
+const keptRows = (rows: readonly { row: KeptRow }[]): KeptRow[] => rows.map(({ row }) => row)
 
 /**
  * Refuses to resume a run if the row of its list was edited, if its rows seem to have been renumbered, or if the run is

@@ -1,10 +1,7 @@
-import { addressProblem } from '../api/address.ts'
 import { isStuck } from '../api/stuck-reason.ts'
 import { setRunLimit } from '../client/run-costs.ts'
 import { runLimit } from '../client/run-limit.ts'
-import { GdnError } from '../core/errors.ts'
 import { SENT_NOTHING, withNothingSent } from '../core/nothing-sent.ts'
-import { withoutKey } from '../core/quoted.ts'
 import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
@@ -13,6 +10,7 @@ import { countBurned, countTwice } from '../state/row-outcomes.ts'
 import { LATE } from '../state/row-results.ts'
 import { pagesOf, type RowsIn, removeOtherSets } from '../state/rows.ts'
 import { endRun } from '../state/runs.ts'
+import { checkOptions } from './check-options.ts'
 import { enterRows } from './enter-rows.ts'
 import { relabelOnServer } from './identity/other-labels.ts'
 import { storeAliases } from './identity/store-pairs.ts'
@@ -21,7 +19,6 @@ import { markRows } from './reconcile/mark-rows.ts'
 import { reconcile } from './reconcile/reconcile.ts'
 import { readOtherRecords } from './reconcile/unknown-rows.ts'
 import type { RequestPlan } from './request-plan.ts'
-import { checkMarkerKey } from './rows/marker.ts'
 import { openRows } from './rows/row-counts.ts'
 import { leaseStoredRun } from './runs/open-stored-run.ts'
 import { resultsOutside, resultsPage } from './runs/results.ts'
@@ -214,26 +211,4 @@ async function limitFees({ store: { drop }, options, client, halt }: RunContext)
   const request = { run, contract_address, blockchain, max_fee: String(drop.maxFee) }
   const keep = options.maxFeeWei === undefined ? { only_if_unset: true } : {}
   await client.call('setrunmaxfee', { ...request, ...keep }, { signal: halt })
-}
-
-export function checkOptions({
-  contractAddress,
-  blockchain,
-  chunkSize = 1,
-  inFlight = 1,
-  markerKey,
-}: BatchOptions): void {
-  checkMarkerKey(markerKey)
-  const problem = addressProblem(contractAddress, blockchain)
-  if (problem !== null) {
-    throw new GdnError('usage', `the contract address ${withoutKey(contractAddress)} ${problem}`, {
-      place: { flag: '--contract' },
-    })
-  }
-  if (!Number.isSafeInteger(chunkSize) || chunkSize < 1) {
-    throw new GdnError('usage', 'the chunk size must be a whole number of at least 1', {
-      place: { flag: '--chunk-size' },
-    })
-  }
-  if (!Number.isSafeInteger(inFlight) || inFlight < 1) throw new Error('inFlight must be a whole number of at least 1')
 }

@@ -1,5 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import { isInQuotes, WORD_PROCESSOR_QUOTES } from '../core/quotes.ts'
+import { isInQuotes, WORD_PROCESSOR_QUOTES } from '../core/quotation-marks.ts'
 import type { Io } from './io/io.ts'
 
 /** Matches a flag whose hyphens a word processor or chat app replaced with dashes. */

@@ -111,7 +111,7 @@ async function sendPaced(
       return response
     } catch (error) {
       if (!(error instanceof TransportError)) throw error
-      if (error.sent) permit.cut()
+      if (error.sent) permit.connectionLost()
       if (error.sent || permit.isValid()) throw error
       notSent()
     } finally {

@@ -28,7 +28,7 @@ export interface SendPermit {
    */
   isValid(): boolean
   /** Reports that the connection was lost. The request may still arrive, so its slot stays in use for longer. */
-  cut(): void
+  connectionLost(): void
   /** Releases the slot. Call it after the response, or when no response will arrive. */
   done(): void
 }
@@ -108,7 +108,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
     async enter(endpoint, signal) {
       const grant = grantedFor(endpoint).shift()
       // The caller of `take` releases the slot.
-      if (grant !== undefined) return { isValid: grant.isValid, cut: grant.cut, done: () => {} }
+      if (grant !== undefined) return { isValid: grant.isValid, connectionLost: grant.connectionLost, done: () => {} }
       return await limiterOf(endpoint).take(signal, MAX_HELD_MS)
     },
     hold: (endpoint, ms) => limiterOf(endpoint).hold(ms),
@@ -136,12 +136,12 @@ class Limiter {
   }
 
   take(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit> {
-    const mine = this.#turn.then(async () => {
+    const permit = this.#turn.then(async () => {
       await this.#waitForSlot(signal, patienceMs)
       return await this.#enter(signal, patienceMs)
     })
-    this.#turn = mine.catch(() => {})
-    return mine
+    this.#turn = permit.catch(() => {})
+    return permit
   }
 
   hold(ms: number): void {
@@ -191,7 +191,7 @@ class Limiter {
     let extraMs = 0
     return {
       isValid: () => slot.isValid(),
-      cut: () => {
+      connectionLost: () => {
         extraMs = TRAVEL_MS
       },
       done: () => {

@@ -74,24 +74,24 @@ const MAX_FAULTS = 100
 const MAX_TEXT = 10_000
 
 /** Truncates a text after redacting it, because a truncated secret would not be recognized. */
-const cut = (text: string): string =>
+const truncate = (text: string): string =>
   text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
 
 type ErrorContent = { title: string; message: string; faults?: { field: string; message: string }[] }
 
 function readErrorForm(json: unknown): ErrorContent | null {
   const formA = errorFormA.safeParse(json)
-  if (formA.success) return { title: cut(formA.data.error.title), message: cut(formA.data.error.message) }
+  if (formA.success) return { title: truncate(formA.data.error.title), message: truncate(formA.data.error.message) }
   const formB = errorFormB.safeParse(json)
   if (!formB.success) return null
   const { errorCode, message, detail } = formB.data
   const faults = detail
     .slice(0, MAX_FAULTS)
-    .map(({ loc, msg }) => ({ field: cut(loc.slice(1).join('.')), message: cut(msg) }))
-  return { title: cut(errorCode), message: cut(message), faults }
+    .map(({ loc, msg }) => ({ field: truncate(loc.slice(1).join('.')), message: truncate(msg) }))
+  return { title: truncate(errorCode), message: truncate(message), faults }
 }
 
 function sentence({ title, message, faults }: ErrorContent): string {
   const listed = (faults ?? []).map((fault) => (fault.field === '' ? fault.message : `${fault.field} ${fault.message}`))
-  return cut([message === '' ? title : `${title}: ${message}`, ...listed].join('; '))
+  return truncate([message === '' ? title : `${title}: ${message}`, ...listed].join('; '))
 }

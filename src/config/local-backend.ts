@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { GdnError } from '../core/errors.ts'
 import { fileIdentity } from '../core/file-identity.ts'
 import { parseJson } from '../core/json.ts'
+import { pathExists } from '../core/path-exists.ts'
 import { readPrivateText, refuseOpenFolder, writePrivateFile } from '../core/private-file.ts'
 import { isAlive } from '../core/process-identity.ts'
 import { Secret } from '../core/secret.ts'
@@ -65,13 +66,7 @@ export async function rememberPort(dataDir: string, url: string): Promise<void> 
 /** Returns whether a gdn backend created a directory. `gdn local reset` deletes only directories of backends. */
 export async function isDataDirectory(dataDir: string): Promise<boolean> {
   for (const name of [KEY, 'lock.db']) {
-    if (
-      await stat(join(dataDir, name)).then(
-        () => true,
-        () => false,
-      )
-    )
-      return true
+    if (await pathExists(join(dataDir, name))) return true
   }
   return false
 }

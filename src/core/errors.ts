@@ -119,6 +119,10 @@ export class GdnError extends Error {
   }
 }
 
+/** Returns whether an error is the interruption of a command: by Ctrl-C, or by a signal to terminate. */
+export const isInterruption = ({ code }: Pick<GdnError, 'code'>): boolean =>
+  code === 'interrupted' || code === 'terminated'
+
 /** Returns the usage error for a flag or an argument. */
 export const flagError = (flag: string, message: string, hint?: string): GdnError =>
   new GdnError('usage', message, { place: { flag }, hint })

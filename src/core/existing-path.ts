@@ -32,14 +32,15 @@ function spelledIn(folder: string, name: string): string | null {
   const knownSpelling = listed?.folder === folder ? listed.names.get(composed) : undefined
   if (knownSpelling != null && existsSync(join(folder, knownSpelling))) return knownSpelling
   listed = { folder, names: new Map() }
-  for (const entry of namesIn(folder)) {
+  for (const entry of listFolder(folder)) {
     const form = entry.normalize('NFC')
     listed.names.set(form, listed.names.has(form) ? null : entry)
   }
   return listed.names.get(composed) ?? null
 }
 
-function namesIn(folder: string): string[] {
+/** Returns the names of the files in a folder; none if the folder can't be read. */
+export function listFolder(folder: string): string[] {
   try {
     return readdirSync(folder)
   } catch {

@@ -1,4 +1,4 @@
-import { GdnError } from './errors.ts'
+import { GdnError, isInterruption } from './errors.ts'
 
 /** Hint on an interruption of a command that sends several requests, or none. */
 export const SENT_NOTHING = 'This command sent nothing. Run the same command again.'
@@ -8,6 +8,4 @@ export const SENT_NOTHING = 'This command sent nothing. Run the same command aga
  * unchanged.
  */
 export const withNothingSent = (error: unknown, hint = 'The request was not sent.'): unknown =>
-  error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')
-    ? error.withHint(hint)
-    : error
+  error instanceof GdnError && isInterruption(error) ? error.withHint(hint) : error

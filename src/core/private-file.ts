@@ -42,8 +42,8 @@ export async function makePrivateFolder(path: string): Promise<void> {
   try {
     await fs.mkdir(path, { mode: FOLDER_MODE })
   } catch (error) {
-    const isThere = systemCode(error) === 'EEXIST' && (await fs.stat(path)).isDirectory()
-    if (!isThere) throw error
+    const isExistingFolder = systemCode(error) === 'EEXIST' && (await fs.stat(path)).isDirectory()
+    if (!isExistingFolder) throw error
   }
 }
 

@@ -76,13 +76,13 @@ function remember(value: string): void {
  * URL, in hexadecimal, in base64 at any offset, or backwards. This covers accidental echoes, but can't prevent
  * deliberate hiding.
  *
- * @param how `plain` to search only for readable spellings. Use `plain` for large output whose input was already
+ * @param kind `plain` to search only for readable spellings. Use `plain` for large output whose input was already
  *   searched.
  */
-export function redactSecrets(text: string, how: keyof Spellings = 'all'): string {
+export function redactSecrets(text: string, kind: keyof Spellings = 'all'): string {
   let clean = text
   for (const spellings of everySpelling()) {
-    for (const spelling of spellings[how]) if (clean.includes(spelling)) clean = clean.replaceAll(spelling, REDACTED)
+    for (const spelling of spellings[kind]) if (clean.includes(spelling)) clean = clean.replaceAll(spelling, REDACTED)
   }
   return clean
 }

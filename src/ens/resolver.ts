@@ -181,7 +181,7 @@ async function addressOn(network: EnsNetwork, lookup: Lookup): Promise<Address> 
 /** Returns the bytes of an address record; null if it isn't set. */
 async function record(lookup: Lookup, coinType: bigint): Promise<Hex | null> {
   const { name } = lookup
-  const result = await ask(lookup, encodeFunctionData({ abi: ADDR_ABI, args: [namehash(name), coinType] }))
+  const result = await readResolver(lookup, encodeFunctionData({ abi: ADDR_ABI, args: [namehash(name), coinType] }))
   if (result !== null && result !== '0x') {
     const [bytes] = decodeResponse(name, () => decodeAbiParameters([{ type: 'bytes' }], result))
     return bytes === '0x' ? null : bytes
@@ -192,14 +192,14 @@ async function record(lookup: Lookup, coinType: bigint): Promise<Hex | null> {
 /** Returns the address from an old resolver that doesn't support records for several coins. */
 async function oldRecord(lookup: Lookup): Promise<Hex | null> {
   const { name } = lookup
-  const result = await ask(lookup, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }))
+  const result = await readResolver(lookup, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }))
   if (result === null || result === '0x') return null
   const [address] = decodeResponse(name, () => decodeAbiParameters([{ type: 'address' }], result))
   return address === ZERO_ADDRESS ? null : address
 }
 
 /** Returns the result of a resolver's function; null if the resolver doesn't have the function. */
-async function ask(lookup: Lookup, data: Hex): Promise<Hex | null> {
+async function readResolver(lookup: Lookup, data: Hex): Promise<Hex | null> {
   const { name, signal } = lookup
   const trace: Trace = { nodeFailure: null, gatewayFailure: null, gateway: null, questions: 0 }
   try {

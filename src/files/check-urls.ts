@@ -77,7 +77,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
     for (let attempt = 1; ; attempt++) {
       await turn()
       try {
-        const result = await check(url, options)
+        const result = await checkUrl(url, options)
         failures = 0
         return result
       } catch (error) {
@@ -104,7 +104,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
 }
 
 /** @throws FetchFailure if the failure is temporary */
-async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding | null> {
+async function checkUrl(url: string, options: CheckUrlsOptions): Promise<UrlFinding | null> {
   const { prober, lenient, checkIpfs, signal } = options
   if (/^ipfs:/i.test(url)) {
     const finding = (await checkIpfs?.(url, signal)) ?? null

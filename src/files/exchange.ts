@@ -199,10 +199,10 @@ export function checkResponse(response: Head, label: string, { maxBytes, allowHt
     throw new FetchFailure(`${label} returned ${statusCode} without a file`, { lasting: true })
   }
   if (statusCode !== 200 && statusCode !== 203) {
-    const passing = statusCode >= 500 || TRY_AGAIN.includes(statusCode)
+    const isTemporary = statusCode >= 500 || TRY_AGAIN.includes(statusCode)
     const status = [statusCode, STATUS_CODES[statusCode]].join(' ').trim()
     const retryAfterMs = parseRetryAfter(headerOf(response, 'retry-after'), Date.now())
-    throw new FetchFailure(`${label} returned ${status}`, { lasting: !passing, retryAfterMs })
+    throw new FetchFailure(`${label} returned ${status}`, { lasting: !isTemporary, retryAfterMs })
   }
   if (!allowHtml && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
     throw htmlPage(label)

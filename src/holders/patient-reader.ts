@@ -43,7 +43,7 @@ export function patientReader(
     }
   }
 
-  async function each<Item>(items: readonly Item[], ask: (some: Item[]) => Promise<CallResult[]>) {
+  async function readEach<Item>(items: readonly Item[], ask: (part: Item[]) => Promise<CallResult[]>) {
     const results: (CallResult | undefined)[] = items.map(() => undefined)
     const attempt = async () => {
       const open = items.map((item, at) => ({ item, at })).filter(({ at }) => limitIn(results[at]) !== null)
@@ -62,8 +62,8 @@ export function patientReader(
         (response) =>
           'error' in response && logProblem(response.error) === 'rate' ? response.error.message : undefined,
       ),
-    call: (calls, block) => each(calls, (some) => reader.call(some, block)),
-    storageAt: (address, slots, block) => each(slots, (some) => reader.storageAt(address, some, block)),
+    call: (calls, block) => readEach(calls, (openCalls) => reader.call(openCalls, block)),
+    storageAt: (address, slots, block) => readEach(slots, (openSlots) => reader.storageAt(address, openSlots, block)),
   }
 }
 const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response' }

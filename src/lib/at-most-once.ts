@@ -47,7 +47,7 @@ interface Session extends Identified {
 export class AtMostOnce {
   readonly #connection: ClientConnection
   #session: Promise<Session> | undefined
-  readonly #users = new Map<Promise<Session>, number>()
+  readonly #callsPerSession = new Map<Promise<Session>, number>()
 
   constructor(connection: ClientConnection) {
     this.#connection = connection
@@ -66,7 +66,7 @@ export class AtMostOnce {
     const recorded = { transaction_gdn_id, name, blockchain, wallet_address, created_at }
     await this.#remember({ ...recorded, contract_address: null })
     if (options.wait === false) return { operationId, collection: accepted }
-    return await this.#afterwards(operationId, async () => {
+    return await this.#waitForEffect(operationId, async () => {
       const { record, problem } = await waitForCollection(
         await this.#waitDeps(options),
         transaction_gdn_id,
@@ -87,7 +87,7 @@ export class AtMostOnce {
     if (options.wait === false) return { operationId, nfts }
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
     const isDone = isMinted(endpoint, body as { receiver_wallet_address: string })
-    const records = await this.#afterwards(operationId, () => this.#wait(ids, options, { isDone, isAccepted: true }))
+    const records = await this.#waitForEffect(operationId, () => this.#wait(ids, options, { isDone, isAccepted: true }))
     return { operationId, nfts: nfts.map((nft, i) => ({ ...nft, ...records[i] })) }
   }
 
@@ -97,7 +97,7 @@ export class AtMostOnce {
     const accepted = { transaction_gdn_id, accepted_date }
     if (options.wait === false) return { operationId, transaction: accepted }
     const { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver } = request
-    return await this.#afterwards(operationId, async () => {
+    return await this.#waitForEffect(operationId, async () => {
       const { timeoutMs = DEFAULT_WAIT_MS } = options
       const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id, wasSentBefore }
       const { seen: effect, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
@@ -115,7 +115,7 @@ export class AtMostOnce {
   async close(): Promise<void> {
     const session = this.#session
     this.#session = undefined
-    if (session !== undefined && !this.#users.has(session)) await closeState(session)
+    if (session !== undefined && !this.#callsPerSession.has(session)) await closeState(session)
   }
 
   /** Records a collection for commands that list collections. Doesn't remove an address that was recorded before. */
@@ -135,7 +135,7 @@ export class AtMostOnce {
   /**
    * Waits for the effect of an operation. After an error, the next call checks again whether the backend was restored.
    */
-  async #afterwards<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
+  async #waitForEffect<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
     try {
       return await nameOperation(operationId, wait)
     } catch (error) {
@@ -155,7 +155,7 @@ export class AtMostOnce {
     return records
   }
 
-  async #waitDeps({ signal = never() }: WaitOptions) {
+  async #waitDeps({ signal = neverAborted() }: WaitOptions) {
     return { client: await this.#connection.client(), sleep, signal }
   }
 
@@ -164,32 +164,32 @@ export class AtMostOnce {
     endpoint: CreatedHere,
     request: CollectionRequest | MintRequest | TransferRequest,
     options: OperationOptions,
-  ): Promise<KeyedOperation & { operationId: string; body: Once['body'] }> {
-    const { idempotencyKey, timeoutMs = DEFAULT_WAIT_MS, signal = never() } = options
+  ): Promise<KeyedOperation & { operationId: string; body: KeyedRequest['body'] }> {
+    const { idempotencyKey, timeoutMs = DEFAULT_WAIT_MS, signal = neverAborted() } = options
     checkKey(idempotencyKey)
     checkReferences(request)
     checkKeys(request)
     const operationId = operationIdOf(idempotencyKey)
     const body = JSON.parse(
       Buffer.from(await encode(endpoint, request as never, this.#connection.apiVersion)).toString('utf8'),
-    ) as Once['body']
-    const once = { endpoint, idempotencyKey, operationId, body, signal }
+    ) as KeyedRequest['body']
+    const keyedRequest = { endpoint, idempotencyKey, operationId, body, signal }
     const keyed = await nameOperation(operationId, () =>
-      inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(once, timeoutMs)),
+      inTurn(`${this.#connection.stateDir} ${operationId}`, signal, () => this.#whenFree(keyedRequest, timeoutMs)),
     )
     return { ...keyed, operationId, body }
   }
 
   /** Waits while another process works on the operation. Then returns the result of that operation. */
-  async #whenFree(once: Once, timeoutMs: number): Promise<KeyedOperation> {
+  async #whenFree(keyedRequest: KeyedRequest, timeoutMs: number): Promise<KeyedOperation> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
       try {
-        return await this.#withSession((session) => operateForKey(session, this.#connection, once))
+        return await this.#withSession((session) => operateForKey(session, this.#connection, keyedRequest))
       } catch (error) {
         if (!isBusy(error) || performance.now() > deadline) throw error
       }
-      await sleep(BUSY_MS * (0.5 + Math.random()), once.signal)
+      await sleep(BUSY_MS * (0.5 + Math.random()), keyedRequest.signal)
     }
   }
 
@@ -200,17 +200,17 @@ export class AtMostOnce {
   async #withSession<Result>(act: (session: Session) => Promise<Result>): Promise<Result> {
     this.#session ??= this.#open()
     const session = this.#session
-    this.#users.set(session, (this.#users.get(session) ?? 0) + 1)
+    this.#callsPerSession.set(session, (this.#callsPerSession.get(session) ?? 0) + 1)
     try {
       return await act(await session)
     } catch (error) {
       if (this.#session === session && !isBusy(error)) this.#session = undefined
       throw error
     } finally {
-      const users = (this.#users.get(session) ?? 1) - 1
-      if (users > 0) this.#users.set(session, users)
+      const calls = (this.#callsPerSession.get(session) ?? 1) - 1
+      if (calls > 0) this.#callsPerSession.set(session, calls)
       else {
-        this.#users.delete(session)
+        this.#callsPerSession.delete(session)
         if (this.#session !== session) await closeState(session)
       }
     }
@@ -250,7 +250,7 @@ const FUNCTIONS = {
 
 type CreatedHere = keyof typeof FUNCTIONS
 
-interface Once {
+interface KeyedRequest {
   endpoint: CreatedHere
   idempotencyKey: string
   operationId: string
@@ -268,9 +268,9 @@ interface KeyedOperation {
 async function operateForKey(
   { client, backend, state }: Session,
   { origin: serverOrigin }: ClientConnection,
-  once: Once,
+  keyedRequest: KeyedRequest,
 ): Promise<KeyedOperation> {
-  const { endpoint, idempotencyKey, operationId, body, signal } = once
+  const { endpoint, idempotencyKey, operationId, body, signal } = keyedRequest
   const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
   const { contract_address: contract = null, blockchain = null } = body
   let wasSentBefore = false
@@ -314,7 +314,7 @@ async function operateForKey(
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'idempotency_key_reused') throw reusedElsewhere(idempotencyKey, error)
     // This error means that an operation with this ID exists, but belongs to another request.
-    throw error.code === 'usage' ? await reusedKey(state, origin, once) : error
+    throw error.code === 'usage' ? await reusedKey(state, origin, keyedRequest) : error
   }
 }
 
@@ -330,7 +330,7 @@ const reusedElsewhere = (idempotencyKey: string, cause: GdnError): GdnError =>
 async function reusedKey(
   state: State,
   origin: string,
-  { endpoint, idempotencyKey, operationId, body }: Once,
+  { endpoint, idempotencyKey, operationId, body }: KeyedRequest,
 ): Promise<GdnError> {
   const { earlier, server } = await state.read((sql) => ({
     earlier: readOperation(sql, operationId),
@@ -387,7 +387,7 @@ function checkKeys(request: unknown): void {
   })
 }
 
-const never = () => new AbortController().signal
+const neverAborted = () => new AbortController().signal
 
 const isBusy = (error: unknown) => error instanceof GdnError && error.code === 'run_busy'
 

@@ -30,16 +30,16 @@ export function createClient(options: ClientOptions = {}): Client {
     baseUrl: connection.baseUrl,
     api: apiOf(connection.client),
     createCollection: (async (request, options) => {
-      const [input, how] = [copyOf(request), copyOptions(options)]
-      return await (await atMostOnce()).createCollection(input, how)
+      const [requestCopy, optionsCopy] = [copyOf(request), copyOptions(options)]
+      return await (await atMostOnce()).createCollection(requestCopy, optionsCopy)
     }) as Client['createCollection'],
     mint: async (request, options) => {
-      const [input, how] = [copyOf(request), copyOptions(options)]
-      return await (await atMostOnce()).mint(input, how)
+      const [requestCopy, optionsCopy] = [copyOf(request), copyOptions(options)]
+      return await (await atMostOnce()).mint(requestCopy, optionsCopy)
     },
     transfer: async (request, options) => {
-      const [input, how] = [copyOf(request), copyOptions(options)]
-      return await (await atMostOnce()).transfer(input, how)
+      const [requestCopy, optionsCopy] = [copyOf(request), copyOptions(options)]
+      return await (await atMostOnce()).transfer(requestCopy, optionsCopy)
     },
     async waitForNfts(ids, options = {}) {
       checkIds(ids)

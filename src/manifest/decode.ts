@@ -29,8 +29,8 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
       }
       isStart = false
     }
-    const cut = chunk.isLast ? data.length : completeLength(data)
-    const whole = data.subarray(0, cut)
+    const wholeLength = chunk.isLast ? data.length : completeLength(data)
+    const whole = data.subarray(0, wholeLength)
     const bad = firstInvalidByte(whole)
     if (bad !== null) {
       const good = whole.subarray(0, bad.index)
@@ -41,8 +41,8 @@ export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string
     }
     if (whole.length > 0) yield whole.toString(isAscii(whole) ? 'latin1' : 'utf8')
     lines.add(whole)
-    offset += cut
-    carry = Buffer.from(data.subarray(cut))
+    offset += wholeLength
+    carry = Buffer.from(data.subarray(wholeLength))
   }
 }
 

@@ -65,7 +65,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
         if (checkRow === undefined && isDone(built)) {
           items.push(built)
           options.onRow?.(built.row, columns)
-        } else await settle(built, columns, settling, items)
+        } else await addChecked(built, columns, settling, items)
       }
     }
     context.target = builder.target
@@ -113,9 +113,9 @@ async function suggest(
   const records = first.done === true ? [] : first.value.slice(0, CELLS_SAMPLED)
   const rows = records.flatMap((record) => ('cells' in record ? [record.cells] : []))
   const sampled = unknown.map(({ name, index }) => ({ name, cells: rows.map((cells) => cells[index]) }))
-  const taken = new Set(columns.flatMap((column) => (column === undefined ? [] : [spellingOf(column.role)])))
+  const usedMeanings = new Set(columns.flatMap((column) => (column === undefined ? [] : [spellingOf(column.role)])))
   const hasReceiver = typeof options.receiver === 'string'
-  const hints = await suggestColumns(sampled, { taken, hasReceiver, folder })
+  const hints = await suggestColumns(sampled, { usedMeanings, hasReceiver, folder })
   for (const { name, issue } of unknown) {
     const hint = hints.get(name)
     if (hint !== undefined) issue.hint = hint
@@ -230,7 +230,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     if ('issue' in record) return async (items: ManifestItem[]) => addInvalid(items, [record])
     const { line, value } = record
     if (request !== null || Object.hasOwn(value, 'file_fields')) {
-      return async (items: ManifestItem[]) => await settle(builder.fromMetadata(line, value), null, settling, items)
+      return async (items: ManifestItem[]) => await addChecked(builder.fromMetadata(line, value), null, settling, items)
     }
     const { columns, issues } = await readKeys(line, value)
     const cells = Object.values(value)
@@ -242,7 +242,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
       // A row with invalid keys is built only to find its other problems.
       if (issues.length > 0 && 'row' in built) return addInvalid(items, invalid)
       items.push(...invalid)
-      await settle(built, columns, settling, items)
+      await addChecked(built, columns, settling, items)
     }
   }
   const build = async (prepared: readonly ((items: ManifestItem[]) => Promise<void>)[]) => {
@@ -302,9 +302,9 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
       if (column !== null) report(column.name, problem, hint)
     }
     if (unknown.length > 0) {
-      const taken = new Set(knownColumns.map(({ role }) => spellingOf(role)))
+      const usedMeanings = new Set(knownColumns.map(({ role }) => spellingOf(role)))
       const hasReceiver = typeof options.receiver === 'string'
-      const suggestions = hints.get(joined) ?? (await suggestColumns(unknown, { taken, hasReceiver, folder }))
+      const suggestions = hints.get(joined) ?? (await suggestColumns(unknown, { usedMeanings, hasReceiver, folder }))
       hints.set(joined, suggestions)
       for (const issue of issues) {
         const hint = suggestions.get(issue.place.field ?? '')
@@ -329,7 +329,7 @@ interface Settling extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 
 }
 
 /** Checks the local files of a built row, and whether the command accepts it. Then adds the row or its problems. */
-async function settle(
+async function addChecked(
   built: Built,
   columns: readonly (Column | undefined)[] | null,
   { file, check, checkRow, onFileWarning, onRow, onInvalidRow }: Settling,

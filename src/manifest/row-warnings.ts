@@ -1,6 +1,6 @@
 import type { Place } from '../core/errors.ts'
+import { isInQuotes } from '../core/quotation-marks.ts'
 import { quoted } from '../core/quoted.ts'
-import { isInQuotes } from '../core/quotes.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
 
@@ -51,9 +51,9 @@ export class RowWarnings {
       onRow: (row, columns) => {
         this.#rows++
         // A metadata object can't have an ID.
-        if (row.id === null && columns !== null) count(this.#withoutId, row)
-        if (!this.#forMarketplace && !hasImage(row)) count(this.#withoutImage, row)
-        if (isInQuotes(row.metadata.title)) count(this.#quoted, row)
+        if (row.id === null && columns !== null) countAffected(this.#withoutId, row)
+        if (!this.#forMarketplace && !hasImage(row)) countAffected(this.#withoutImage, row)
+        if (isInQuotes(row.metadata.title)) countAffected(this.#quoted, row)
         if (!this.#forMarketplace) this.#spellings.add(row)
       },
       onInvalidRow: () => {
@@ -172,7 +172,7 @@ class Spellings {
   }
 }
 
-function count(missing: Affected, { line }: ManifestRow): void {
+function countAffected(missing: Affected, { line }: ManifestRow): void {
   if (missing.rows++ === 0) missing.first = line
 }
 

@@ -10,7 +10,7 @@ export interface UnknownColumn {
 
 interface ManifestContext {
   /** The documented names of the other columns. */
-  taken: ReadonlySet<string>
+  usedMeanings: ReadonlySet<string>
   /** Whether a receiver is set for rows without a receiver. */
   hasReceiver: boolean
   /** The base folder of relative paths. */
@@ -40,16 +40,16 @@ interface ExaminedColumn {
 /** Returns hints by column name, for unknown columns whose cells don't look like attributes. */
 export async function suggestColumns(
   unknown: readonly UnknownColumn[],
-  { taken, hasReceiver, folder }: ManifestContext,
+  { usedMeanings, hasReceiver, folder }: ManifestContext,
 ): Promise<Map<string, string>> {
   const hints = new Map<string, string>()
   const looked: ExaminedColumn[] = []
   for (const { name, cells } of unknown.slice(0, MAX_COLUMNS)) {
-    const column = await look(name, cells, folder)
+    const column = await examineColumn(name, cells, folder)
     if (column !== null) looked.push(column)
   }
   const free = new Set(['image', 'title', 'description', ...(hasReceiver ? [] : ['receiver'])])
-  for (const meaning of taken) free.delete(meaning)
+  for (const meaning of usedMeanings) free.delete(meaning)
   for (const { name, kind } of looked) {
     if (kind === 'image' || kind === 'file') {
       const meaning = kind === 'image' && free.delete('image') ? 'image' : `file:${name}`
@@ -98,7 +98,7 @@ function textsOf(looked: readonly ExaminedColumn[], free: ReadonlySet<string>): 
 }
 
 /** Returns the kind of value that most cells of a column have, or null for an empty column. */
-async function look(name: string, cells: readonly unknown[], folder: string): Promise<ExaminedColumn | null> {
+async function examineColumn(name: string, cells: readonly unknown[], folder: string): Promise<ExaminedColumn | null> {
   const texts = cells
     .filter((cell) => typeof cell === 'string')
     .map((cell) => cell.trim())

@@ -36,16 +36,16 @@ export async function classify<Response extends ReceivedResponse, Created>(
   result: Response | Exclude<Sent, ReceivedResponse>,
   { created, refusal, describe }: ResponseReader<Response, Created>,
 ): Promise<ClassifiedAttempt<Created>> {
-  const outcome = attemptOutcome(result, Date.now())
+  const attempt = attemptOutcome(result, Date.now())
   if (result.kind !== 'answered') {
     const { kind, reason: message, ...failure } = result
-    return { ...(outcome as FailedAttempt), ...failure, message }
+    return { ...(attempt as FailedAttempt), ...failure, message }
   }
-  if (outcome.outcome === 'accepted') {
+  if (attempt.outcome === 'accepted') {
     const createdOrProblem = await created(result)
     return 'created' in createdOrProblem
-      ? { ...outcome, ...createdOrProblem }
-      : { ...UNKNOWN, status: outcome.status, ...createdOrProblem }
+      ? { ...attempt, ...createdOrProblem }
+      : { ...UNKNOWN, status: attempt.status, ...createdOrProblem }
   }
-  return { ...outcome, ...(outcome.outcome === 'unknown' ? { message: describe(result) } : await refusal(result)) }
+  return { ...attempt, ...(attempt.outcome === 'unknown' ? { message: describe(result) } : await refusal(result)) }
 }

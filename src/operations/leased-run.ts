@@ -119,13 +119,15 @@ export async function claimOperation(
   name: OperationName,
   { id = null, keptAs, note, signal, timing = LOCK_TIMING }: Claim,
 ): Promise<ClaimedOperation> {
-  const mine = await thisProcess(note)
+  const holder = await thisProcess(note)
   const find = (sql: Sql) => (id === null ? findLive(sql, name) : findOperation(sql, name, id))
   const { operation, lease, isNew } = await acquire(
     state,
     (sql): ClaimedRow | BusyRun => {
       const recorded = find(sql)
-      return recorded === null ? enter(sql, name, { id, keptAs, note }, mine) : take(sql, recorded, mine)
+      return recorded === null
+        ? enter(sql, name, { id, keptAs, note }, holder)
+        : acquireUnlessBusy(sql, recorded, holder)
     },
     { timing, signal, what: 'the same request' },
   )
@@ -166,9 +168,9 @@ function enter(
   return { kind: 'taken', lease, operation: insertOperation(sql, run.id, run.id, name), isNew: true }
 }
 
-function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimedRow | BusyRun {
+function acquireUnlessBusy(sql: Sql, operation: Operation, holder: LockHolder): ClaimedRow | BusyRun {
   const { runId } = operation
-  return leasedByOther(sql, runId) ?? { kind: 'taken', lease: acquireFree(sql, runId, mine), operation, isNew: false }
+  return leasedByOther(sql, runId) ?? { kind: 'taken', lease: acquireFree(sql, runId, holder), operation, isNew: false }
 }
 
 /** Returns a run with the process that has acquired it; null if the run is free. */

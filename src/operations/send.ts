@@ -45,10 +45,10 @@ interface Sending {
 export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt<AcceptedIds>> {
   const { clock, signal, record } = sending
   const began = clock.now()
-  let count = 0
+  let attempts = 0
   const failingMs = () => clock.now() - began
   const send = async () => {
-    count++
+    attempts++
     return await makeAttempt(sending)
   }
   if (sending.doubt !== null) {
@@ -61,26 +61,26 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
     )
   }
   for (;;) {
-    const once = await send()
-    if (once.outcome === 'accepted') return once
-    if (once.outcome === 'unknown' && once.isKeyReused && sending.wasKeySent !== true) {
+    const attempt = await send()
+    if (attempt.outcome === 'accepted') return attempt
+    if (attempt.outcome === 'unknown' && attempt.isKeyReused && sending.wasKeySent !== true) {
       await record?.noEffect()
-      throw keyReused(sending.request.key, once.error)
+      throw keyReused(sending.request.key, attempt.error)
     }
-    if (once.outcome === 'unknown') {
-      await record?.unknown(once.message)
-      return await repeatUntilResolved(sending, once, count, failingMs, send)
+    if (attempt.outcome === 'unknown') {
+      await record?.unknown(attempt.message)
+      return await repeatUntilResolved(sending, attempt, attempts, failingMs, send)
     }
     await record?.noEffect()
-    if (once.outcome === 'refused') return once
-    const wait = waitBefore(COMMAND, once, count, clock.random)
-    if (!mayRetry(COMMAND, once, count, failingMs() + wait)) return once
-    sending.onWait?.(once.message)
+    if (attempt.outcome === 'refused') return attempt
+    const wait = waitBefore(COMMAND, attempt, attempts, clock.random)
+    if (!mayRetry(COMMAND, attempt, attempts, failingMs() + wait)) return attempt
+    sending.onWait?.(attempt.message)
     try {
       await clock.sleep(wait, signal)
     } catch (error) {
       // Return the refusal, because it is more helpful than the timeout of the command.
-      if (isTimeUp(error)) return once
+      if (isTimeUp(error)) return attempt
       throw error
     }
   }
@@ -97,16 +97,16 @@ const keyReused = (key: string, cause: unknown): GdnError =>
 async function repeatUntilResolved(
   { client, clock, signal, request }: Sending,
   doubt: UnknownAttempt,
-  first: number,
-  failing: () => number,
+  firstAttempt: number,
+  failingMs: () => number,
   send: () => Promise<ClassifiedAttempt<AcceptedIds>>,
 ): Promise<ClassifiedAttempt<AcceptedIds>> {
   let last: Failed = doubt
-  let times = 0
+  let repetitions = 0
   let afterRepeating = ''
-  const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failing() + ms)
+  const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failingMs() + ms)
   try {
-    for (let attempt = first; mayWait(attempt); attempt++) {
+    for (let attempt = firstAttempt; mayWait(attempt); attempt++) {
       // The server may have been replaced by another version in the meantime.
       const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
@@ -116,11 +116,11 @@ async function repeatUntilResolved(
       await clock.sleep(pause, signal)
       last = UNKNOWN
       if (mayRepeat === null) continue
-      times++
+      repetitions++
       const repeated = await send()
       if (repeated.outcome === 'accepted') return repeated
       const message = repeated.outcome === 'unknown' ? repeated.message : messageOf(repeated.error)
-      afterRepeating = `; repeated${times > 1 ? ` ${times} times` : ''}: ${message}`
+      afterRepeating = `; repeated${repetitions > 1 ? ` ${repetitions} times` : ''}: ${message}`
       // Another attempt would get the same response.
       if (repeated.outcome === 'unknown' && repeated.isKeyReused) break
       if (repeated.outcome === 'refused' || (repeated.cause === 'not_sent' && statusOf(repeated.error) !== undefined))

@@ -347,12 +347,12 @@ interface AwaitedEffect {
  * Waits for the effect of an accepted request. Returns a GdnError instead of throwing it, because callers must still
  * report the ID of the request.
  *
- * @param poll returns whether the wait is over, and calls `see` with each record
+ * @param pollOnce returns whether the wait is over, and calls `see` with each record
  */
 async function waitForEffect(
   deps: WaitDeps,
   { subject, details, timeoutMs, onPoll }: AwaitedEffect,
-  poll: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
+  pollOnce: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
 ): Promise<{ ended: boolean; problem: GdnError | null }> {
   let effect: Effect = {}
   const see = (record: Effect) => {
@@ -360,7 +360,7 @@ async function waitForEffect(
     onPoll?.(because(record.pending_reason))
   }
   try {
-    const over = await pollServer(deps, timeoutMs, async (reading) => (await poll(reading, see)) || undefined)
+    const over = await pollServer(deps, timeoutMs, async (reading) => (await pollOnce(reading, see)) || undefined)
     const ended = over ?? false
     const { pending_reason = null } = effect
     if (!ended) {
@@ -432,13 +432,13 @@ export async function waitForTransfer(
     return typeof owner === 'string' && !sameAddress(owner, sender)
   }
   const details = { nft_gdn_id: nftGdnId }
-  const poll = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
+  const pollTransfer = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
     if (!(await pollTransaction(reading, see))) return false
     if (isFinal(effect.status ?? '') && (wasSentBefore || hasFailed(effect.status ?? ''))) return true
     return await pollOwner(reading)
   }
   const awaited = { subject: 'the transfer', details, timeoutMs, onPoll }
-  const { ended, problem } = await waitForEffect(deps, awaited, poll)
+  const { ended, problem } = await waitForEffect(deps, awaited, pollTransfer)
   return { seen: problem === null ? { ...effect, status: 'deployed' } : effect, ended, problem }
 }
 

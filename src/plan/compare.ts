@@ -105,7 +105,7 @@ const NOT_DEPLOYED = 'the NFT is not deployed yet'
  * Returns the differences between an NFT and its row. A local file doesn't count as a difference if its URL isn't known
  * before the upload.
  */
-export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, can: Abilities): NftChange[] {
+export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, abilities: Abilities): NftChange[] {
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)
@@ -115,13 +115,15 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft) && nft.burned !== true) {
-    const lasting = whyNoReveal(nft)
-    const action = lasting === null ? 'impossible' : 'drift'
-    return [{ ...base, action, want: 'update', fields: [], reason: lasting ?? NOT_REVEALED }]
+    const permanentReason = whyNoReveal(nft)
+    const action = permanentReason === null ? 'impossible' : 'drift'
+    return [{ ...base, action, want: 'update', fields: [], reason: permanentReason ?? NOT_REVEALED }]
   }
   const owner = nft.receiver_wallet_address ?? null
-  const fields = rowMetadataChanges(row, nft, can.marker)
-  const receiverChange = hasOtherOwner(row, nft, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
+  const fields = rowMetadataChanges(row, nft, abilities.marker)
+  const receiverChange = hasOtherOwner(row, nft, abilities)
+    ? [{ field: 'receiver', from: owner, to: row.receiver }]
+    : []
   if (nft.burned === true) {
     const all = [...fields, ...receiverChange]
     const reason = isOfDrop(row, nft) ? BURNED_OF_DROP : BURNED
@@ -129,18 +131,18 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
   }
   const changes: NftChange[] = []
   if (fields.length > 0) {
-    const isOurs = observed.isMetadataOurs || can.takeOver
+    const isOurs = observed.isMetadataOurs || abilities.takeOver
     const proof = proofIn(nft.request_metadata)
-    const obstacle = whyNoUpdate(nft, observed.isUpdating, can) ?? whyNoProof(row, proof)
+    const obstacle = whyNoUpdate(nft, observed.isUpdating, abilities) ?? whyNoProof(row, proof)
     const reason = isOurs ? obstacle : 'the metadata of the NFT was changed elsewhere'
     const action = isOurs ? orImpossible('update', reason) : 'drift'
     const isGoingOn = action === 'update' && observed.isUpdating
     changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, proof })
   }
   if (receiverChange.length > 0) {
-    const isOurs = observed.isOwnerOurs || can.takeOver || observed.isMoving
+    const isOurs = observed.isOwnerOurs || abilities.takeOver || observed.isMoving
     const isPending = observed.isMoving || observed.isUpdating ? null : pendingChange(nft)
-    const obstacle = status === 'deployed' ? (can.noTransfers ?? isPending) : NOT_DEPLOYED
+    const obstacle = status === 'deployed' ? (abilities.noTransfers ?? isPending) : NOT_DEPLOYED
     const reason = isOurs ? obstacle : 'the owner of the NFT was changed elsewhere'
     const action = isOurs ? orImpossible('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && observed.isMoving

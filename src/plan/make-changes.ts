@@ -2,7 +2,7 @@ import { PASSING, statusOf } from '../client/responses.ts'
 import { RETRIES } from '../client/retry-read.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
-import { GdnError, messageOf } from '../core/errors.ts'
+import { GdnError, isInterruption, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { IN_FLIGHT } from '../operations/defaults.ts'
 import { changeRetries, type Failed, mayRetry } from '../operations/retries.ts'
@@ -251,7 +251,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
 
 /** Returns an interruption with a hint on how to resume. Returns other errors unchanged. */
 function withHint(error: unknown): unknown {
-  if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
+  if (!(error instanceof GdnError) || !isInterruption(error)) return error
   return error.with({ hint: RESUME_HINT })
 }
 

@@ -1,3 +1,4 @@
+import { checkOptions } from '../batch/check-options.ts'
 import { lookingAtRun } from '../batch/dry-run.ts'
 import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
 import { findReplacedRows, pairRows, type RowPairs } from '../batch/identity/check-rows.ts'
@@ -12,7 +13,6 @@ import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { withRoomForMarker } from '../batch/rows/marker.ts'
 import { secondEditionText } from '../batch/rows/other-edition.ts'
 import { isContentKey, type RowKey } from '../batch/rows/row-key.ts'
-import { checkOptions } from '../batch/run.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { type ResentRow, resentRows } from '../batch/send/list-resendable.ts'
@@ -162,7 +162,7 @@ class Planner {
   otherEdition: string | null = null
   #noTransfersReason: string | null | undefined
   readonly #seen: SeenNfts
-  readonly #doubts: OtherDrop
+  readonly #otherDrop: OtherDrop
 
   constructor(store: StoredRun, options: PlanOptions, deps: PlanDeps, saved: SavedChanges, pairs: RowPairs) {
     this.#store = store
@@ -175,7 +175,7 @@ class Planner {
     this.#labels = new OtherLabels(store, options.label ?? null)
     this.#comparer = new RowComparer(store, options, deps.contents)
     this.#seen = new SeenNfts(store)
-    this.#doubts = new OtherDrop(options.label ?? null)
+    this.#otherDrop = new OtherDrop(options.label ?? null)
   }
 
   get relabeled(): ChangePlan['relabeled'] {
@@ -191,13 +191,13 @@ class Planner {
     const hasUpdates = client.supports('updates') === true
     const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
     const scope = JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()])
-    const can = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
+    const abilities = { updates: hasUpdates, takeOver, sendersOwn: !hasReferences, marker: drop.marker }
     await this.#vanished.begin(this.#store, this.#pairs.paired)
     await this.#labels.begin(this.#pairs.all)
     await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents', 'burns', 'named'))
     await this.#seen.begin()
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
-      await this.#comparePage(page, { source, scope, can })
+      await this.#comparePage(page, { source, scope, abilities: abilities })
       onProgress?.(this.counts.rows)
     }
     this.counts.abandoned = this.#comparer.abandoned
@@ -268,13 +268,13 @@ class Planner {
     const judged = { rows: 'draft', named: rows - mint, isAllowed, mayBeOther } as const
     const { notes, areTitles } = await state.scratch((sql) => refuseExchanged(sql, drop, judged))
     this.notes.push(...notes)
-    const note = drop.setId === null && !adopt && !areTitles ? this.#doubts.refuse() : null
+    const note = drop.setId === null && !adopt && !areTitles ? this.#otherDrop.refuse() : null
     if (note !== null) this.notes.push(note)
   }
 
   async #comparePage(
     rows: readonly RowRecord[],
-    { source, scope, can }: { source: NftSource; scope: string; can: Omit<Abilities, 'noTransfers'> },
+    { source, scope, abilities }: { source: NftSource; scope: string; abilities: Omit<Abilities, 'noTransfers'> },
   ): Promise<void> {
     const { page, candidates, records } = await readPage(this.#store, source, rows)
     await this.#labels.add(candidates)
@@ -291,7 +291,7 @@ class Planner {
     const moved = candidates.flatMap((candidate) => {
       const nft = nftOf(candidate)
       if (nft === undefined || nft.burned === true) return []
-      return hasOtherOwner(candidate.row.row, nft, can) ? [{ candidate, nft }] : []
+      return hasOtherOwner(candidate.row.row, nft, abilities) ? [{ candidate, nft }] : []
     })
     const histories = await ownerHistories(this.#store, source, scope, moved)
     if (moved.length > 0) this.#noTransfersReason ??= await this.#options.noTransfers()
@@ -301,14 +301,14 @@ class Planner {
       const history = histories.get(candidate.row.position)
       changed.push([
         candidate.row.position,
-        await this.#comparer.changesOf(candidate, nftOf(candidate), { ...can, noTransfers }, history),
+        await this.#comparer.changesOf(candidate, nftOf(candidate), { ...abilities, noTransfers }, history),
       ])
     }
     await addDriftedReceivers(this.#store, moved, histories, new Map(changed))
     await addOtherContents(this.#store, candidates, nftOf, new Map(changed))
     this.#count(changed)
     for (const { sent, named } of candidates) if (named !== null && isUnknown(sent?.state)) this.#mintedUnsettled++
-    this.#doubts.add(candidates, changed)
+    this.#otherDrop.add(candidates, changed)
     this.#unedited += await countUnedited(this.#store, page, candidates, changed)
     await this.#seen.add(page, candidates, records, changed)
     for (const [at, [, changes]] of changed.entries()) {

@@ -121,8 +121,8 @@ function notesOfGone({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: Noted
   const more = count > first.length ? `, and ${count - first.length} more` : ''
   if (first.length > 0) notes.push(`Without a row: ${first.join(', ')}${more}`)
   const nfts = count === 1 ? 'Its NFT is' : 'Their NFTs are'
-  const how = isShuffled ? 'by gdn nft burn' : 'by a plan that was saved with --prune and --out'
-  if (hasUpdates) notes.push(`${nfts} burned only ${how}`)
+  const burnMethod = isShuffled ? 'by gdn nft burn' : 'by a plan that was saved with --prune and --out'
+  if (hasUpdates) notes.push(`${nfts} burned only ${burnMethod}`)
   return notes
 }
 

@@ -35,7 +35,7 @@ export class RowComparer {
   async changesOf(
     candidate: Candidate,
     nft: NftRecord | undefined,
-    can: Abilities,
+    abilities: Abilities,
     history: OwnerHistory | undefined,
   ): Promise<NftChange[]> {
     const { row } = candidate.row
@@ -76,11 +76,11 @@ export class RowComparer {
       // The URL of an upload is predictable only if the server supports updates.
       row.localFiles.map(async ({ key, path }) => ({
         key,
-        url: can.updates ? (await this.#contents.of(path)).url : null,
+        url: abilities.updates ? (await this.#contents.of(path)).url : null,
       })),
     )
     const references = { update, transfer: history?.reference ?? null }
-    const changes = compareRow({ ...row, localFiles }, observed, can)
+    const changes = compareRow({ ...row, localFiles }, observed, abilities)
     if (changes[0]?.reason === NOT_REVEALED && (await this.#isEdited(candidate))) {
       return changes.map((change) => ({ ...change, reason: NOT_COMMITTED }))
     }

@@ -117,8 +117,8 @@ async function hiddenContents(
   { stateDir, origin, blockchain, contractAddress }: Publishing,
   ownDrop: OwnDrop,
 ): Promise<Map<string, UnrevealedDrop[]>> {
-  const isThere = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
-  const drops = (await unrevealedDrops(stateDir)).filter(isThere)
+  const isOnBlockchain = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
+  const drops = (await unrevealedDrops(stateDir)).filter(isOnBlockchain)
   const isOwn = ({ id, provenance, contract }: UnrevealedDrop) =>
     id === ownDrop.run || (provenance === ownDrop.provenance && sameAddress(contract, contractAddress))
   return await hiddenBy(stateDir, drops, (drop) => !isOwn(drop))
@@ -128,15 +128,15 @@ async function hiddenContents(
  * Returns the drops that hide rows, by content hash. A row that is public in one collection isn't hidden in others.
  *
  * @param drops the drops on one server and blockchain
- * @param counts selects the drops whose rows count as hidden
+ * @param isCounted selects the drops whose rows count as hidden
  */
 async function hiddenBy(
   stateDir: string,
   drops: readonly UnrevealedDrop[],
-  counts: (drop: UnrevealedDrop) => boolean = () => true,
+  isCounted: (drop: UnrevealedDrop) => boolean = () => true,
 ): Promise<Map<string, UnrevealedDrop[]>> {
   const dropsOf = new Map<string, UnrevealedDrop[]>()
-  for (const drop of drops.filter(counts))
+  for (const drop of drops.filter(isCounted))
     for (const content of await contentsOf(stateDir, drop))
       dropsOf.set(content, [...(dropsOf.get(content) ?? []), drop])
   for (const { shown } of drops) for (const content of shown) dropsOf.delete(content)
@@ -279,9 +279,9 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
   const drops = (await unrevealedDrops(stateDir)).filter(
     (drop) => drop.origin === origin && drop.blockchain === blockchain,
   )
-  const gone = new Set(removed.map(({ id }) => id))
+  const removedIds = new Set(removed.map(({ id }) => id))
   const ownDrop = drops.find(({ id }) => id === run.id)
-  const runs = drops.filter(({ id }) => id !== null && !gone.has(id))
+  const runs = drops.filter(({ id }) => id !== null && !removedIds.has(id))
   const dropsWithoutRun = drops.filter(({ id }) => id === null)
   const before = await hiddenBy(stateDir, drops)
   const after = await hiddenBy(stateDir, [...runs, ...dropsWithoutRun])

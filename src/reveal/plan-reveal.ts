@@ -104,15 +104,15 @@ export async function withRevealPlan<Result>(
     const { store, source, pairs } = open
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
-    const found: CommittedRows = { ...open, commitment: await committedIn(rows, drawn) }
-    const plan = uncounted(found, labels)
-    const { moved, missing } = await countFirst(plan, found, { labels, onProgress })
+    const committedRows: CommittedRows = { ...open, commitment: await committedIn(rows, drawn) }
+    const plan = uncounted(committedRows, labels)
+    const { moved, missing } = await countFirst(plan, committedRows, { labels, onProgress })
     if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
     // If no row has an NFT, the manifest was probably renamed instead.
-    if (missing.length < plan.rows && (await hasOtherIds(options, found, missing))) {
-      for await (const _ of recounted(plan, found));
+    if (missing.length < plan.rows && (await hasOtherIds(options, committedRows, missing))) {
+      for await (const _ of recounted(plan, committedRows));
     }
     if (plan.pending > 0 && !source.hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
@@ -163,7 +163,7 @@ async function countFirst(
     if (nft === undefined) missing.push({ position: candidate.row.position, line: candidate.row.row.line })
     const state = rowState(match, rows.commitment)
     if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
-    await count(plan, rows, { match, state })
+    await countRow(plan, rows, { match, state })
     if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
   }
   return { moved, missing }
@@ -174,13 +174,13 @@ async function* recounted(plan: RevealPlan, rows: CommittedRows): AsyncGenerator
   const counts = noCounts()
   for await (const match of rows.found()) {
     const row = { match, state: rowState(match, rows.commitment) }
-    await count(counts, rows, row)
+    await countRow(counts, rows, row)
     yield row
   }
   Object.assign(plan, counts)
 }
 
-async function count(counts: RevealCounts, rows: CommittedRows, { match, state }: RowInState): Promise<void> {
+async function countRow(counts: RevealCounts, rows: CommittedRows, { match, state }: RowInState): Promise<void> {
   const { rows: made, drawn } = rows.commitment
   const isListed = made.commitment.rule === null || drawn !== null || state.kind === 'left'
   const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null

@@ -1,4 +1,4 @@
-import { GdnError } from '../core/errors.ts'
+import { GdnError, isInterruption } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { provenanceOfCall } from '../verify/abi.ts'
@@ -102,7 +102,7 @@ export async function readBytes(storage: StorageReader, url: string): Promise<Ui
 }
 
 /** Returns the hash of a file. Reads the file unless its URL contains the hash. */
-export async function sha256Of(storage: StorageReader, url: string): Promise<string> {
+export async function sha256OfUrl(storage: StorageReader, url: string): Promise<string> {
   const hash = sha256InUrl(url)
   if (hash !== null) return hash
   return sha256Hex(await readBytes(storage, url))
@@ -112,7 +112,7 @@ export async function orUnreadable<Value>(read: () => Promise<Value>): Promise<V
   try {
     return await read()
   } catch (error) {
-    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
+    if (!(error instanceof GdnError) || isInterruption(error)) throw error
     throw new Unreadable(error.message)
   }
 }

@@ -1,7 +1,7 @@
 import type { ProvenanceRecord } from '../api/endpoints/getprovenances.ts'
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
-import { sha256Of } from '../core/sha256-of.ts'
+import { sha256OfFile } from '../core/sha256-of-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow, RowProblem } from '../manifest/row.ts'
@@ -85,7 +85,7 @@ interface ContentHashes extends Pick<ReadCommitment, 'rowHash' | 'hashOf'> {
 export function contentHashes(): ContentHashes {
   const hashOfPath = new Map<string, Promise<string>>()
   const hashOf = (path: string): Promise<string> => {
-    const hash = hashOfPath.get(path) ?? sha256Of(path)
+    const hash = hashOfPath.get(path) ?? sha256OfFile(path)
     hashOfPath.set(path, hash)
     return hash
   }

@@ -15,7 +15,7 @@ import {
   readBytes,
   readFile,
   rowIn,
-  sha256Of,
+  sha256OfUrl,
   Unreadable,
 } from './proof-reads.ts'
 import { ruleIn, type ShuffleRule } from './shuffle/rule.ts'
@@ -121,7 +121,7 @@ async function verifyLeaf(
   if (typeof salt !== 'string' || !/^[0-9a-f]{64}$/.test(salt)) {
     throw differs(PROVENANCE_SALT, 'the salt that a reveal writes', null)
   }
-  const content = await contentOfFile(file, (fileUrl) => sha256Of(storage, fileUrl), isShuffled)
+  const content = await contentOfFile(file, (fileUrl) => sha256OfUrl(storage, fileUrl), isShuffled)
   const actualLeaf = leafOf(Buffer.from(salt, 'hex'), content)
   if (actualLeaf !== leaf) throw differs(`the leaf of row ${row}`, leaf, actualLeaf)
 }

@@ -76,7 +76,7 @@ export async function hinderedNetworks({
 }: OpenNetworks): Promise<{ blockchain: Blockchain; isHindered: boolean }[]> {
   const networks: (RemoteChains | RemoteClusters)[] = [remote, clusters]
   const unreachable = new Set(
-    (await Promise.all(networks.map((some) => some.unreachable()))).flat().map((network) => network.blockchain),
+    (await Promise.all(networks.map((group) => group.unreachable()))).flat().map((network) => network.blockchain),
   )
   const all = networks.flatMap(({ blockchains }) => [...blockchains])
   return all.map((blockchain) => ({ blockchain, isHindered: unreachable.has(blockchain) }))

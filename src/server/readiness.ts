@@ -53,7 +53,7 @@ export interface ReadinessOfProcess {
  */
 export function watchReadiness({ store, storage, networks, dataDir }: ReadinessInputs): ReadinessOfProcess {
   let isStopping = false
-  const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
+  const allUnreachable = async () => (await Promise.all(networks.map((group) => group.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
   // Concurrent requests share one check. Any client may send requests, each check runs queries, and queries queue up
   // while the database is unreachable.

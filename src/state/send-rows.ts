@@ -1,13 +1,20 @@
 import { randomUUID } from 'node:crypto'
 import type { MintEndpoint } from '../api/mint-endpoints.ts'
-import { GdnError, messageOf } from '../core/errors.ts'
+import { GdnError } from '../core/errors.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { insertedId } from './collections.ts'
 import type { Drop } from './drops.ts'
 import { recordNft } from './row-outcomes.ts'
 import { lastRequest } from './row-requests.ts'
-import { addAttempt, endLastAttempt, moveOperation, moveRequest, type OperationState } from './transitions.ts'
+import {
+  addAttempt,
+  endLastAttempt,
+  isDuplicateOperation,
+  moveOperation,
+  moveRequest,
+  type OperationState,
+} from './transitions.ts'
 
 export interface NewRowRequest {
   endpoint: MintEndpoint
@@ -31,7 +38,7 @@ export function sendRows(sql: Sql, drop: Drop, request: NewRowRequest, now: numb
       const operation = enterRow(sql, drop, request.endpoint, row, { request: entered.id, position, now })
       moveOperation(sql, operation, 'intended')
     } catch (error) {
-      if (!messageOf(error).includes('one_live_operation')) throw error
+      if (!isDuplicateOperation(error)) throw error
       throw new GdnError('already_accepted', `line ${row.line}: another run has already sent this row`, {
         hint: 'This request was not sent. Run the same command again to show the other run.',
       })

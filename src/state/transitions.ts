@@ -1,3 +1,4 @@
+import { messageOf } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
@@ -37,6 +38,9 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
  */
 export const LIVE = `released_at IS NULL AND rival IS NULL
   AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
+
+/** Returns whether an error means that a name already has a live operation. */
+export const isDuplicateOperation = (error: unknown): boolean => messageOf(error).includes('one_live_operation')
 
 /** Selects the live operation of another run that has the same name as the operation `o`. */
 const DUPLICATE = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_id

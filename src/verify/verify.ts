@@ -1,4 +1,4 @@
-import { GdnError } from '../core/errors.ts'
+import { GdnError, isInterruption } from '../core/errors.ts'
 import { decodeAddress, decodeString, ownerOfCall, parseTokenId, tokenUri } from './abi.ts'
 import type { CallResult, ChainReader } from './chain-reader.ts'
 import { type Difference, metadataDifferences, type RequestedMetadata } from './compare-metadata.ts'
@@ -71,7 +71,7 @@ async function readAll(chain: Pick<ChainReader, 'call'>, calls: Parameters<Chain
   try {
     return await chain.call(calls)
   } catch (error) {
-    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
+    if (!(error instanceof GdnError) || isInterruption(error)) throw error
     return calls.map((): CallResult => ({ kind: 'failed', message: error.message }))
   }
 }

@@ -41,7 +41,7 @@ const MAX_CONTACTS = 100_000
 export async function readContacts(source: ManifestSource): Promise<Contacts> {
   const contacts: Contacts = { contacts: [], issues: [] }
   try {
-    await read(source, contacts)
+    await addContacts(source, contacts)
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const { hint, ...issue } = error.issue
@@ -50,7 +50,7 @@ export async function readContacts(source: ManifestSource): Promise<Contacts> {
   return contacts
 }
 
-async function read(source: ManifestSource, { contacts, issues }: Contacts): Promise<void> {
+async function addContacts(source: ManifestSource, { contacts, issues }: Contacts): Promise<void> {
   const { name: file, bytes } = await openManifestSource(source)
   const text = withOneLineEnding(decodeText(bytes, file))
   const csv = await openCsv(text, file, (name) => columnOf(name) !== undefined)
@@ -97,7 +97,7 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
   const add = (column: Column, message: string, hint?: string) => issues.push({ place: place(column), message, hint })
   const name = cellText('name').replace(/^@/, '').toLowerCase()
   const wrongName = name === '' ? 'is required' : nameProblem(name)
-  if (wrongName !== null) add('name', `name ${wrongName}`, usable(name))
+  if (wrongName !== null) add('name', `name ${wrongName}`, similarNameHint(name))
   const first = lines.get(name)
   if (wrongName === null && first !== undefined) {
     const hint = 'Choose another name for one of the contacts, or remove one of the lines.'
@@ -111,7 +111,7 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
     const group = typed.replace(/^@/, '').toLowerCase()
     if (typed === '') continue
     const problem = nameProblem(group)
-    if (problem !== null) add('groups', `groups ${quoted(typed)} ${problem}`, usable(group))
+    if (problem !== null) add('groups', `groups ${quoted(typed)} ${problem}`, similarNameHint(group))
     groups.add(group)
   }
   return issues.length > before ? null : { name, address: checksumAddress(address), groups: [...groups], place }
@@ -143,12 +143,12 @@ function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: M
 }
 
 /** Returns a hint with a valid name that resembles the given one, or undefined if there is no such name. */
-function usable(name: string): string | undefined {
-  const like = name
+function similarNameHint(name: string): string | undefined {
+  const similarName = name
     .normalize('NFKD')
     .toLowerCase()
     .replace(/\p{M}/gu, '')
     .replace(/[^a-z0-9._-]+/g, '-')
     .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '')
-  return nameProblem(like) === null ? `Use ${like}.` : undefined
+  return nameProblem(similarName) === null ? `Use ${similarName}.` : undefined
 }

@@ -60,7 +60,7 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
       onStep?.('checking')
       const newWallet = readWalletResponse(response.body)
       if (!newWallet.ok) throw await setAside(options, seal, response, newWallet.problem)
-      return await keep(options, seal, newWallet)
+      return await storeKeystore(options, seal, newWallet)
     } finally {
       response.body.fill(0)
     }
@@ -120,7 +120,7 @@ async function setAside(
   })
 }
 
-async function keep(
+async function storeKeystore(
   { reservation, password, otherFolders }: GenerateOptions,
   seal: KeystoreSeal,
   { address, privateKey }: ServiceWallet,

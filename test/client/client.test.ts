@@ -503,7 +503,7 @@ describe('the pacer', () => {
     const enter = async (endpoint: string) => {
       const isValid = valid.shift() ?? true
       log.push(`enter ${endpoint}`)
-      return { isValid: () => isValid, cut: () => log.push('cut'), done: () => log.push('done') }
+      return { isValid: () => isValid, connectionLost: () => log.push('cut'), done: () => log.push('done') }
     }
     const hold = (endpoint: string, ms: number) => log.push(`hold ${endpoint} ${ms}`)
     return { log, pacer: { enter, hold, take: enter } }
@@ -523,7 +523,7 @@ describe('the pacer', () => {
     const known: unknown[] = []
     const enter = async () => ({
       isValid: () => true,
-      cut: () => {},
+      connectionLost: () => {},
       done: () => void known.push(asking.observedRateLimit('getnfts')),
     })
     const asking = client(server.url, { pacer: { enter, take: enter, hold: () => {} } })

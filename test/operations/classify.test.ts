@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest'
 import { HEADERS, RUN_ERRORS } from '../../src/api/headers.ts'
-import { verdictOf } from '../../src/batch/send/attempts.ts'
+import { attemptResultOf } from '../../src/batch/send/attempts.ts'
 import { UNKNOWN } from '../../src/client/outcome.ts'
 import { GdnError } from '../../src/core/errors.ts'
 
 /** Classifies a response to a request with two rows. Text is a body that isn't JSON. */
 const verdict = (status: number, headers: Record<string, string>, body: unknown, rows = 2) =>
-  verdictOf(
+  attemptResultOf(
     {
       kind: 'answered',
       status,
@@ -61,13 +61,13 @@ describe('a request', () => {
     const expected = {
       ...{ outcome: 'no_effect', cause: 'not_sent', status: null, message: 'refused by the host', retryAfterMs: null },
     }
-    expect(await verdictOf(result, 2)).toStrictEqual(expected)
+    expect(await attemptResultOf(result, 2)).toStrictEqual(expected)
     const stop = new GdnError('unreachable', 'another backend')
-    expect(await verdictOf({ ...result, stop }, 2)).toStrictEqual({ ...expected, stop })
+    expect(await attemptResultOf({ ...result, stop }, 2)).toStrictEqual({ ...expected, stop })
   })
 
   test('whose connection was cut has an unknown outcome', async () => {
-    expect(await verdictOf({ kind: 'cut', reason: 'cut' }, 2)).toStrictEqual({
+    expect(await attemptResultOf({ kind: 'cut', reason: 'cut' }, 2)).toStrictEqual({
       ...{ ...UNKNOWN, message: 'cut' },
     })
   })

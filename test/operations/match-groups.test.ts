@@ -82,7 +82,7 @@ describe('copies of one content', () => {
   })
 
   test('are undecided if they are not found, as many as cannot be proved absent', () => {
-    const taken: RequestedCopy = { owners: ['a'], unprovable: { reason: 'taken', passing: false } }
+    const taken: RequestedCopy = { owners: ['a'], unprovable: { reason: 'taken', isTemporary: false } }
     expect(kinds(group([copy('a'), taken], [nft('1', 'a')]))).toEqual(['absent', 'adopted'])
     expect(kinds(group([copy('a'), taken], []))).toEqual(['absent', 'undecided'])
   })

@@ -51,15 +51,15 @@ export function jsonSchema(
   notes: Readonly<Record<string, string>> = {},
   addition: Addition = () => undefined,
 ): Json {
-  const made = plainJsonSchema(schema, io, addition)
+  const described = plainJsonSchema(schema, io, addition)
   // Don't do this in `override`, where fields of the same type still share one object.
-  describeFields(made, { ...FIELD_NOTES, ...notes })
-  return made
+  describeFields(described, { ...FIELD_NOTES, ...notes })
+  return described
 }
 
 /** Like `jsonSchema`, but includes only descriptions from the schema itself. */
 export function plainJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output', addition: Addition): Json {
-  const { $schema: _dialect, ...made } = z.toJSONSchema(schema, {
+  const { $schema: _dialect, ...converted } = z.toJSONSchema(schema, {
     io,
     target: 'draft-2020-12',
     unrepresentable: 'any',
@@ -73,5 +73,5 @@ export function plainJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output',
       Object.assign(json, addition(zodSchema))
     },
   })
-  return made as Json
+  return converted as Json
 }

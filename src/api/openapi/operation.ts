@@ -54,8 +54,8 @@ function requestBody(endpoint: Endpoint): Json {
     return { required: true, content: { [contentType]: { schema } } }
   }
   const schema = jsonSchema(request, 'input', ENDPOINT_NOTES[name])
-  const taken = name === 'transfernft' ? withBothSpellings(schema) : schema
-  return { required: true, content: { [contentType]: { schema: taken, example: example.request } } }
+  const requestSchema = name === 'transfernft' ? withBothSpellings(schema) : schema
+  return { required: true, content: { [contentType]: { schema: requestSchema, example: example.request } } }
 }
 
 /** Endpoints whose responses a server may hold. */

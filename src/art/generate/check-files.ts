@@ -75,11 +75,11 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
     }
   }
   const traits: (CheckedImage | null)[] = []
-  const names = namesIn(art)
+  const paths = pathsOf(art)
   for (const layer of art.layers) {
-    const isThere = (await collect(() => checkFolder(layer, names.folders))) !== null
+    const hasFolder = (await collect(() => checkFolder(layer, paths.folders))) !== null
     for (const trait of layer.traits) {
-      traits.push(isThere ? await collect(() => checkTrait(sharp, trait, names.images)) : null)
+      traits.push(hasFolder ? await collect(() => checkTrait(sharp, trait, paths.images)) : null)
     }
   }
   const output = art.output.size ?? traits[0]?.size ?? null
@@ -88,7 +88,7 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
   const ones: CheckedOneOfOne[] = []
   const checkedFiles = [...traits]
   for (const oneOfOne of art.oneOfOnes) {
-    const checked = await collect(() => checkOneOfOne(sharp, oneOfOne, names.images))
+    const checked = await collect(() => checkOneOfOne(sharp, oneOfOne, paths.images))
     checkedFiles.push(checked)
     if (checked === null) continue
     const isScaled = checked.canScale && needsScaling(checked)
@@ -112,7 +112,7 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
 }
 
 /** Returns the absolute paths in an `art.yaml`. Errors don't suggest these paths as replacements for a missing file. */
-function namesIn({ layers, oneOfOnes }: Art): Record<'images' | 'folders', ReadonlySet<string>> {
+function pathsOf({ layers, oneOfOnes }: Art): Record<'images' | 'folders', ReadonlySet<string>> {
   const images = [...layers.flatMap(({ traits }) => traits), ...oneOfOnes]
   return { images: new Set(images.map(({ path }) => path)), folders: new Set(layers.map(({ folder }) => folder)) }
 }

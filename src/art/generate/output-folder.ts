@@ -4,6 +4,7 @@ import * as z from 'zod'
 import { syncFolder } from '../../core/durable-file.ts'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { namingFile } from '../../core/file-error.ts'
+import { pathExists } from '../../core/path-exists.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { shellWord } from '../../core/shell-word.ts'
@@ -113,14 +114,14 @@ export class DraftFolder {
  * null if no folder was renamed.
  */
 async function moveAside(out: string): Promise<string | null> {
-  if (!(await isThere(out))) return null
+  if (!(await pathExists(out))) return null
   if ((await readdir(out)).length === 0) {
     await rmdir(out)
     return null
   }
   for (let number = 1; ; number++) {
     const former = `${out}.before-${number}`
-    if (await isThere(former)) continue
+    if (await pathExists(former)) continue
     await rename(out, former)
     return former
   }
@@ -163,7 +164,7 @@ export async function checkOutput(out: string): Promise<void> {
       target === null ? 'Delete the link, or use another name.' : `Use the folder itself: --out ${shellWord(target)}`
     throw refuse(`${quoted(out)} is a symbolic link`, hint)
   }
-  if (!(await isThere(out))) return
+  if (!(await pathExists(out))) return
   if (!(await isFolder(out))) throw refuse(`${quoted(out)} is not a folder`, 'Use another name.')
   const names = await readdir(out)
   if (names.length === 0 || names.includes(EDITION_FILE)) return
@@ -221,19 +222,19 @@ export async function changesOf(out: string, { files, images }: EarlierOutput): 
   for (const [file, sha256] of recorded) {
     const path = join(out, file)
     if ((await readUnchanged({ path, sha256 })) !== null) continue
-    if (await isThere(path)) edited.push(file)
+    if (await pathExists(path)) edited.push(file)
     else isIncomplete = true
   }
   const knownNames = new Set([EDITION_FILE, IMAGE_FOLDER, ...recorded.map(([file]) => file)])
   const names = [
-    ...(await namesIn(out)),
-    ...(await namesIn(join(out, IMAGE_FOLDER))).map((name) => `${IMAGE_FOLDER}/${name}`),
+    ...(await visibleEntriesOf(out)),
+    ...(await visibleEntriesOf(join(out, IMAGE_FOLDER))).map((name) => `${IMAGE_FOLDER}/${name}`),
   ]
   return { edited, added: names.filter((name) => !knownNames.has(name)), isIncomplete }
 }
 
 /** Returns the names in a folder, except hidden ones such as .DS_Store. */
-async function namesIn(folder: string): Promise<string[]> {
+async function visibleEntriesOf(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => !name.startsWith('.')).sort()
 }
@@ -277,12 +278,6 @@ async function measureFolder(folder: string): Promise<{ bytes: number; changedAt
   }
   return { bytes, changedAt }
 }
-
-const isThere = async (path: string): Promise<boolean> =>
-  await stat(path).then(
-    () => true,
-    () => false,
-  )
 
 async function readText(path: string): Promise<string> {
   try {

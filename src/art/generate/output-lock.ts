@@ -28,7 +28,7 @@ async function acquire(path: string, out: string): Promise<RawDatabase | null> {
   for (;;) {
     createFile(`${path}.lock`)
     const before = await identityOf(`${path}.lock`)
-    const lock = open(path, out)
+    const lock = openLock(path, out)
     // The owner of the lock deletes the file. If another process has opened the deleted file, its lock has no effect.
     if (lock === null || (before !== null && before === (await identityOf(`${path}.lock`)))) return lock
     lock.close()
@@ -51,7 +51,7 @@ function createFile(path: string): void {
 const identityOf = async (path: string): Promise<string | null> => await fileIdentity(path).catch(() => null)
 
 /** Opens the lock database; null if this machine has no SQLite. */
-function open(path: string, out: string): RawDatabase | null {
+function openLock(path: string, out: string): RawDatabase | null {
   try {
     return lockFor(path, 'another gdn process is writing to this folder')
   } catch (error) {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { existingPath } from '../../core/existing-path.ts'
-import { sha256Of } from '../../core/sha256-of.ts'
+import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { changedArranged, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
@@ -101,7 +101,7 @@ async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Fil
 async function haveSameContent(path: string, other: string): Promise<boolean> {
   try {
     const [{ size }, { size: otherSize }] = await Promise.all([stat(existingPath(path)), stat(existingPath(other))])
-    return size === otherSize && (await sha256Of(path)) === (await sha256Of(other))
+    return size === otherSize && (await sha256OfFile(path)) === (await sha256OfFile(other))
   } catch {
     return false
   }

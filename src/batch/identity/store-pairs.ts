@@ -4,6 +4,7 @@ import { GdnError } from '../../core/errors.ts'
 import { withState } from '../../state/open-state.ts'
 import { renameStoredRows } from '../../state/row-outcomes.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
+import { isDuplicateOperation } from '../../state/transitions.ts'
 import { leaseStoredRun } from '../runs/open-stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import type { Pair } from './pairing.ts'
@@ -55,7 +56,7 @@ export async function storePairs(options: BatchOptions, pairs: readonly StoredPa
       const { drop } = store
       await store.write((sql) => renameStoredRows(sql, drop, renamed))
     } catch (error) {
-      if (!(error instanceof Error) || !error.message.includes('one_live_operation')) throw error
+      if (!isDuplicateOperation(error)) throw error
       throw new GdnError('already_accepted', 'another run of this collection has a row with an ID of this manifest', {
         hint: 'Run `gdn batch list` to find the other run. If both runs are one drop, add --run <name>.',
         cause: error,

@@ -1,4 +1,4 @@
-import { GdnError } from '../../core/errors.ts'
+import { GdnError, isInterruption } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { LISTING_LAG_MS, listIds, type RecordSource, SEARCH_GAP_MS } from '../../operations/reconcile/listing.ts'
@@ -69,7 +69,7 @@ export async function listCollection(
   try {
     return await listIds(source, options)
   } catch (error) {
-    if (!(error instanceof GdnError) || error.code === 'interrupted' || error.code === 'terminated') throw error
+    if (!(error instanceof GdnError) || isInterruption(error)) throw error
     if (isNeeded && error.code !== 'refused' && error.code !== 'forbidden') {
       throw error.with({
         message: `can't list the NFTs of the collection: ${error.message}`,

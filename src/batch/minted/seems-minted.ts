@@ -40,10 +40,10 @@ export const RENAMED = 'If the manifest was renamed after its mint, add --run <f
  *
  * @param flag the flag with which `gdn batch mint` mints the rows anyway
  */
-export const seemsMintedAs = (how: string, rows: number, flag: '--no-lookup' | '--again'): GdnError =>
+export const seemsMintedAs = (suffix: string, rows: number, flag: '--no-lookup' | '--again'): GdnError =>
   new GdnError(
     'seems_minted',
-    `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, ${how}`,
+    `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, ${suffix}`,
     {
       hint: ['Nothing was sent.', RENAMED, `To mint all rows anyway, run \`gdn batch mint\` with ${flag}.`].join('\n'),
       details: { count: rows },

@@ -49,7 +49,7 @@ interface Decision {
   late: { id: string; row: UnknownRow }[]
   proof: CollectionSearchResult['proof']
   /** Whether another search may resolve more rows. */
-  passing: boolean
+  isTemporary: boolean
 }
 
 /**
@@ -133,7 +133,7 @@ const NOTHING_OPEN: Decision = {
   verdicts: new Map(),
   late: [],
   proof: { request: null, rewrites: false },
-  passing: false,
+  isTemporary: false,
 }
 
 async function decide(
@@ -150,7 +150,7 @@ async function decide(
   for (;;) {
     const askedAt = now()
     const result = await catchFailure(() => search.run())
-    if (result instanceof GdnError && stops(result)) context.stop(result)
+    if (result instanceof GdnError && endsRun(result)) context.stop(result)
     if (halt.aborted) return null
     if (result instanceof GdnError) {
       const failed = undecideAll(open, `the NFTs of the collection can't be listed: ${result.message}`)
@@ -176,10 +176,10 @@ async function decide(
       { markerKey: inputs.markerKey, hasBaseline: context.store.drop.listedAt !== null },
       lacks,
     )
-    if (!waits || (agrees && !decision.passing)) return decision
+    if (!waits || (agrees && !decision.isTemporary)) return decision
     const wait = Math.max(SEARCH_GAP_MS, settledAt - now())
     if (now() + wait + (earlier === null ? SEARCH_GAP_MS : 0) > deadline)
-      return agrees ? decision : tooShort(open, decision, wait)
+      return agrees ? decision : undecidedForTime(open, decision, wait)
     if (!(await idle(context, inputs, wait))) return null
   }
 }
@@ -193,7 +193,7 @@ async function catchFailure<Value>(act: () => Promise<Value>): Promise<Value | G
   }
 }
 
-const stops = (error: GdnError): boolean =>
+const endsRun = (error: GdnError): boolean =>
   error.code === 'unauthorized' || error.code === 'forbidden' || isBackendChange(error)
 
 /** Waits while other work of the run continues. Returns false if the run was stopped. */
@@ -208,12 +208,12 @@ async function idle(context: RunContext, { meanwhile }: ReconcileInputs, ms: num
 }
 
 function undecideAll(open: Open, reason: string): Decision {
-  const verdict: RowVerdict = { kind: 'undecided', reason, passing: true }
+  const verdict: RowVerdict = { kind: 'undecided', reason, isTemporary: true }
   const verdicts = new Map(open.rows.map((row) => [row, verdict]))
-  return { verdicts, late: [], proof: { request: null, rewrites: false }, passing: true }
+  return { verdicts, late: [], proof: { request: null, rewrites: false }, isTemporary: true }
 }
 
-function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
+function undecidedForTime(open: Open, { verdicts }: Decision, wait: number): Decision {
   const seconds = Math.ceil(wait / 1000)
   const short = undecideAll(
     open,
@@ -221,7 +221,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
   )
   // A permanent reason is more useful to the user than the timeout.
   for (const [row, verdict] of verdicts) {
-    if (verdict.kind === 'undecided' && !verdict.passing) short.verdicts.set(row, verdict)
+    if (verdict.kind === 'undecided' && !verdict.isTemporary) short.verdicts.set(row, verdict)
   }
   return short
 }
@@ -251,7 +251,7 @@ function decideAll(
   for (const row of open.rows) {
     groups.set(row.identity, [...(groups.get(row.identity) ?? []), row])
   }
-  const decision: Decision = { verdicts: new Map(), late: [], proof: result.proof, passing: false }
+  const decision: Decision = { verdicts: new Map(), late: [], proof: result.proof, isTemporary: false }
   for (const [identity, rows] of groups) {
     const copies = rows.filter(({ state }) => state !== 'superseded')
     const superseded = rows.filter(({ state }) => state === 'superseded')
@@ -269,12 +269,12 @@ function decideAll(
       doubtful: marked ? null : doubtOf(identity, hasBaseline, others),
       marked,
     })
-    settle(decision, verdict, copies, superseded, matches)
+    addVerdicts(decision, verdict, copies, superseded, matches)
   }
   return decision
 }
 
-function settle(
+function addVerdicts(
   decision: Decision,
   { rows, late }: GroupVerdict,
   copies: readonly UnknownRow[],
@@ -285,7 +285,7 @@ function settle(
     const verdict = rows[index]
     if (verdict === undefined) continue
     decision.verdicts.set(copy, verdict)
-    if (verdict.kind === 'undecided' && verdict.passing) decision.passing = true
+    if (verdict.kind === 'undecided' && verdict.isTemporary) decision.isTemporary = true
   }
   const unmatched = superseded.slice()
   for (const id of late) {
@@ -303,21 +303,21 @@ function whyUnprovable(
   { proof, unrecorded, matches }: CollectionSearchResult,
   open: Open,
   lacks: string | null,
-): { reason: string; passing: boolean } | null {
-  const lastingReason = (reason: string) => ({ reason, passing: false })
-  if (lacks !== null) return { reason: lacks, passing: true }
-  if (notAbsentReason !== null) return lastingReason(notAbsentReason)
+): { reason: string; isTemporary: boolean } | null {
+  const permanentReason = (reason: string) => ({ reason, isTemporary: false })
+  if (lacks !== null) return { reason: lacks, isTemporary: true }
+  if (notAbsentReason !== null) return permanentReason(notAbsentReason)
   if (proof.rewrites || open.rewrites)
-    return lastingReason(
+    return permanentReason(
       'the server returns metadata that differs from the request: the NFT of this row may exist with different metadata',
     )
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && unrecorded > 0) {
-    return lastingReason(
+    return permanentReason(
       'the collection has new NFTs that match no row: one of them may be the NFT of this row, with different metadata',
     )
   }
-  if (adopted.some((each) => each.owners.join() !== owners.join())) return lastingReason(MOVED)
+  if (adopted.some((each) => each.owners.join() !== owners.join())) return permanentReason(MOVED)
   return null
 }
 
@@ -343,7 +343,7 @@ async function write({ store }: RunContext, open: Open, decision: Decision): Pro
     if (verdict.kind === 'adopted') {
       total.adopted++
       changes.push((sql, now) => recordNft(sql, id, verdict.id, { now, by: 'found' }))
-    } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
+    } else if (verdict.kind === 'absent' || (verdict.isTemporary && wasAbsent)) {
       const { n, unknownAfter } = row.request
       const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
       // A row that was found absent before stays absent if this search couldn't decide.

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { GdnError } from '../../core/errors.ts'
 import { existingPath } from '../../core/existing-path.ts'
-import { sha256Of } from '../../core/sha256-of.ts'
+import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { type Drop, isOfList, uploadsOf } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
@@ -46,7 +46,7 @@ export async function refuseReplacedFiles(
   const uploads = await state.read((sql) => uploadsOf(sql, drop.id))
   const files: { field: string; hash: string }[] = []
   for (const { key, path } of first.row.localFiles) {
-    if (existsSync(existingPath(path))) files.push({ field: fileFieldName(key), hash: await sha256Of(path) })
+    if (existsSync(existingPath(path))) files.push({ field: fileFieldName(key), hash: await sha256OfFile(path) })
   }
   // If there are fewer uploads than files, the server rejected a file, so nothing was sent.
   if (uploads.size < new Set(files.map(({ hash }) => hash)).size) return

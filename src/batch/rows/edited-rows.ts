@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
+import { addressKey } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { existingPath } from '../../core/existing-path.ts'
 import { shownName } from '../../manifest/local-files.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { addressKey, sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
+import { sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { type Drop, isUnrevealed } from '../../state/drops.ts'
 import {

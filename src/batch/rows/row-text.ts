@@ -1,8 +1,8 @@
 import { hash as hashOnce } from 'node:crypto'
 import { basename } from 'node:path'
+import { addressKey } from '../../api/same-address.ts'
 import { type Attribute, isTraitType } from '../../api/traits.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { addressKey } from '../../operations/reconcile/content-and-owners.ts'
 
 type Metadata = ManifestRow['metadata']
 

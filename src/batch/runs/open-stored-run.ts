@@ -37,8 +37,8 @@ export async function leaseStoredRun(
   // An interrupted command still reads the run to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
-  const mine = await thisProcess(note)
-  const { lease } = await acquire(state, (sql) => takeOrSee(sql, options, mine), { timing, signal })
+  const holder = await thisProcess(note)
+  const { lease } = await acquire(state, (sql) => takeOrSee(sql, options, holder), { timing, signal })
   const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
   if (drop === null) throw new Error('a run that was just created is missing')
   const leasedRun = new LeasedRun(state, lease, timing.beatMs)

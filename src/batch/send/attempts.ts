@@ -35,8 +35,9 @@ export type AttemptResult = ClassifiedAttempt<string[]> & {
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
-  /** The ID of the request in the database. `n` is its number in the run. */
+  /** The ID of the request in the database. */
   id: number
+  /** The number of the request in the run, as in the column of this name. */
   n: number
   endpoint: MintEndpoint
   key: string
@@ -59,7 +60,7 @@ export class Attempts {
   count = 0
   readonly #context: RunContext
   /** NFT IDs from responses whose outcomes aren't stored in the database yet. */
-  readonly #given = new Set<string>()
+  readonly #unrecordedIds = new Set<string>()
 
   constructor(context: RunContext) {
     this.#context = context
@@ -67,24 +68,27 @@ export class Attempts {
 
   async make(job: Job, slot: { done(): void }, attempt: number): Promise<AttemptResult> {
     const { client, emit, limit, options } = this.#context
-    const cut = new AbortController()
+    const abortController = new AbortController()
     const settled = new AbortController()
-    const onInterrupt = () => this.#context.later(GRACE_MS, settled.signal, () => cut.abort())
+    const onInterrupt = () => this.#context.later(GRACE_MS, settled.signal, () => abortController.abort())
     options.signal?.addEventListener('abort', onInterrupt, { once: true })
     if (options.signal?.aborted === true) onInterrupt()
     this.count++
     emit({ type: 'sending', request: job.n, rows: job.rows, attempt })
     try {
-      const result = await client.send(job.endpoint, Buffer.from(job.body), {
+      const sent = await client.send(job.endpoint, Buffer.from(job.body), {
         idempotencyKey: job.key,
         ...limit,
-        signal: cut.signal,
+        signal: abortController.signal,
       })
-      const verdict = await this.#distrust(job, await this.#fit(job, result, await verdictOf(result, job.rows)))
+      const result = await this.#rejectKnownIds(
+        job,
+        await this.#reclassifyRefusal(job, sent, await attemptResultOf(sent, job.rows)),
+      )
       const { now } = this.#context
-      if (verdict.outcome === 'unknown') this.#context.unknownAt = now()
-      if (verdict.outcome === 'accepted') this.#context.acceptedAt.set(job.id, now())
-      return verdict
+      if (result.outcome === 'unknown') this.#context.unknownAt = now()
+      if (result.outcome === 'accepted') this.#context.acceptedAt.set(job.id, now())
+      return result
     } finally {
       options.signal?.removeEventListener('abort', onInterrupt)
       settled.abort()
@@ -96,17 +100,17 @@ export class Attempts {
    * Changes the outcome of a refused request to `no_effect` if some of its rows fit into the maximum supply, or if its
    * shuffled drop is sealed. A sealed drop stops the run.
    */
-  async #fit({ rows }: Job, result: Sent, verdict: AttemptResult): Promise<AttemptResult> {
-    if (verdict.outcome !== 'refused') return verdict
-    if (isOfSealedDrop(result)) {
-      const stop = new GdnError('refused', verdict.message, { hint: SEALED })
-      return { ...verdict, outcome: 'no_effect', cause: 'forbidden', retryAfterMs: null, stop, isSealed: true }
+  async #reclassifyRefusal({ rows }: Job, sent: Sent, result: AttemptResult): Promise<AttemptResult> {
+    if (result.outcome !== 'refused') return result
+    if (isOfSealedDrop(sent)) {
+      const stop = new GdnError('refused', result.message, { hint: SEALED })
+      return { ...result, outcome: 'no_effect', cause: 'forbidden', retryAfterMs: null, stop, isSealed: true }
     }
-    if (!isMaxSupplyRefusal(result)) return verdict
+    if (!isMaxSupplyRefusal(sent)) return result
     const { client, options } = this.#context
     const fits = await countRowsWithinSupply(client, options, rows).catch(() => 0)
-    if (fits === 0) return { ...verdict, exceedsMaxSupply: true }
-    return { ...verdict, outcome: 'no_effect', cause: 'too_large', retryAfterMs: null, fits, exceedsMaxSupply: true }
+    if (fits === 0) return { ...result, exceedsMaxSupply: true }
+    return { ...result, outcome: 'no_effect', cause: 'too_large', retryAfterMs: null, fits, exceedsMaxSupply: true }
   }
 
   /**
@@ -114,7 +118,7 @@ export class Attempts {
    * a request as a whole or not at all, so rows whose reference IDs have no NFT were not accepted. Returns false if the
    * outcome isn't certain.
    */
-  async settleRefused(job: Job, verdict: AttemptResult & { message: string }): Promise<boolean> {
+  async settleRefused(job: Job, result: AttemptResult & { message: string }): Promise<boolean> {
     const { client, store, options, halt: signal } = this.#context
     const references = referencesOf(job.body)
     if (references.length !== job.rows || client.supports('references') !== true) return false
@@ -127,73 +131,73 @@ export class Attempts {
     }
     const isSettled = await store.write((sql) => {
       if (givenNfts(sql, [...nfts.values()]).size > 0) return false
-      refuseRepeated(sql, job.id, nfts, { message: verdict.message, now: Date.now() })
+      refuseRepeated(sql, job.id, nfts, { message: result.message, now: Date.now() })
       return true
     })
     if (!isSettled) return false
     store.countMove('unknown', 'accepted', nfts.size)
     store.countMove('unknown', 'failed', job.rows - nfts.size)
-    this.report(job, 'refused', verdict)
+    this.report(job, 'refused', result)
     return true
   }
 
   /** Changes the outcome to `unknown` if the response has the ID of an NFT that already existed. */
-  async #distrust({ id, body }: Job, verdict: AttemptResult): Promise<AttemptResult> {
-    if (verdict.outcome !== 'accepted') return verdict
+  async #rejectKnownIds({ id, body }: Job, result: AttemptResult): Promise<AttemptResult> {
+    if (result.outcome !== 'accepted') return result
     const { store } = this.#context
-    const inFlight = verdict.created.find((id) => this.#given.has(id))
+    const inFlight = result.created.find((id) => this.#unrecordedIds.has(id))
     const { collectionId, listedAt } = store.drop
     // The NFT of a row with a reference ID may already exist. Another machine may have created it, or it failed and its
     // reference ID can't be reused.
     const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
-    const knownId = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
+    const knownId = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, result.created, before)))
     if (knownId === null) {
-      for (const id of verdict.created) this.#given.add(id)
-      return verdict
+      for (const id of result.created) this.#unrecordedIds.add(id)
+      return result
     }
     const message = `the server returned the ID of an NFT that already existed: ${knownId}`
-    return { ...UNKNOWN, status: verdict.status, message }
+    return { ...UNKNOWN, status: result.status, message }
   }
 
   /** Records the outcome of an attempt, and reports it. */
-  async record(job: Job, verdict: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
+  async record(job: Job, result: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
     const { store } = this.#context
     const now = Date.now()
     await store.write((sql) => {
-      switch (verdict.outcome) {
+      switch (result.outcome) {
         case 'accepted':
-          return acceptRows(sql, job.id, verdict.created, { now })
+          return acceptRows(sql, job.id, result.created, { now })
         case 'refused':
-          return refuseRows(sql, job.id, verdict.message, now)
+          return refuseRows(sql, job.id, result.message, now)
         case 'unknown':
-          return markUnknown(sql, store.id, job.id, `the outcome is unknown: ${verdict.message}`, now)
+          return markUnknown(sql, store.id, job.id, `the outcome is unknown: ${result.message}`, now)
         case 'no_effect':
           return noEffectOfRows(sql, job.id, now)
       }
     })
-    if (verdict.outcome === 'accepted') {
-      for (const id of verdict.created) this.#given.delete(id)
+    if (result.outcome === 'accepted') {
+      for (const id of result.created) this.#unrecordedIds.delete(id)
       this.#context.heldFor = null
     }
-    if (verdict.outcome !== 'no_effect') {
-      store.countMove(was, verdict.outcome === 'refused' ? 'failed' : verdict.outcome, job.rows)
+    if (result.outcome !== 'no_effect') {
+      store.countMove(was, result.outcome === 'refused' ? 'failed' : result.outcome, job.rows)
     }
-    this.report(job, verdict.outcome, verdict)
+    this.report(job, result.outcome, result)
   }
 
   report(
     { n, rows }: Job,
     outcome: AttemptResult['outcome'],
-    verdict: { status: number | null; message?: string },
+    result: { status: number | null; message?: string },
   ): void {
-    const { status, message = null } = verdict
+    const { status, message = null } = result
     this.#context.emit({ type: 'answered', request: n, rows, outcome, status, message })
     this.#context.emitRows()
   }
 
   /** Removes the record of a request that had no effect and whose bytes won't be sent again. */
-  async forget({ id, rows }: Job, verdict: NoEffectAttempt & Pick<AttemptResult, 'fits'>): Promise<void> {
-    const { cause, message, fits } = verdict
+  async forget({ id, rows }: Job, result: NoEffectAttempt & Pick<AttemptResult, 'fits'>): Promise<void> {
+    const { cause, message, fits } = result
     const { store, emit } = this.#context
     const isLimited = cause === 'too_large' && fits === undefined
     const largest = isLimited ? Math.min(store.drop.largest ?? rows, halfOf(rows)) : null
@@ -211,14 +215,14 @@ export class Attempts {
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 /** Classifies the result of an attempt with this number of rows. A single row that is too large counts as refused. */
-export async function verdictOf(result: Sent, rows: number): Promise<AttemptResult> {
-  const verdict = await classify<ReceivedResponse, string[]>(result, {
+export async function attemptResultOf(sent: Sent, rows: number): Promise<AttemptResult> {
+  const result = await classify<ReceivedResponse, string[]>(sent, {
     created: ({ status, json }) => readIds(status, json, rows),
     refusal: (response) => ({ message: serverMessage(response) }),
     describe: serverMessage,
   })
-  const isTooLarge = verdict.outcome === 'no_effect' && verdict.cause === 'too_large'
-  return isTooLarge && rows === 1 ? { ...verdict, outcome: 'refused' } : verdict
+  const isTooLarge = result.outcome === 'no_effect' && result.cause === 'too_large'
+  return isTooLarge && rows === 1 ? { ...result, outcome: 'refused' } : result
 }
 
 const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })

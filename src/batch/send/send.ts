@@ -120,12 +120,12 @@ export class Sender {
 
   /** Sends single rows until the server accepts one. Before each row, the server must respond to a query. */
   #tryOne(): Promise<void> {
-    const mine = this.#trial.then(async () => {
+    const trial = this.#trial.then(async () => {
       if (!this.#health.isSuspicious) return
       if ((await this.#health.respondsAgain()) && this.#queue.hasMore) await this.#sendFirst(this.#nextPart(1))
     })
-    this.#trial = mine.catch(() => {})
-    return mine
+    this.#trial = trial.catch(() => {})
+    return trial
   }
 
   async #sendFirst(part: RequestPart): Promise<void> {
@@ -143,25 +143,25 @@ export class Sender {
     )
     this.#requests++
     const job = { ...request, id, n, rows: rows.length }
-    const verdict = await this.#untilOutcome(job, slot)
-    if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
-    if (verdict.outcome !== 'no_effect') return
-    await this.#attempts.forget(job, verdict)
+    const result = await this.#untilOutcome(job, slot)
+    if (result.outcome === 'unknown') this.#afterUnknown(job, result)
+    if (result.outcome !== 'no_effect') return
+    await this.#attempts.forget(job, result)
     // The server rejects requests with this many rows, so send the rows in smaller requests.
-    if (verdict.cause === 'too_large') this.#queue.putBack(part, verdict.fits)
+    if (result.cause === 'too_large') this.#queue.putBack(part, result.fits)
   }
 
   /** Repeats attempts as long as each is known to have had no effect. Returns the last result. */
-  async #untilOutcome(job: Job, first: { done(): void }): Promise<AttemptResult> {
+  async #untilOutcome(job: Job, firstSlot: { done(): void }): Promise<AttemptResult> {
     const { now, store } = this.#context
     const began = now()
-    let slot = first
+    let slot = firstSlot
     for (let attempt = 1; ; attempt++) {
-      const verdict = await this.#attempts.make(job, slot, attempt)
-      await this.#record(job, verdict, 'pending')
-      if (verdict.outcome !== 'no_effect' || !this.#mayRepeat(verdict, now() - began)) return verdict
-      const next = (await this.#hold(job.endpoint, verdict, attempt)) ? await this.#context.take(job.endpoint) : null
-      if (next === null) return verdict
+      const result = await this.#attempts.make(job, slot, attempt)
+      await this.#record(job, result, 'pending')
+      if (result.outcome !== 'no_effect' || !this.#mayRepeat(result, now() - began)) return result
+      const next = (await this.#hold(job.endpoint, result, attempt)) ? await this.#context.take(job.endpoint) : null
+      if (next === null) return result
       slot = next
       await unlessFailed(slot, () => store.write((sql) => beginSending(sql, job.id, Date.now())))
     }
@@ -185,29 +185,29 @@ export class Sender {
     if (mayRepeat === null) return void this.#repetitions.add({ ...repetition, attempts })
     const slot = mayRepeat ? await context.take(endpoint) : null
     if (slot === null) return
-    const verdict = await this.#attempts.make(job, slot, attempts)
-    if (verdict.outcome === 'accepted') return await this.#record(job, verdict, 'unknown')
-    const isFinal = verdict.exceedsMaxSupply === true || verdict.isSealed === true
-    if (isFinal && (await this.#attempts.settleRefused(job, verdict))) return this.#onAttempt()
-    this.#attempts.report(job, 'unknown', verdict)
+    const result = await this.#attempts.make(job, slot, attempts)
+    if (result.outcome === 'accepted') return await this.#record(job, result, 'unknown')
+    const isFinal = result.exceedsMaxSupply === true || result.isSealed === true
+    if (isFinal && (await this.#attempts.settleRefused(job, result))) return this.#onAttempt()
+    this.#attempts.report(job, 'unknown', result)
     // An earlier attempt may have taken effect before the drop was sealed.
-    if (verdict.isSealed === true) return void context.notResolved.add(id)
+    if (result.isSealed === true) return void context.notResolved.add(id)
     const isOpen =
-      verdict.outcome === 'unknown' ||
-      (verdict.outcome === 'no_effect' && verdict.cause !== 'other_label' && this.#mayRepeat(verdict, 0))
+      result.outcome === 'unknown' ||
+      (result.outcome === 'no_effect' && result.cause !== 'other_label' && this.#mayRepeat(result, 0))
     if (!isOpen) return void context.notResolved.add(id)
-    const isHeld = verdict.cause === 'rate_limited' || verdict.cause === 'not_ready'
-    if (isHeld) await this.#hold(endpoint, verdict, attempts)
+    const isHeld = result.cause === 'rate_limited' || result.cause === 'not_ready'
+    if (isHeld) await this.#hold(endpoint, result, attempts)
     // A 429, `not_ready` or "busy" response shows that the server is reachable ("busy": the first attempt is still in
     // progress).
-    const isAlive = isHeld || (verdict.outcome === 'unknown' && verdict.busy)
+    const isAlive = isHeld || (result.outcome === 'unknown' && result.busy)
     this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
   }
 
-  async #record(job: Job, verdict: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
-    await this.#attempts.record(job, verdict, was)
+  async #record(job: Job, result: AttemptResult, was: 'pending' | 'unknown'): Promise<void> {
+    await this.#attempts.record(job, result, was)
     this.#onAttempt()
-    this.#health.note(verdict)
+    this.#health.note(result)
   }
 
   /** Returns whether a retry can help. If not, stops the run, because other requests would fail as well. */

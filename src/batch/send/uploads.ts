@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { sha256Of } from '../../core/sha256-of.ts'
+import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { enterUpload, uploadsOf } from '../../state/drops.ts'
 import type { RowsIn } from '../../state/rows.ts'
@@ -107,7 +107,7 @@ async function uploadOnce(
   { uploads, recorder }: { uploads: Map<string, Promise<string>>; recorder: UploadRecorder },
   path: string,
 ): Promise<string> {
-  const hash = await sha256Of(path)
+  const hash = await sha256OfFile(path)
   const pending =
     uploads.get(hash) ??
     client.upload(path, basename(path), { signal: halt, sha256: hash }).then(async ({ url }) => {

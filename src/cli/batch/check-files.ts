@@ -52,7 +52,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   ])
   const userAgent = `gdn/${VERSION}`
   const prober = createProber({ allowPrivate: false, userAgent })
-  const lenient = createProber({ allowPrivate: true, userAgent })
+  const lenientProber = createProber({ allowPrivate: true, userAgent })
   const isOwn = server?.loopback === true
   const findings: UrlFinding[] = []
   let checked = 0
@@ -61,18 +61,18 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   try {
     await checkUrls(files.uses.keys(), {
       prober,
-      lenient: isOwn ? lenient : null,
+      lenient: isOwn ? lenientProber : null,
       onFinding: (finding) => findings.push(finding),
       onChecked() {
         checked++
         progress.update(text())
       },
       signal: deps.signals.signal,
-      ...(isOwn ? { checkIpfs: (url, signal) => isStored(lenient, server, url, signal) } : {}),
+      ...(isOwn ? { checkIpfs: (url, signal) => isStored(lenientProber, server, url, signal) } : {}),
     })
   } finally {
     progress.stop()
-    await Promise.all([prober.close(), lenient.close()])
+    await Promise.all([prober.close(), lenientProber.close()])
   }
   const issues = (severity: UrlFinding['severity']) =>
     findings.filter((finding) => finding.severity === severity).map((finding) => asIssue(finding, files))

@@ -44,7 +44,7 @@ export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
   const progress = await io.progress('Checking the setup')
   const findings = await examine(deps, flags).finally(() => progress.stop())
   if (output.mode === 'table' && io.stdoutTty && flags.fields === undefined) {
-    await io.read(findings.map((finding) => lines(io, finding)).join(''))
+    await io.read(findings.map((finding) => formatFinding(io, finding)).join(''))
   } else {
     await output.many(findings.map(({ check, status, message, fix }) => ({ check, status, message, fix })))
   }
@@ -69,7 +69,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
   const state = await checkStateDirectory(stateDir)
   const server = settings === null ? null : await settings.server().catch(() => null)
   const serverFindings = settings === null ? [] : await checkServer(deps, settings)
-  const isThere = serverFindings.some(({ check, status }) => check === 'server' && status === 'ok')
+  const isServerReachable = serverFindings.some(({ check, status }) => check === 'server' && status === 'ok')
   const backend = await diagnoseBackend(deps, flags)
   return [
     checkNode(),
@@ -81,7 +81,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(await checkEnsNode(deps, flags)),
     state,
     ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),
-    ...(await checkLocalBackend(deps, isThere ? server : null)),
+    ...(await checkLocalBackend(deps, isServerReachable ? server : null)),
     ...checkWallets(env),
     ...(await checkNativeParts(deps)),
     ...backend.map((finding) => ({ ...finding, fix: finding.fix === null ? null : keepPlace(finding.fix, flags) })),
@@ -101,7 +101,7 @@ const MARKS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const
 const MARK_WIDTH = 6
 
 /** Formats a finding for a terminal: the status, the message, and the fix. */
-function lines(io: Io, { check, status, message, fix }: Finding): string {
+function formatFinding(io: Io, { check, status, message, fix }: Finding): string {
   const { outPaint } = io
   const paint = { ok: outPaint.good, warn: outPaint.busy, fail: outPaint.bad }[status]
   const width = proseWidth(io.columns) - MARK_WIDTH

@@ -139,11 +139,11 @@ async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string>
  * @throws GdnError `usage`
  */
 async function directory(path: string): Promise<string> {
-  const isThere = await stat(path).then(
+  const isDirectory = await stat(path).then(
     (stats) => stats.isDirectory(),
     () => false,
   )
-  if (isThere) return await realpath(path)
+  if (isDirectory) return await realpath(path)
   throw flagError('--root', `${path} is not a directory`)
 }
 

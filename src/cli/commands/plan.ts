@@ -176,11 +176,11 @@ async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: I
   const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + counts.abandoned > 0
   const { isEditedSince } = await import('../reveal/find-draw.ts')
   const isEdited = isKnown || (await isEditedSince(deps, connection, source, isIncomplete))
-  const how = isEdited
+  const instruction = isEdited
     ? 'To reveal the drop, first restore the edited rows'
     : `To reveal ${hidden === 1 ? 'it' : 'them'}`
   io.note(
-    `${count(hidden, 'NFT')} not revealed yet. ${how}: ${revealCommand}${state === null ? '' : beaconAgain(state)}`,
+    `${count(hidden, 'NFT')} not revealed yet. ${instruction}: ${revealCommand}${state === null ? '' : beaconAgain(state)}`,
   )
 }
 

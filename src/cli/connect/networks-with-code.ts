@@ -73,7 +73,7 @@ async function networksWithCode(
     const haveCode = await Promise.all(
       otherNetworks
         .slice(0, MAX_NETWORKS)
-        .map((network) => withTimeout(isThere(deps, contract, network, signal), TIMEOUT_MS)),
+        .map((network) => withTimeout(isDeployedOn(deps, contract, network, signal), TIMEOUT_MS)),
     )
     return otherNetworks.filter((_, at) => haveCode[at] === true)
   } finally {
@@ -97,7 +97,7 @@ async function knownNetworks({ env }: Deps, stateDir: string): Promise<NetworkOf
   return [...networks.values()]
 }
 
-async function isThere(
+async function isDeployedOn(
   { env, io, sleep }: Deps,
   contract: string,
   network: NetworkOfServer,

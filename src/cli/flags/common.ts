@@ -188,8 +188,8 @@ export const wordList: Parse<string[]> = withTakes({ type: 'list' }, (raw, flag)
 /** Parses a list of the given words, such as `failed,unknown`. */
 export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[]> {
   const parseOne = oneOf(words)
-  const some: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => parseOne(word, flag))
-  return withTakes({ type: 'words', values: words }, some)
+  const parseList: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => parseOne(word, flag))
+  return withTakes({ type: 'words', values: words }, parseList)
 }
 
 export const notEmpty: Parse<string> = (raw, flag) => {

@@ -16,7 +16,7 @@ export function searchText(sections: readonly FoundSection[], width: number, hea
   for (const section of sections) {
     lines.push(
       ...wrap(terminalText(sectionName(section)), width - 2).map((line) => `  ${line}`),
-      `    ${cut(terminalText(section.excerpt), width - 4)}`,
+      `    ${shortenToLine(terminalText(section.excerpt), width - 4)}`,
     )
   }
   const blocks = blockLines(blocksIn(terminalLines(best.markdown)), width)
@@ -55,7 +55,7 @@ const sectionLocation = (section: PageSection) =>
   sectionUrl(section.page, section.anchor) ?? join(packageRoot(), pathOf(section))
 
 /** Shortens text to one line. */
-function cut(text: string, width: number): string {
+function shortenToLine(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   const [line = ''] = wrap(text, width - 2)
   return `${line.replace(/[.,;:]$/, '')} …`

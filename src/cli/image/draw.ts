@@ -47,8 +47,8 @@ export async function drawPixels(pixels: Pixels, way: DrawMethod): Promise<strin
       return `${await (await import('./sixel.ts')).sixelText(pixels)}\n`
     case 'iterm': {
       const png = asPng(pixels)
-      const how = `inline=1;size=${png.length};width=${columns};preserveAspectRatio=1`
-      return `\u001b]1337;File=${how}:${png.toString('base64')}\u0007\n`
+      const parameters = `inline=1;size=${png.length};width=${columns};preserveAspectRatio=1`
+      return `\u001b]1337;File=${parameters}:${png.toString('base64')}\u0007\n`
     }
     case 'kitty':
       return `${kittyText(asPng(pixels), columns)}\n`

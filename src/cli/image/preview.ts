@@ -22,19 +22,19 @@ export function tilesOf(deps: Pick<Deps, 'io' | 'env'>) {
 
 /** Returns a preview; null if stdout can't draw images or is too narrow. */
 export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
-  const how = tilesOf(deps)
-  if (how === null) return null
+  const layout = tilesOf(deps)
+  if (layout === null) return null
   const rows: ManifestRow[] = []
   let total = 0
   return {
     add(row) {
       total++
-      if (rows.length < how.perLine * MAX_LINES) rows.push(row)
+      if (rows.length < layout.perLine * MAX_LINES) rows.push(row)
     },
     async draw() {
       if (rows.length === 0) return
       const { drawTiles, rowTile } = await import('./tiles.ts')
-      await drawTiles(deps, rows.map(rowTile), how)
+      await drawTiles(deps, rows.map(rowTile), layout)
       const more = total - rows.length
       if (more > 0)
         deps.io.note(`${count(more, 'more row')}. Run \`gdn batch preview\` to show all of them in a browser.`)

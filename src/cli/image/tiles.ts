@@ -40,8 +40,12 @@ const FRAME_COLOR = [104, 104, 104, 255]
 const FRAME_PART = 1 / 100
 
 /** Draws images side by side, with their titles below. Sends each line of tiles as a single image. */
-export async function drawTiles({ io }: Pick<Deps, 'io'>, sources: readonly TileSource[], how: Tiles): Promise<void> {
-  const { way, tile, gap, perLine } = how
+export async function drawTiles(
+  { io }: Pick<Deps, 'io'>,
+  sources: readonly TileSource[],
+  layout: Tiles,
+): Promise<void> {
+  const { way, tile, gap, perLine } = layout
   const space = boxOf({ columns: gap, rows: 0 }, way).width
   for (let at = 0; at < sources.length; at += perLine) {
     const tiles = await Promise.all(sources.slice(at, at + perLine).map((source) => tileOf(source, tile, way)))

@@ -1,4 +1,4 @@
-import { displayWidth } from '../text/display-width.ts'
+import { paintedWidth } from '../text/display-width.ts'
 import type { OutStream } from './out-stream.ts'
 
 /** Lines at the bottom of a terminal that are updated in place. */
@@ -15,9 +15,6 @@ const HIDE_CURSOR = `${ESC}?25l`
 const SHOW_CURSOR = `${ESC}?25h`
 const TO_LINE_END = `${ESC}K`
 const TO_SCREEN_END = `${ESC}J`
-const COLORS = /\u001b\[[\d;]*m/g
-
-const widthOf = (line: string) => displayWidth(line.replace(COLORS, ''))
 
 /**
  * Creates a live block. Each update overwrites the previous lines in a single write, without clearing them first, which
@@ -34,7 +31,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
    */
   const up = (): string => {
     const columns = stream.columns || Number.POSITIVE_INFINITY
-    const rows = shownLines.reduce((sum, line) => sum + Math.max(1, Math.ceil(widthOf(line) / columns)), 0)
+    const rows = shownLines.reduce((sum, line) => sum + Math.max(1, Math.ceil(paintedWidth(line) / columns)), 0)
     return rows === 0 ? '' : `\r${ESC}${rows}A`
   }
 

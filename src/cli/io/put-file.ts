@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
-import { link, open, rename, rm, stat } from 'node:fs/promises'
+import { link, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { flagError, GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
+import { pathExists } from '../../core/path-exists.ts'
 
 /** Returns the path of a file's draft: a hidden name in the same folder. */
 export const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
@@ -22,7 +23,7 @@ export async function putFile(
     try {
       return await link(draft, path)
     } catch (error) {
-      if (systemCode(error) === 'EEXIST' || (await isThere(path))) {
+      if (systemCode(error) === 'EEXIST' || (await pathExists(path))) {
         throw flagError(flag, `${path} was created in the meantime`, 'Use another name, or add --force.')
       }
     }
@@ -57,14 +58,6 @@ export async function writeWhole(
   } finally {
     await rm(draft, { force: true })
   }
-}
-
-/** Returns whether a path exists. A dangling symbolic link doesn't count. */
-export async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  )
 }
 
 export function cantWrite(path: string, error: unknown, flag: string): GdnError {

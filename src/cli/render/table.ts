@@ -36,10 +36,15 @@ export async function renderTable(
   const tableRows = (used: readonly string[]) =>
     records.map((record) => used.map((column) => cellText(column, record[column])))
   const { fitByStarts, fitColumns, fits, fitsWithShortAddresses } = await import('./fit-columns.ts')
-  const hasRoom = (some: readonly string[]) =>
-    (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), tableRows(some), io.columns, some.indexOf(id))
+  const hasRoom = (candidates: readonly string[]) =>
+    (dropsId ? fitsWithShortAddresses : fits)(
+      candidates.map(heading),
+      tableRows(candidates),
+      io.columns,
+      candidates.indexOf(id),
+    )
   const status = io.settings.quiet ? null : oneStatus(records)
-  const withoutColumn = (some: readonly string[], column: string) => some.filter((name) => name !== column)
+  const withoutColumn = (names: readonly string[], column: string) => names.filter((name) => name !== column)
   // A status that all records share is less useful than the IDs, so omit its column first.
   const withoutIds = dropsId && !hasRoom(status === null ? filled : withoutColumn(filled, 'status'))
   const wantedColumns = withoutIds ? withoutColumn(filled, id) : filled
@@ -49,9 +54,9 @@ export async function renderTable(
   }
   let rows = tableRows(used)
   if (yields !== undefined && used.includes(yields)) {
-    const cut = fitByStarts(used.map(heading), rows, io.columns, used.indexOf(yields))
-    if (cut === null) used = withoutColumn(used, yields)
-    rows = cut ?? tableRows(used)
+    const shortenedRows = fitByStarts(used.map(heading), rows, io.columns, used.indexOf(yields))
+    if (shortenedRows === null) used = withoutColumn(used, yields)
+    rows = shortenedRows ?? tableRows(used)
   }
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
   // If lines would wrap, the table would be hard to read, so show each record as a card.

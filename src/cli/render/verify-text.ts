@@ -9,10 +9,13 @@ export function verifyText(verification: Verification): string | null {
   if (verification.verified === true) return null
   if (verification.verified === null) return `can't be read: ${verification.reason}`
   return verification.differences
-    .map(({ what, expected, found }) => `${what} is ${found === null ? 'missing' : cut(found)}, not ${cut(expected)}`)
+    .map(
+      ({ what, expected, found }) =>
+        `${what} is ${found === null ? 'missing' : shortenValue(found)}, not ${shortenValue(expected)}`,
+    )
     .join('; ')
 }
 
 const MAX_SHOWN = 200
 
-const cut = (text: string): string => shorten(text, MAX_SHOWN)
+const shortenValue = (text: string): string => shorten(text, MAX_SHOWN)

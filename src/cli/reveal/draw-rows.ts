@@ -2,7 +2,7 @@ import { isSigned, QUICKNET } from '../../api/beacon.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
-import { GdnError } from '../../core/errors.ts'
+import { GdnError, isInterruption } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { KnownSeal } from '../../reveal/drop-state.ts'
@@ -228,8 +228,8 @@ interface Waiting {
 /** Returns the error for a wait that was interrupted or exceeded --timeout. Returns other errors unchanged. */
 function addResumeHint(error: unknown, waiting: Waiting): unknown {
   if (isTimeUp(error)) return new GdnError('pending', waiting.for, { hint: RESUME })
-  const isStopped = error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')
-  return isStopped ? error.withHint(`${waiting.for[0]?.toUpperCase()}${waiting.for.slice(1)}. ${RESUME}`) : error
+  const isInterrupted = error instanceof GdnError && isInterruption(error)
+  return isInterrupted ? error.withHint(`${waiting.for[0]?.toUpperCase()}${waiting.for.slice(1)}. ${RESUME}`) : error
 }
 
 const RESUME = 'Run the same command again to keep waiting.'

@@ -3,11 +3,11 @@ import { dirname, resolve } from 'node:path'
 import { platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { flagError } from '../../core/errors.ts'
+import { pathExists } from '../../core/path-exists.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
-import { isThere } from '../io/put-file.ts'
 
 export interface SheetFlags {
   to?: string
@@ -45,7 +45,7 @@ export async function whereTo(
   if (stats === null && !(await isFolder(folder))) {
     throw flagError(flag, `the folder ${folder} does not exist`, 'Create the folder, or use another one.')
   }
-  if (force === true || !(await isThere(path))) return { path, replace: force === true }
+  if (force === true || !(await pathExists(path))) return { path, replace: force === true }
   await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force', {
     message: 'nothing was written',
     hint: `Use ${flag} <file> to write another file.`,

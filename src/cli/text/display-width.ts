@@ -41,15 +41,20 @@ export function displayWidth(text: string): number {
   return width
 }
 
+const COLORS = /\u001b\[[\d;]*m/g
+
+/** Returns the width of a text that may contain color codes. */
+export const paintedWidth = (text: string): number => displayWidth(text.replaceAll(COLORS, ''))
+
 /** Truncates a text to a width in columns. Adds an ellipsis if the text is too long. */
 export function cutToWidth(text: string, columns: number): string {
   if (text.length <= columns && NARROW.test(text)) return text
-  let cut = ''
+  let truncated = ''
   let width = 0
   for (const grapheme of graphemes(text)) {
     width += widthOf(grapheme)
-    if (width > columns) return `${cut}…`
-    if (width <= columns - 1) cut += grapheme
+    if (width > columns) return `${truncated}…`
+    if (width <= columns - 1) truncated += grapheme
   }
   return text
 }

@@ -1,17 +1,13 @@
-import { displayWidth } from './display-width.ts'
+import { paintedWidth } from './display-width.ts'
 
 const MIN_WIDTH = 20
 const MAX_WIDTH = 100
-
-const COLORS = /\u001b\[[\d;]*m/g
 
 /** Matches a command at the end of a line, such as `Next: gdn nft list --local`, which users copy. */
 const COMMAND = /(?<=: )(gdn|node|kill|chmod) .+$/
 
 /** Matches a command in backticks. Users copy these commands too. */
 const QUOTED_COMMAND = /`(?:gdn|node|kill|chmod) [^`]+`/g
-
-const widthOf = (text: string) => displayWidth(text.replaceAll(COLORS, ''))
 
 /** Returns the width for prose: the terminal's width within limits, or 80 columns if there is no terminal. */
 export function proseWidth(columns: number | undefined): number {
@@ -28,7 +24,7 @@ export function wrap(text: string, width: number): string[] {
  * terminal itself wraps the command, a copy is still a single line.
  */
 export function wrapLine(line: string, columns: number): string {
-  if (widthOf(line) <= columns) return line
+  if (paintedWidth(line) <= columns) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
   const command = COMMAND.exec(line)
   const prose = line.slice(indent.length, command?.index).trimEnd()
@@ -44,7 +40,7 @@ function wrapWords(words: readonly string[], width: number): string[] {
   const lines: string[] = []
   let line = ''
   for (const word of words) {
-    if (line !== '' && widthOf(line) + 1 + widthOf(word) > width) {
+    if (line !== '' && paintedWidth(line) + 1 + paintedWidth(word) > width) {
       lines.push(line)
       line = word
     } else {

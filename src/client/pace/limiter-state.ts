@@ -152,9 +152,9 @@ export function claim(before: LimiterState, view: LimiterView): { state: Limiter
   // deadline.
   if (free > 0) lookAt = Math.min(lookAt, ...ahead.map(({ until }) => until))
   lookAt = Math.min(isHeld ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
-  const mine = { ...me, until: lookAt + LATE_MS }
+  const ownTicket = { ...me, until: lookAt + LATE_MS }
   const queue =
-    index === -1 ? [...state.queue, mine] : state.queue.map((ticket) => (ticket.id === me.id ? mine : ticket))
+    index === -1 ? [...state.queue, ownTicket] : state.queue.map((ticket) => (ticket.id === me.id ? ownTicket : ticket))
   const late = ahead.filter(({ until }) => until - LATE_MS < now)
   const inTheWay = free > 0 ? late : [...state.inFlight, ...late]
   return {
@@ -170,13 +170,13 @@ export function giveBack(
 ): LimiterState {
   const { me, now, limit, observed, extraMs } = view
   const state = tidy(before, view)
-  const mine = ({ id }: Ticket) => id === me.id
-  const cools = state.inFlight.some(mine) && !isUnlimited(limit)
+  const isOwn = ({ id }: Ticket) => id === me.id
+  const cools = state.inFlight.some(isOwn) && !isUnlimited(limit)
   return {
     ...state,
     cooling: cools ? [...state.cooling, now + limit.windowMs + extraMs] : state.cooling,
-    inFlight: state.inFlight.filter((ticket) => !mine(ticket)),
-    queue: state.queue.filter((ticket) => !mine(ticket)),
+    inFlight: state.inFlight.filter((ticket) => !isOwn(ticket)),
+    queue: state.queue.filter((ticket) => !isOwn(ticket)),
     observed: observed === null ? state.observed : { perSecond: observed.perSecond, at: now },
   }
 }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { NftRecord } from '../../api/nft-record.ts'
+import { addressKey } from '../../api/same-address.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
 
 /** Returns a hash of metadata that doesn't depend on the order of keys. */
@@ -28,16 +29,6 @@ export function looseTitle(metadata: unknown): string {
 
 /** Returns the metadata of the rows in the bytes of a request. */
 export const sentMetadata = (body: string): unknown[] => (JSON.parse(body) as { metadata: unknown[] }).metadata
-
-const EVM_LENGTH = 42
-
-/**
- * Converts EVM addresses to lower case, because their case is only a checksum. Addresses of other blockchains don't
- * begin with `0x` and stay unchanged.
- */
-export function addressKey(address: string): string {
-  return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
-}
 
 /** Returns the current owner of an NFT; null if the record has none yet. */
 export const currentOwnerOf = ({

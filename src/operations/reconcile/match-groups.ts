@@ -7,10 +7,10 @@ export interface RequestedCopy {
   /** Possible owners of the NFT if no user transferred it: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
   /**
-   * The reason why the absence of the NFT can't be proved; null if it can. `passing` is true if another search may
+   * The reason why the absence of the NFT can't be proved; null if it can. `isTemporary` is true if another search may
    * decide the outcome.
    */
-  unprovable: { reason: string; passing: boolean } | null
+  unprovable: { reason: string; isTemporary: boolean } | null
 }
 
 /** An NFT that has the metadata of the copies and isn't assigned to a row or command on this machine. */
@@ -37,8 +37,8 @@ export interface ContentGroup {
 export type RowVerdict =
   | { kind: 'adopted'; id: string }
   | { kind: 'absent' }
-  /** No verdict. `passing` is true if another search may decide the outcome. */
-  | { kind: 'undecided'; reason: string; passing: boolean }
+  /** No verdict. `isTemporary` is true if another search may decide the outcome. */
+  | { kind: 'undecided'; reason: string; isTemporary: boolean }
 
 export interface GroupVerdict {
   /** One verdict for each copy, in the same order. */
@@ -47,7 +47,11 @@ export interface GroupVerdict {
   late: string[]
 }
 
-const undecidedVerdict = (reason: string, passing = false): RowVerdict => ({ kind: 'undecided', reason, passing })
+const undecidedVerdict = (reason: string, isTemporary = false): RowVerdict => ({
+  kind: 'undecided',
+  reason,
+  isTemporary,
+})
 
 export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred'
 
@@ -133,7 +137,7 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
 }
 
 function missingVerdict({ alike }: ContentGroup, { unprovable }: RequestedCopy): RowVerdict {
-  if (unprovable !== null) return undecidedVerdict(unprovable.reason, unprovable.passing)
+  if (unprovable !== null) return undecidedVerdict(unprovable.reason, unprovable.isTemporary)
   if (alike > 0) return undecidedVerdict(`${count(alike, 'NFT')} with nearly the same metadata may belong to this row`)
   return { kind: 'absent' }
 }
@@ -157,7 +161,7 @@ export interface MatchCriteria {
 }
 
 /** A single command never declares an NFT absent, so each copy needs its own NFT. */
-const FEWER = { reason: 'the collection contains fewer NFTs with this metadata than were requested', passing: true }
+const FEWER = { reason: 'the collection contains fewer NFTs with this metadata than were requested', isTemporary: true }
 
 /**
  * Finds the NFTs of a request among NFTs that aren't assigned to a row or operation. Finds all of them or none. Applies

@@ -78,10 +78,10 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
     const conflictCount = conflicting
       .flatMap(({ contents }) => contents)
       .filter((candidate) => candidate === content).length
-    const ours = copies * requestContents.filter((candidate) => candidate === content).length
+    const ownCount = copies * requestContents.filter((candidate) => candidate === content).length
     return (
       conflictCount > 0 &&
-      pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ours + conflictCount
+      pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ownCount + conflictCount
     )
   }
   const copies = await deps.copies()
@@ -102,9 +102,9 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const search = async (): Promise<MatchResult> => {
     const nfts = await newNfts(body, (listed) => deps.newIds(listed, since), records, deps)
     pool = nfts
-    const ours = new Set(await deps.newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
+    const newIds = new Set(await deps.newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))
     return findMinted(
-      nfts.filter(({ nft_gdn_id }) => ours.has(nft_gdn_id)),
+      nfts.filter(({ nft_gdn_id }) => newIds.has(nft_gdn_id)),
       sought,
     )
   }

@@ -92,7 +92,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   const { wrapNetwork = keepNetwork } = options
   const stateDir = join(dataDir, 'chains')
   const closing = new AbortController()
-  const names = namesIn(remote, only)
+  const names = blockchainsOf(remote, only)
   let owned = postgresStore === null
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
@@ -175,7 +175,7 @@ function factsOf(
 }
 
 /** @throws GdnError if `only` has a name that isn't a blockchain of the backend */
-function namesIn(remote: RemoteChains, only: ChainsOptions['only']): readonly Blockchain[] {
+function blockchainsOf(remote: RemoteChains, only: ChainsOptions['only']): readonly Blockchain[] {
   const names: readonly Blockchain[] = [
     ...KNOWN_NAMES,
     ...remote.blockchains.filter((name) => !isKnownBlockchain(name)),

@@ -1,7 +1,7 @@
-import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { GdnError } from '../../core/errors.ts'
+import { pathExists } from '../../core/path-exists.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
@@ -23,7 +23,7 @@ export async function examineDatabase(place: DatabasePlace): Promise<{ found: Ex
     if (opened === null)
       return { message: `${place.dataDir} has no database yet: the backend creates one when it first starts` }
     store = opened
-    return await look(opened)
+    return await inspectDatabase(opened)
   })
   return { found: examined, store }
 }
@@ -35,14 +35,10 @@ async function open(place: DatabasePlace): Promise<Store | null> {
     return await openPostgres({ ...postgres, connections: 2, unchecked: true })
   }
   const path = join(resolve(place.dataDir), 'gdn.db')
-  const isThere = await access(path).then(
-    () => true,
-    () => false,
-  )
-  return isThere ? await openStore(path, { unchecked: true }) : null
+  return (await pathExists(path)) ? await openStore(path, { unchecked: true }) : null
 }
 
-async function look({ db, postgres }: Store): Promise<{ message: string; fix?: string }> {
+async function inspectDatabase({ db, postgres }: Store): Promise<{ message: string; fix?: string }> {
   const version = await versionOf(db)
   const ms = await roundTrip(db)
   const name = postgres?.name ?? 'SQLite in the data directory'

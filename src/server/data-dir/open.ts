@@ -18,15 +18,15 @@ const HINTS: Readonly<Record<string, string>> = {
  * Creates the data directory if needed, with access only for its owner. Checks that the directory is writable, and
  * locks it.
  */
-export const openDataDir = (dataDir: string): Promise<DataDirLock> => open(dataDir, lockDataDir)
+export const openDataDir = (dataDir: string): Promise<DataDirLock> => prepareFolder(dataDir, lockDataDir)
 
 /**
  * Opens a data directory without locking it. In a cluster, several processes may share it, because all data that needs
  * a lock is in the database.
  */
-export const openDataDirOfPostgres = (dataDir: string): Promise<void> => open(dataDir, () => {})
+export const openDataDirOfPostgres = (dataDir: string): Promise<void> => prepareFolder(dataDir, () => {})
 
-async function open<Result>(dataDir: string, take: (dataDir: string) => Result): Promise<Result> {
+async function prepareFolder<Result>(dataDir: string, take: (dataDir: string) => Result): Promise<Result> {
   try {
     await makePrivateFolder(dataDir)
     await refuseForeignFolder(dataDir, { code: 'data_dir' })

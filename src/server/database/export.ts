@@ -93,15 +93,15 @@ function openNew(file: string): WriteStream {
 const isOfTheDisk = (error: unknown) => isDiskFull(error) || systemCode(error) === 'EIO'
 
 function cannotWrite(file: string, cause: unknown): GdnError {
-  const isThere = systemCode(cause) === 'EEXIST'
+  const fileExists = systemCode(cause) === 'EEXIST'
   return new GdnError(
     'usage',
-    isThere ? `the file ${file} already exists` : `the file can't be written: ${messageOf(cause)}`,
+    fileExists ? `the file ${file} already exists` : `the file can't be written: ${messageOf(cause)}`,
     {
       place: { file },
       hint: isDiskFull(cause)
         ? 'Free disk space, or choose a file on another disk.'
-        : isThere
+        : fileExists
           ? 'Choose a file that does not exist yet.'
           : 'Choose a file in a directory that exists and is writable.',
       cause,

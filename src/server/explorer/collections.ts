@@ -17,7 +17,7 @@ import { countsOfCollections, NO_NFTS } from '../store/explorer-counts.ts'
 import { countOwnedIn, firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
 import { findTransactions, gasOfCollection } from '../store/explorer-transactions.ts'
 import { fold } from '../store/title-index.ts'
-import { cut, type ExplorerDeps, isoTime, type Part, type Viewer } from './explorer.ts'
+import { type ExplorerDeps, isoTime, type Part, shortenForList, type Viewer } from './explorer.ts'
 import { mediaOf } from './media.ts'
 import { summariesOf } from './nft-summary.ts'
 import { toCounts } from './places.ts'
@@ -66,9 +66,9 @@ export async function collectionSummaries(
   return await Promise.all(
     rows.map(async (row) => ({
       ...refOf(row),
-      name: cut(row.name),
+      name: shortenForList(row.name),
       status: row.status,
-      error: row.error === null ? null : cut(row.error),
+      error: row.error === null ? null : shortenForList(row.error),
       created_at: isoTime(row.accepted_at),
       counts: toCounts(counts.get(row.id) ?? NO_NFTS),
       covers: await coversOf(
@@ -106,7 +106,7 @@ async function coversOf(
 async function ownImage({ media }: ExplorerDeps, image: string | null): Promise<NftMedia | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null
-  const shownMedia = await mediaOf(media, { field: 'image', source: cut(image), place })
+  const shownMedia = await mediaOf(media, { field: 'image', source: shortenForList(image), place })
   return shownMedia.kind === 'image' || shownMedia.kind === 'svg' ? shownMedia : null
 }
 

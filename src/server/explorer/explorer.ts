@@ -66,7 +66,7 @@ export function createExplorer({
 /** Maximum length of a title or URL in lists. The limit keeps responses small even if the metadata is large. */
 const MAX_IN_LIST = 500
 
-export const cut = (text: string): string => shorten(text, MAX_IN_LIST)
+export const shortenForList = (text: string): string => shorten(text, MAX_IN_LIST)
 
 /** The parsed metadata of a request. Its content is untrusted. */
 interface ReadMetadata {

@@ -46,7 +46,7 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
   const read = async (place: string): Promise<DetectedMedia | null> => {
     const { cid, path } = ipfsPathParts(place)
     const content = await storage.open(cid, path, { ours: true })
-    return content?.type === 'file' ? await lookAt(content) : null
+    return content?.type === 'file' ? await detectMedia(content) : null
   }
 
   return {
@@ -66,15 +66,15 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
   }
 }
 
-async function lookAt(file: StoredFileContent): Promise<DetectedMedia> {
+async function detectMedia(file: StoredFileContent): Promise<DetectedMedia> {
   const { IMAGE_BYTES, canMeasure, imageSize } = await import('../../files/image-size.ts')
   const first = await firstBytes(file, SNIFF_BYTES)
   const content_type = sniffContentType(first)
   const { size } = file
-  const look = { kind: mediaKind(content_type), content_type, size, width: null, height: null }
-  if (!canMeasure(content_type)) return look
-  const more = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, IMAGE_BYTES) : first
-  return { ...look, ...imageSize(more, content_type) }
+  const detected = { kind: mediaKind(content_type), content_type, size, width: null, height: null }
+  if (!canMeasure(content_type)) return detected
+  const imageStart = size > SNIFF_BYTES && content_type !== 'image/png' ? await firstBytes(file, IMAGE_BYTES) : first
+  return { ...detected, ...imageSize(imageStart, content_type) }
 }
 
 function mediaKind(contentType: string): MediaKind {

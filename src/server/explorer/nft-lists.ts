@@ -12,7 +12,7 @@ import {
   type SummaryRow,
 } from '../store/explorer-nfts.ts'
 import { normalizeAddress, refOf } from './collections.ts'
-import { cut, type ExplorerDeps, type Part, type Viewer } from './explorer.ts'
+import { type ExplorerDeps, type Part, shortenForList, type Viewer } from './explorer.ts'
 import { summariesOf } from './nft-summary.ts'
 import { placesOf } from './places.ts'
 import { findTitled } from './titled.ts'
@@ -50,9 +50,9 @@ export async function listInBuckets(
   // a few buckets fill a page.
   const atOnce = status === 'failed' ? places.length : BUCKETS_AT_ONCE
   for (let at = 0; at < places.length && rows.length < limit; at += atOnce) {
-    const some = places.slice(at, at + atOnce)
-    const range = { first: some[0]?.bucket ?? 0, last: some.at(-1)?.bucket ?? 0 }
-    const page = { offset: some[0]?.offset ?? 0, limit: limit - rows.length }
+    const bucketPlaces = places.slice(at, at + atOnce)
+    const range = { first: bucketPlaces[0]?.bucket ?? 0, last: bucketPlaces.at(-1)?.bucket ?? 0 }
+    const page = { offset: bucketPlaces[0]?.offset ?? 0, limit: limit - rows.length }
     rows.push(...(await nftsOfBuckets(db, { ...scope, ...range, status }, page)))
   }
   return { total, offset, items: await summariesOf(explorer, rows) }
@@ -129,6 +129,8 @@ export async function withCollections(
   const summaries = await summariesOf(explorer, visibleRows)
   return summaries.flatMap((summary, index) => {
     const collection = collections.get(visibleRows[index]?.collection_id ?? '')
-    return collection === undefined ? [] : [{ ...summary, collection: { ...collection, name: cut(collection.name) } }]
+    return collection === undefined
+      ? []
+      : [{ ...summary, collection: { ...collection, name: shortenForList(collection.name) } }]
   })
 }

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { SummaryRow } from '../store/explorer-nfts.ts'
 import { metadataAt } from '../store/explorer-nfts.ts'
-import { cut, type ExplorerDeps, fileFields, type InLists, readMetadata } from './explorer.ts'
+import { type ExplorerDeps, fileFields, type InLists, readMetadata, shortenForList } from './explorer.ts'
 import { coverOf } from './media.ts'
 import type { NftSummary } from './types.ts'
 
@@ -25,7 +25,10 @@ async function readLong({ db, long }: ExplorerDeps, { id, update_id, seq }: Summ
   if (cached !== undefined) return cached
   await nextTurn()
   const { title, fields } = readMetadata(await metadataAt(db, seq))
-  const summary = { title: cut(title), fields: fields.map(({ key, url }) => ({ key, url: cut(url) })) }
+  const summary = {
+    title: shortenForList(title),
+    fields: fields.map(({ key, url }) => ({ key, url: shortenForList(url) })),
+  }
   long.set(key, summary)
   return summary
 }
@@ -40,11 +43,12 @@ async function summaryOf(
   return {
     nft_gdn_id: row.id,
     token_id: row.token_id,
-    title: cut(title),
+    title: shortenForList(title),
     status: row.status,
-    error: row.error === null ? null : cut(row.error),
+    error: row.error === null ? null : shortenForList(row.error),
     owner: row.owner ?? row.receiver,
     burned: row.owner === ZERO_ADDRESS,
-    image: image === null ? null : { ...image, field: cut(image.field), source: cut(image.source) },
+    image:
+      image === null ? null : { ...image, field: shortenForList(image.field), source: shortenForList(image.source) },
   }
 }

@@ -7,7 +7,7 @@ import { countOwnedInRun, failedAfter } from '../store/explorer-nfts.ts'
 import { findTransactions, transactionsOfBucket } from '../store/explorer-transactions.ts'
 import { countRuns, findSeenRun, listSeenRuns, type SeenRun } from '../store/runs.ts'
 import { recentPeriod, refOf } from './collections.ts'
-import { cut, type ExplorerDeps, isoTime, type Part, type Viewer } from './explorer.ts'
+import { type ExplorerDeps, isoTime, type Part, shortenForList, type Viewer } from './explorer.ts'
 import { listInBuckets } from './nft-lists.ts'
 import { toCounts } from './places.ts'
 import { inParts } from './slow-facts.ts'
@@ -29,7 +29,7 @@ export async function runSummaries(
     const counts = toCounts(counted[index] ?? NO_NFTS)
     summaries.push({
       run: row.run,
-      collection: { ...collection, name: cut(collection.name) },
+      collection: { ...collection, name: shortenForList(collection.name) },
       counts,
       burned: counts.deployed === 0 ? 0 : await burnedOf(explorer, row, counts),
       first_accepted_at: isoTime(row.started_at),
@@ -99,7 +99,7 @@ async function failuresOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun)
   return [...reasons]
     .sort(([, a], [, b]) => b.count - a.count)
     .slice(0, MAX_SHOWN_REASONS)
-    .map(([error, { count, ids }]) => ({ error: cut(error), count, nft_gdn_ids: ids }))
+    .map(([error, { count, ids }]) => ({ error: shortenForList(error), count, nft_gdn_ids: ids }))
 }
 
 /**

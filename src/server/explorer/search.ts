@@ -67,9 +67,9 @@ const findRun: Finder = async (explorer, viewer, text) => {
 const findRequest: Finder = async (explorer, viewer, text) => {
   const response = readJson(await requestSeen(explorer.db, viewer.accountId, text))
   const ids = JSON.stringify(response ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
-  const some = [...new Set(ids)].slice(0, MAX_HITS)
-  const nfts = await nftHits(explorer, viewer, await nftsById(explorer.db, some))
-  return nfts.length > 0 ? nfts : await collectionHits(explorer, viewer, some)
+  const searchedIds = [...new Set(ids)].slice(0, MAX_HITS)
+  const nfts = await nftHits(explorer, viewer, await nftsById(explorer.db, searchedIds))
+  return nfts.length > 0 ? nfts : await collectionHits(explorer, viewer, searchedIds)
 }
 
 /** Matches the ID of a transfer, update, freeze or burn. */

@@ -49,8 +49,8 @@ function signatureOf({ secret, incarnation }: SessionSigner, payload: string): s
 function readSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
   const [, payload = '', keyId = '', end = '', signature = ''] =
     /^(([A-Za-z0-9-]{1,64})\.(\d{1,15})\.[A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
-  const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(signer, payload))]
-  if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
+  const [actual, expected] = [Buffer.from(signature), Buffer.from(signatureOf(signer, payload))]
+  if (actual.length !== expected.length || !timingSafeEqual(actual, expected)) return null
   return Number(end) > now ? { keyId, end: Number(end) } : null
 }
 

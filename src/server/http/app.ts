@@ -109,7 +109,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   } = options
   const isTrusted = createTrust(options.trustProxy ?? [])
   const handleError = createErrorHandler(log)
-  const ours = {
+  const serverHeaders = {
     ...Object.fromEntries(Object.values(CAPABILITIES).map((header) => [header, 'yes'])),
     [HEADERS.blockchainsWithoutValue]: withoutValue(deps.chains),
     [HEADERS.backendId]: identity.id,
@@ -134,13 +134,13 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     // No hook runs for a path that can't be decoded, so such a request is handled here.
     frameworkErrors(error, request, reply) {
       setSecurityHeaders(reply)
-      handleError(error, request, reply.headers({ ...ours, [HEADERS.requestId]: request.id }))
+      handleError(error, request, reply.headers({ ...serverHeaders, [HEADERS.requestId]: request.id }))
     },
     clientErrorHandler(error, socket) {
       if (isLingering(socket)) return
       if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
       const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
-      socket.end(rawResponse(status, ours))
+      socket.end(rawResponse(status, serverHeaders))
     },
   })
   limitConnections(app.server, { ...DEFAULT_CONNECTIONS, ...options.connections }, { isTrusted, log })
@@ -157,7 +157,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   addRequestLog(app, log)
   const checkHost = createHostCheck(host, allowedHosts)
   app.addHook('onRequest', async (request) => checkHost(request))
-  app.addHook('onSend', async (_request, reply) => void reply.headers(ours))
+  app.addHook('onSend', async (_request, reply) => void reply.headers(serverHeaders))
   addSecurityHeaders(app)
   await app.register(cors, {
     // Set CORS headers before authentication, so that a page can also read error responses.

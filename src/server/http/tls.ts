@@ -27,8 +27,8 @@ const LOOSE = 0o077
  * @throws GdnError `usage`
  */
 export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsPair> {
-  const cert = await read(certFile, '--tls-cert')
-  const key = await read(keyFile, '--tls-key')
+  const cert = await readPem(certFile, '--tls-cert')
+  const key = await readPem(keyFile, '--tls-key')
   const { mode } = await stat(keyFile)
   if (platform !== 'win32' && (mode & LOOSE) !== 0) {
     throw problem(
@@ -45,7 +45,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   return { cert, key }
 }
 
-async function read(path: string, flag: string): Promise<Buffer> {
+async function readPem(path: string, flag: string): Promise<Buffer> {
   try {
     return await readFile(path)
   } catch (cause) {

@@ -22,9 +22,9 @@ export function addUnreadBodies(app: FastifyInstance): void {
     reply.removeHeader('connection')
     const { socket } = raw
     lingering.add(socket)
-    const cut = setTimeout(() => socket.destroy(), LINGER_MS).unref()
+    const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
     raw.once('end', () => {
-      clearTimeout(cut)
+      clearTimeout(timer)
       lingering.delete(socket)
     })
     raw.resume()

@@ -66,7 +66,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     for (const [transaction, outcome] of ended) {
       try {
         const verdict = await driver.judge(transaction, outcome)
-        if (verdict.verdict === 'wait') await postpone(transaction, { state: 'signed', waitMs: verdict.waitMs })
+        if (verdict.kind === 'wait') await postpone(transaction, { state: 'signed', waitMs: verdict.waitMs })
         else settlements.push({ transaction, outcome, verdict })
       } catch (error) {
         failures.push(error)

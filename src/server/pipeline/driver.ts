@@ -162,20 +162,20 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
  */
 export type OutcomeVerdict =
   | {
-      verdict: 'done'
+      kind: 'done'
       collection?: CollectionChanges
       /** For a commitment, the ID of the collection's next token at the time of the commitment. */
       firstTokenId?: string
     }
   | {
-      verdict: 'failed'
+      kind: 'failed'
       error: string
       /** The rows that fail, including the transaction's own rows. If absent, only the transaction's own rows fail. */
       fails?: 'all of the collection' | 'grants of the collection'
       collection?: CollectionChanges
     }
   | {
-      verdict: 'again'
+      kind: 'again'
       /** Whether the revert counts toward the limit of reverts. */
       counted?: boolean
       /** Updates that can never be applied. The transaction's other updates get a new transaction. */
@@ -187,8 +187,8 @@ export type OutcomeVerdict =
        */
       replacement?: NewTransaction & { id: string; kind: TransactionKind }
     }
-  | { verdict: 'wait'; waitMs: number }
-  | { verdict: 'none' }
+  | { kind: 'wait'; waitMs: number }
+  | { kind: 'none' }
 
 /**
  * The result of examining unknown tokens. `wait`: the tokens must be examined again later. `explained`: the database

@@ -76,12 +76,12 @@ export function createFileStep(options: FileStepOptions) {
   }
 
   const settleFailure = async (nft: FileWork, failure: unknown): Promise<void> => {
-    const lasting = failure instanceof ContentTooLargeError || (failure instanceof FetchFailure && failure.lasting)
+    const isPermanent = failure instanceof ContentTooLargeError || (failure instanceof FetchFailure && failure.lasting)
     const attempts = nft.attempts + 1
-    const reason = failure instanceof GdnError ? sentenceOf(failure, lasting) : 'the file could not be stored'
+    const reason = failure instanceof GdnError ? sentenceOf(failure, isPermanent) : 'the file could not be stored'
     if (!(failure instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(failure) }, 'storing a file failed')
-    if (lasting || attempts >= maxAttempts) {
-      const finalReason = lasting ? reason : `${reason} (tried ${attempts} times)`
+    if (isPermanent || attempts >= maxAttempts) {
+      const finalReason = isPermanent ? reason : `${reason} (tried ${attempts} times)`
       const fail = nft.table === 'nfts' ? failClaimedNft : failClaimedUpdate
       if (await store.transaction((db) => fail(db, nft, finalReason))) {
         const message = nft.table === 'nfts' ? 'an NFT failed' : 'an update failed'

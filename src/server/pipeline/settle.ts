@@ -28,7 +28,7 @@ import { restoreDirectory } from './restore-directory.ts'
 export interface Settlement {
   transaction: TransactionRow
   outcome: TransactionOutcome
-  verdict: Exclude<OutcomeVerdict, { verdict: 'wait' }>
+  verdict: Exclude<OutcomeVerdict, { kind: 'wait' }>
 }
 
 /**
@@ -48,27 +48,27 @@ export async function settle(
     await lockTokenOwners(db, blockchain, 'shared')
     const moved = settlements.flatMap(directoryOf)
     for (const id of [...new Set(moved.map(({ collectionId }) => collectionId))].sort()) await lockCollection(db, id)
-    const ours: Settlement[] = []
+    const newlySettled: Settlement[] = []
     for (const settlement of settlements) {
       const { state, seen, file } = settlement.outcome
       const end = file === undefined ? { ...seen, state } : { ...seen, state, directory: file.directory }
-      if (await endTransaction(db, settlement.transaction, end)) ours.push(settlement)
+      if (await endTransaction(db, settlement.transaction, end)) newlySettled.push(settlement)
     }
-    for (const settlement of ours) await apply(db, settlement)
+    for (const settlement of newlySettled) await apply(db, settlement)
     await deployNfts(
       db,
-      ours.filter(isMinted).map(({ transaction }) => transaction.id),
+      newlySettled.filter(isMinted).map(({ transaction }) => transaction.id),
     )
-    const places = new Map(ours.flatMap(directoryOf).map((place) => [place.directory, place]))
+    const places = new Map(newlySettled.flatMap(directoryOf).map((place) => [place.directory, place]))
     for (const place of places.values()) await restoreDirectory(db, { store, log }, place)
-    return ours
+    return newlySettled
   })
   for (const settlement of settled) logOutcome(log, settlement, requests)
   if (settled.length > 1) log.info({ blockchain, transactions: settled.length }, 'transactions are settled')
   return settled
 }
 
-const isMinted = ({ transaction, verdict }: Settlement) => verdict.verdict === 'done' && isMint(transaction)
+const isMinted = ({ transaction, verdict }: Settlement) => verdict.kind === 'done' && isMint(transaction)
 
 /**
  * Returns the metadata directory that a token refers to, with the token's collection. Returns an empty array if it is
@@ -84,15 +84,15 @@ function directoryOf({ transaction: { collection_id: collectionId }, outcome: { 
  */
 async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Promise<void> {
   const { id, kind, collection_id: collectionId } = transaction
-  if (verdict.verdict === 'none') return
-  if (verdict.verdict === 'again' && isEvm(transaction.blockchain as Blockchain)) {
+  if (verdict.kind === 'none') return
+  if (verdict.kind === 'again' && isEvm(transaction.blockchain as Blockchain)) {
     await assignRunOf(db, id, await requestsOfTransaction(db, transaction))
   }
   if (isTransfer(transaction)) return applyToTransfer(db, transaction, outcome, verdict)
   if (isUpdate(transaction)) return applyToUpdates(db, transaction, verdict)
   if (collectionId === null) return
   if (verdict.collection !== undefined) await updateCollection(db, collectionId, verdict.collection)
-  if (verdict.verdict === 'again' && verdict.replacement !== undefined) {
+  if (verdict.kind === 'again' && verdict.replacement !== undefined) {
     const { replacement } = verdict
     await addTransactions(db, [replacement])
     if (kind === 'collection') await updateCollection(db, collectionId, { transaction_id: replacement.id })
@@ -100,14 +100,14 @@ async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Pro
     return
   }
   if (kind === 'collection') {
-    if (verdict.verdict === 'done') await deployCollection(db, collectionId)
-    else if (verdict.verdict === 'failed') await failCollection(db, collectionId, verdict.error)
+    if (verdict.kind === 'done') await deployCollection(db, collectionId)
+    else if (verdict.kind === 'failed') await failCollection(db, collectionId, verdict.error)
     else await updateCollection(db, collectionId, { transaction_id: null, next_attempt_at: 0 })
     return
   }
-  if (verdict.verdict === 'done') {
+  if (verdict.kind === 'done') {
     if (outcome.file !== undefined) await updateSignedNfts(db, id, { batch_index: outcome.file.index })
-  } else if (verdict.verdict === 'again') {
+  } else if (verdict.kind === 'again') {
     if (verdict.counted) await countRevert(db, id)
     await returnBundleToMint(db, id)
   } else if (verdict.fails === undefined) await failBundle(db, id, verdict.error)
@@ -119,17 +119,17 @@ async function applyToTransfer(
   db: Db,
   { id: transactionId, blockchain }: TransactionRow,
   { seen }: TransactionOutcome,
-  verdict: Exclude<Settlement['verdict'], { verdict: 'none' }>,
+  verdict: Exclude<Settlement['verdict'], { kind: 'none' }>,
 ): Promise<void> {
   const transfer = await findTransferOf(db, transactionId)
   if (transfer === null) return
   const { id, nft_id, receiver, reverts } = transfer
-  if (verdict.verdict === 'again') {
+  if (verdict.kind === 'again') {
     if (verdict.counted) await countTransferRevert(db, nft_id)
     return returnTransfer(db, transactionId)
   }
   if (reverts > 0) await forgetReverts(db, nft_id)
-  if (verdict.verdict === 'failed') return endTransfer(db, id, { status: 'failed', error: verdict.error })
+  if (verdict.kind === 'failed') return endTransfer(db, id, { status: 'failed', error: verdict.error })
   await endTransfer(db, id, { status: 'deployed' })
   // Set the owner together with the status, so that clients see both. A follower that has read this block has already
   // written the owner, or a later one.
@@ -141,10 +141,10 @@ async function applyToTransfer(
 async function applyToUpdates(
   db: Db,
   transaction: TransactionRow,
-  verdict: Exclude<Settlement['verdict'], { verdict: 'none' }>,
+  verdict: Exclude<Settlement['verdict'], { kind: 'none' }>,
 ): Promise<void> {
   const { id, blockchain, update_sequence: sequence } = transaction
-  if (verdict.verdict === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
+  if (verdict.kind === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
   const collectionId = await collectionOfUpdates(db, id)
   // The update's sequence number can be used again. If it belongs to an unknown update on chain, the update step
   // examines that update. After a reorg, an earlier number may already be free. On Solana, each token counts its
@@ -153,7 +153,7 @@ async function applyToUpdates(
     const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })
   }
-  if (verdict.verdict === 'failed') {
+  if (verdict.kind === 'failed') {
     const seqs = (await listUpdatesOf(db, id)).map(({ seq }) => seq)
     return failUpdates(db, seqs, verdict.error)
   }
@@ -172,7 +172,7 @@ function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, req
   const facts = { blockchain, transaction: id, hash: seen.hash ?? hash, kind }
   if (state === 'cancelled') log.info(facts, 'a transaction was canceled')
   if (state === 'reverted') log.warn({ ...facts, error: seen.error }, 'a transaction reverted')
-  if (verdict.verdict === 'again' && verdict.replacement !== undefined) {
+  if (verdict.kind === 'again' && verdict.replacement !== undefined) {
     log.info(
       { ...facts, replaced_by: verdict.replacement.id },
       'a transaction can never be executed; a replacement was signed',

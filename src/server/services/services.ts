@@ -110,7 +110,7 @@ export class CodedRefusal extends Refusal {
 const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
-function tell(issues: readonly FieldIssue[]): string {
+function textOfIssues(issues: readonly FieldIssue[]): string {
   const shownIssues = issues.slice(0, MAX_ISSUES).map((issue) => shorten(formatIssue(issue), MAX_ISSUE_LENGTH))
   if (issues.length > MAX_ISSUES) shownIssues.push('and more problems')
   return shownIssues.join('; ')
@@ -123,7 +123,7 @@ export class InvalidRequest extends Refusal {
   readonly part: 'body' | 'query'
 
   constructor(status: 400 | 422, issues: readonly FieldIssue[], part: 'body' | 'query' = 'body') {
-    super(status, TITLES.validation, tell(issues))
+    super(status, TITLES.validation, textOfIssues(issues))
     this.name = 'InvalidRequest'
     this.part = part
     this.issues = issues.slice(0, MAX_ISSUES)

@@ -16,10 +16,10 @@ export async function pollUntil<Found>(
   message: string,
   look: () => Promise<Found | null>,
 ): Promise<Found> {
-  const cut = () => void network.close()
+  const closeNetwork = () => void network.close()
   let failures = 0
   say(message)
-  signal.addEventListener('abort', cut, { once: true })
+  signal.addEventListener('abort', closeNetwork, { once: true })
   try {
     for (;;) {
       signal.throwIfAborted()
@@ -37,6 +37,6 @@ export async function pollUntil<Found>(
       await sleep(network.publicNetwork.pollMs, signal)
     }
   } finally {
-    signal.removeEventListener('abort', cut)
+    signal.removeEventListener('abort', closeNetwork)
   }
 }

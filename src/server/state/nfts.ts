@@ -99,14 +99,14 @@ export interface Assignment {
  * than the number of assignments, another worker has changed some of the NFTs, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
-  const given = givenRows(
+  const inputRows = givenRows(
     db,
     { seq: 'bigint', transaction_id: 'text', batch_index: 'integer' },
     assignments.map(({ seq, transactionId, index }) => [seq, transactionId, index]),
   )
   const { numAffectedRows } = await sql`
     update nfts set step = 'chain', transaction_id = given.transaction_id, batch_index = given.batch_index
-    from ${given} as given where nfts.seq = given.seq and nfts.step = 'mint'`.execute(db)
+    from ${inputRows} as given where nfts.seq = given.seq and nfts.step = 'mint'`.execute(db)
   return Number(numAffectedRows ?? 0n)
 }
 

@@ -32,7 +32,7 @@ async function passOn(
 ): Promise<StoredFiles[]> {
   const ofTable = stored.filter(({ claimed }) => claimed.table === table)
   if (ofTable.length === 0) return []
-  const given = givenRows(
+  const inputRows = givenRows(
     db,
     { seq: 'bigint', generation: 'bigint', files: 'text' },
     ofTable.map(({ claimed: { seq, generation }, files }) => [seq, generation, JSON.stringify(files)]),
@@ -40,7 +40,7 @@ async function passOn(
   const [rows, seq] = [sql.table(table), sql.ref(`${table}.seq`)]
   const passed = await sql<{ seq: number }>`
     update ${rows} set step = ${sql.lit(step)}, files = given.files, attempts = 0, error = null, lease_until = 0
-    from ${given} as given
+    from ${inputRows} as given
     where ${seq} = given.seq and ${rows}.generation = given.generation and ${rows}.step = 'files'
     returning ${seq}`.execute(db)
   const seqs = new Set(passed.rows.map((row) => Number(row.seq)))

@@ -146,17 +146,17 @@ async function firstProblem(remote: RemoteFiles | null, log: Log): Promise<strin
  * @param refusal the problem that the last check found
  */
 function checkedAgain(remote: RemoteFiles, refusal: string | null, now: () => number): () => string | null {
-  let found = refusal
+  let lastProblem = refusal
   let askedAt = now()
   const askWhetherThere = async () => {
     askedAt = now()
-    found = await remote.check().then(
+    lastProblem = await remote.check().then(
       () => null,
       (error: unknown) => messageOf(error),
     )
   }
   return () => {
-    const problem = remote.problem() ?? found
+    const problem = remote.problem() ?? lastProblem
     const age = now() - askedAt
     if (age < 0 || age > (problem === null ? ASK_NOW_AND_THEN_MS : ASK_AGAIN_MS)) void askWhetherThere()
     return problem

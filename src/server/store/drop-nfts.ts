@@ -31,7 +31,7 @@ async function countWatched(
   { collectionId, blockchain }: { collectionId: string; blockchain: string },
   names: ReturnType<typeof sql>,
 ): Promise<number> {
-  const watched = await db
+  const watchedTransactions = await db
     .selectFrom('transactions')
     .select(['start_id', 'token_count'])
     .where('blockchain', '=', blockchain)
@@ -40,7 +40,7 @@ async function countWatched(
     .where('start_id', 'is not', null)
     .execute()
   let count = 0
-  for (const { start_id, token_count } of watched) {
+  for (const { start_id, token_count } of watchedTransactions) {
     const tokens = Array.from({ length: Number(token_count) }, (_, at) => String(BigInt(start_id ?? 0) + BigInt(at)))
     const row = await db
       .selectFrom('nfts')

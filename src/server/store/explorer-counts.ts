@@ -107,11 +107,11 @@ export async function latestCollections(db: Db, accountId: string, limit: number
  */
 export async function countOnChain(db: Db, accountId: string | null): Promise<number> {
   // The concatenation prevents the planner from reading all NFTs of the account's collections.
-  const mine =
+  const ofAccount =
     accountId === null
       ? sql``
       : sql` and collection_id || '' in (select id from collections where account_id = ${accountId})`
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from nfts where step = 'chain'${mine}`.execute(db)
+    select count(*) as count from nfts where step = 'chain'${ofAccount}`.execute(db)
   return Number(rows[0]?.count ?? 0)
 }

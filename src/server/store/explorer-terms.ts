@@ -22,7 +22,7 @@ export async function termsBeginning(db: Db, start: string, limit: number): Prom
  * Returns the positions of NFTs that have one of these terms, newest first, with a limit for each term. Each term is
  * read in index order. Otherwise, PostgreSQL would collect all NFTs before returning the first if it expects few NFTs.
  */
-const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, limit }: Part) =>
+const positionsOf = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, limit }: Part) =>
   sql`(${sql.join(
     terms.map(
       (term) => sql`
@@ -43,7 +43,7 @@ interface Part {
 export async function countTerms(db: Db, terms: readonly string[], limit: number): Promise<number> {
   if (terms.length === 0) return 0
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from (select seq from ${places(terms, { limit })} limit ${sql.lit(limit)}) as counted`.execute(
+    select count(*) as count from (select seq from ${positionsOf(terms, { limit })} limit ${sql.lit(limit)}) as counted`.execute(
     db,
   )
   return Number(rows[0]?.count ?? 0)
@@ -53,7 +53,7 @@ export async function countTerms(db: Db, terms: readonly string[], limit: number
 export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part): Promise<number[]> {
   if (terms.length === 0) return []
   const { rows } = await sql<{ seq: number }>`
-    select distinct seq from ${places(terms, part)} order by seq desc limit ${sql.lit(part.limit)}`.execute(db)
+    select distinct seq from ${positionsOf(terms, part)} order by seq desc limit ${sql.lit(part.limit)}`.execute(db)
   return rows.map((row) => Number(row.seq))
 }
 

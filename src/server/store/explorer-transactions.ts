@@ -93,12 +93,12 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
   const ownUpdate = sql`select 1 from updates cross join collections
     where updates.transaction_id = transactions.id and collections.id = updates.collection_id
       and collections.account_id = ${accountId}`
-  const mine =
+  const ofAccount =
     accountId === null
       ? sql``
       : sql` and (collection_id in (${ownCollections}) or exists (${ownTransfer}) or exists (${ownUpdate}))`
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from transactions where state = 'signed'${mine}`.execute(db)
+    select count(*) as count from transactions where state = 'signed'${ofAccount}`.execute(db)
   return Number(rows[0]?.count ?? 0)
 }
 

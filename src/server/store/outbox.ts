@@ -23,7 +23,7 @@ export async function tellNfts(
 ): Promise<void> {
   for (const chunk of chunksOf(nfts, ROWS_AT_ONCE)) {
     const ids = chunk.map(({ id }) => id)
-    await tell(db, type, await nftSubjects(db, ids))
+    await enqueueEvents(db, type, await nftSubjects(db, ids))
   }
 }
 
@@ -48,14 +48,14 @@ export async function failAndTell(
 
 /** Writes an event of a collection. Call this in the transaction that changes the collection's status. */
 export async function tellCollection(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
-  if (await hasWebhooks(db)) await tell(db, `collection.${status}`, [await collectionSubject(db, id)])
+  if (await hasWebhooks(db)) await enqueueEvents(db, `collection.${status}`, [await collectionSubject(db, id)])
 }
 
 /** Writes an event of a transfer or burn. Call this in the transaction that changes its status. */
 export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
   if (!(await hasWebhooks(db))) return
   const subject = await transferSubject(db, id)
-  await tell(db, `${subject.kind}.${status}`, [subject])
+  await enqueueEvents(db, `${subject.kind}.${status}`, [subject])
 }
 
 /** Writes an event of each update, freeze or commitment. Call this in the transaction that changes their status. */
@@ -63,7 +63,7 @@ export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: r
   if (seqs.length === 0 || !(await hasWebhooks(db))) return
   const subjects = await updateSubjects(db, seqs)
   for (const kind of ['update', 'freeze', 'provenance'] as const) {
-    await tell(
+    await enqueueEvents(
       db,
       `${kind}.${status}`,
       subjects.filter((subject) => subject.kind === kind),
@@ -107,7 +107,7 @@ async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[
   return hearers
 }
 
-async function tell(db: Db, type: EventType, subjects: readonly EventSubject[]): Promise<void> {
+async function enqueueEvents(db: Db, type: EventType, subjects: readonly EventSubject[]): Promise<void> {
   if (subjects.length === 0) return
   const hearers = await webhooksFor(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
   const notifications = subjects.flatMap(({ accountId, data }) => {

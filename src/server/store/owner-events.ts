@@ -20,8 +20,8 @@ const CURSORS_KEPT = 64
  * Locks the owners of a chain until the commit, so that the follower and other writers of on-chain owners don't see
  * each other's partial writes. The follower acquires an exclusive lock if owners changed.
  */
-export const lockTokenOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
-  lockUntilCommit(db, `owners ${blockchain}`, how)
+export const lockTokenOwners = (db: Db, blockchain: string, mode: 'alone' | 'shared'): Promise<void> =>
+  lockUntilCommit(db, `owners ${blockchain}`, mode)
 
 /** Returns the cursor at the last block whose events were read; null before the first block of the chain. */
 export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<OwnerCursor | null> {

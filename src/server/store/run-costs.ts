@@ -377,12 +377,12 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
 export async function feesPaid(db: Db, ids: readonly string[]) {
   const rows = []
   for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {
-    const some = await db
+    const chunkRows = await db
       .selectFrom('transactions')
       .select(['id', 'gas_used', 'fee_paid', 'token_count', 'watched', 'state'])
       .where('id', 'in', chunk)
       .execute()
-    rows.push(...some)
+    rows.push(...chunkRows)
   }
   return rows
 }

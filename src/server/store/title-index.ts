@@ -92,8 +92,8 @@ const termsOf = (nft: Indexed) =>
 
 async function insertTerms(db: Db, rows: readonly (readonly [term: string, seq: number])[]): Promise<void> {
   if (rows.length === 0) return
-  const given = givenRows(db, { term: 'text', seq: 'bigint' }, rows)
-  await sql`insert into nft_terms (term, seq) select term, seq from ${given} as given where true
+  const inputRows = givenRows(db, { term: 'text', seq: 'bigint' }, rows)
+  await sql`insert into nft_terms (term, seq) select term, seq from ${inputRows} as given where true
     on conflict do nothing`.execute(db)
 }
 

@@ -177,7 +177,7 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
   const lost = await withLostTokens(db, collectionIds)
   return (id) => {
     const ofCollection = rows.filter(({ collection_id }) => collection_id === id)
-    const sum = (some: typeof rows) => some.reduce((total, { count }) => total + Number(count), 0)
+    const sum = (counted: typeof rows) => counted.reduce((total, { count }) => total + Number(count), 0)
     return {
       count: sum(ofCollection),
       waiting: sum(ofCollection.filter(({ mined }) => mined === null)),

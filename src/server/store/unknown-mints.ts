@@ -30,8 +30,8 @@ export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Prom
         .where('state', '<>', sql.lit('lost')),
     )
     .execute()
-  const ours = new Set(knownRows.map(({ hash }) => hash))
-  const unknown = mints.filter(({ hash }) => !ours.has(hash))
+  const knownHashes = new Set(knownRows.map(({ hash }) => hash))
+  const unknown = mints.filter(({ hash }) => !knownHashes.has(hash))
   if (unknown.length === 0) return
   await db
     .insertInto('unknown_mints')

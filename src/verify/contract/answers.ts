@@ -44,7 +44,7 @@ type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
  * @param block number of the block as a JSON-RPC quantity
  */
 export function contractReader(node: Node, contract: string, block: string): ContractReader {
-  const patient = async <Asked>(calls: readonly Asked[], ask: (some: readonly Asked[]) => Promise<CallResult[]>) => {
+  const orOneByOne = async <Asked>(calls: readonly Asked[], ask: (part: readonly Asked[]) => Promise<CallResult[]>) => {
     try {
       return await ask(calls)
     } catch (error) {
@@ -67,15 +67,15 @@ export function contractReader(node: Node, contract: string, block: string): Con
         const call = { to, data: callOf(signature, ...args) }
         return isLarge ? call : { ...call, gas: GAS }
       })
-      const results = await patient(calls, (some) => node.call(some, block))
+      const results = await orOneByOne(calls, (part) => node.call(part, block))
       return questions.map((question, at) => answerOf(results[at], question))
     },
     async storage(slots) {
-      const results = await patient(slots, (some) => node.storageAt(contract, some, block))
+      const results = await orOneByOne(slots, (part) => node.storageAt(contract, part, block))
       return slots.map((_, at) => answerOf(results[at], { decode: String }))
     },
     async codeAt(address) {
-      const [result] = await patient([address], (some) => node.codeAt(some, block))
+      const [result] = await orOneByOne([address], (addresses) => node.codeAt(addresses, block))
       return result?.kind === 'value' ? { value: result.data } : { problem: callProblem(result) }
     },
   }

@@ -36,13 +36,16 @@ export interface ReceiverOptions {
  */
 export async function readReceivers(source: ManifestSource, options: ReceiverOptions): Promise<Receiver[]> {
   try {
-    return await read(source, options)
+    return await readReceiverRows(source, options)
   } catch (error) {
     throw error instanceof ManifestError ? inputError(error.issue) : error
   }
 }
 
-async function read(source: ManifestSource, { names, prices, signal }: ReceiverOptions): Promise<Receiver[]> {
+async function readReceiverRows(
+  source: ManifestSource,
+  { names, prices, signal }: ReceiverOptions,
+): Promise<Receiver[]> {
   const { name: file, bytes } = await openManifestSource(source)
   const receivers: Receiver[] = []
   // Addresses have the same format on all EVM networks.
@@ -94,8 +97,8 @@ function receiverOf(line: ListLine): Receiver {
     }
   }
   if (currency === '') return receiver
-  const wrong = evmAddressProblem(currency)
-  if (wrong !== null) throw problem(line, 'currency', `currency ${wrong}`)
+  const addressIssue = evmAddressProblem(currency)
+  if (addressIssue !== null) throw problem(line, 'currency', `currency ${addressIssue}`)
   if (receiver.price === null) {
     throw problem(line, 'currency', 'a currency without a price has no effect', 'Add a price, or clear the currency.')
   }

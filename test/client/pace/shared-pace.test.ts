@@ -203,7 +203,7 @@ describe('processes with one key', () => {
   test('keep the slot of a cut request for another second, because it may still arrive', async () => {
     const { simulation, machine } = environment()
     const leave = await machine.process(told(1)).pacer.enter('createnft')
-    leave.cut()
+    leave.connectionLost()
     leave.done()
     let left = -1
     void machine

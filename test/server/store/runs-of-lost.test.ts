@@ -59,7 +59,7 @@ it.each(Object.keys(SIGNED_FOR) as TransactionKind[])(
     const transaction = await findTransactionByNonce(store.db, 'polygon', BOB, 0)
     if (transaction === null) throw new Error('no transaction')
     const outcome = { state: 'lost', seen: {} } as const
-    await settle({ store, log: LOG }, [{ transaction, outcome, verdict: { verdict: 'again' } }])
+    await settle({ store, log: LOG }, [{ transaction, outcome, verdict: { kind: 'again' } }])
     await store.transaction((db) => assignTransactions(db, OF_RUN))
     expect((await transactionsOfRun(store.db, OF_RUN)).lost).toEqual([['0x01']])
   },

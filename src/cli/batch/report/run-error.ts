@@ -3,7 +3,7 @@ import type { NamedRows } from '../../../batch/runs/summary.ts'
 import { isMaxSupplyError } from '../../../batch/supply.ts'
 import type { BatchSummary } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
-import { type ErrorCode, GdnError } from '../../../core/errors.ts'
+import { type ErrorCode, GdnError, isInterruption } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { RunCommands } from '../runs/run-commands.ts'
 
@@ -60,7 +60,7 @@ export function errorOfRun(
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
   // One of the next steps resumes the interrupted run.
-  const isInterrupted = stopped?.code === 'interrupted' || stopped?.code === 'terminated'
+  const isInterrupted = stopped !== null && isInterruption(stopped)
   const hints = [isInterrupted ? null : (stopped?.hint ?? null), ...nextSteps(summary, commands)].filter(
     (hint) => hint !== null,
   )

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { listFolder } from '../../../core/existing-path.ts'
 
 /**
  * Returns a line break and a sentence that lists the folders to which `gdn art generate` renamed the former folder of a
@@ -9,7 +10,7 @@ export function formerFoldersText(manifest: string | null): string {
   if (manifest === null) return ''
   const folder = dirname(manifest)
   const [name, parent] = [basename(folder), dirname(folder)]
-  const former = namesIn(parent)
+  const former = listFolder(parent)
     .filter((entry) => entry.startsWith(`${name}.before-`) && /^\d+$/.test(entry.slice(`${name}.before-`.length)))
     .filter((entry) => existsSync(join(parent, entry, basename(manifest))))
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
@@ -18,12 +19,4 @@ export function formerFoldersText(manifest: string | null): string {
   const rename = existsSync(folder) ? `move ${name} away, and rename` : 'rename'
   const which = former.length === 1 ? first : 'the minted folder'
   return `\nA former edition is in ${former.join(' or ')}, next to ${name}. If you minted the former edition, ${rename} ${which} to ${name}.`
-}
-
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-  } catch {
-    return []
-  }
 }

@@ -1,11 +1,9 @@
 import { isEvm } from '../../../api/blockchains.ts'
-import { hasFailed } from '../../../api/nft-status.ts'
 import { listCollection } from '../../../batch/minted/list-collection.ts'
 import { RowLookup } from '../../../batch/minted/lookup.ts'
 import { seemsMintedAs } from '../../../batch/minted/seems-minted.ts'
 import type { KeptRow } from '../../../batch/rows/manifest-row.ts'
 import type { BatchOptions, PlannedEvent, PlannedMints } from '../../../batch/types.ts'
-import { lacksEndpoint, statusOf } from '../../../client/responses.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
@@ -24,7 +22,7 @@ import type { BatchMintFlags } from '../options/flags.ts'
 import { applyAgain } from '../options/flags-again.ts'
 import { formerFoldersText } from './former-folders.ts'
 import { committedWith, mintedOnce, ruleText, sealedError } from './shuffled.ts'
-import { sealIn } from './shuffled-drop.ts'
+import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /** A manifest to mint, and its collection. */
 interface Minting {
@@ -53,23 +51,18 @@ type Committed =
  * @param ownRows the rows with their commitment, if its rule is known. Default: the collection's rule
  */
 async function committedTo(
-  { signals: { signal } }: Deps,
-  { client }: Connection,
-  { options: { blockchain, contractAddress: contract_address, manifestPath }, read }: Minting,
+  deps: Deps,
+  connection: Connection,
+  { options: { blockchain, contractAddress, manifestPath }, read }: Minting,
   ownRows?: ReadCommitment,
 ): Promise<Committed> {
   // Standard input can't be read again, so a commitment never covers it.
   if (!isEvm(blockchain) || manifestPath === null) return { to: 'none' }
-  await client.learnIdempotency({ signal })
+  const { client } = connection
+  await client.learnIdempotency({ signal: deps.signals.signal })
   if (client.supports('updates') !== true) return { to: 'none' }
-  const { provenances } = await client
-    .call('getprovenances', { contract_address }, { signal })
-    .catch((error: unknown) => {
-      // Without the permission to read, the result is the same as for a collection without a commitment.
-      if (!lacksEndpoint(error) && statusOf(error) !== 403) throw error
-      return { provenances: [] }
-    })
-  const valid = provenances.filter(({ status }) => !hasFailed(status))
+  // Without the permission to read, the result is the same as for a collection without a commitment.
+  const valid = await commitmentsOf(deps, connection, contractAddress)
   if (valid.length === 0) return { to: 'none' }
   const rows = ownRows ?? (await readCommitment(read()))
   const match = rows === null ? null : asCommitted(rows, valid)

@@ -10,7 +10,7 @@ import type { Fit } from '../../../art/render/read-image.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
-import { flagError, GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError, isInterruption } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
@@ -213,8 +213,8 @@ async function makeImages(
       onChecked: (hashes) => warn(sharedImages(art, hashes)),
       onProgress: (progress) => update(progressText(progress, performance.now() - startedAt)),
     }).catch((error: unknown) => {
-      const isStopped = error instanceof GdnError && ['interrupted', 'terminated'].includes(error.code)
-      throw isStopped ? error.withHint('Run the same command again to continue.') : error
+      const isInterrupted = error instanceof GdnError && isInterruption(error)
+      throw isInterrupted ? error.withHint('Run the same command again to continue.') : error
     })
     return { edition, result }
   })

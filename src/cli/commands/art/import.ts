@@ -272,11 +272,11 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   const [first = 0, last = 0] = [nfts[0]?.number, nfts.at(-1)?.number]
   const missing = last - first + 1 - numbers.size
   if (missing === 0) return []
-  const some: string[] = []
-  for (let number = first; number <= last && some.length < LISTED; number++) {
-    if (!numbers.has(number)) some.push(String(number))
+  const listedNumbers: string[] = []
+  for (let number = first; number <= last && listedNumbers.length < LISTED; number++) {
+    if (!numbers.has(number)) listedNumbers.push(String(number))
   }
-  return [{ place: {}, message: `Missing numbers: ${listTexts(some, missing)}` }]
+  return [{ place: {}, message: `Missing numbers: ${listTexts(listedNumbers, missing)}` }]
 }
 
 /** Finds metadata that refers to an image with a different number, for example because two files were swapped. */

@@ -8,6 +8,7 @@ import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
+import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { checkImages, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import type { EditionView, Picked } from '../../art/edition-view.ts'
@@ -19,7 +20,7 @@ import { tilesOf } from '../../image/preview.ts'
 import type { TileSource } from '../../image/tiles.ts'
 import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
-import { isThere, writeWhole } from '../../io/put-file.ts'
+import { writeWhole } from '../../io/put-file.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { openSheet, whereTo } from '../../sheet/where-to.ts'
 import { addEditionFlags, addFitFlag } from './check.ts'
@@ -146,7 +147,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   }
   const { EDITION_FILE, MANIFEST_FILE } = await import('../../../art/generate/output-folder.ts')
   const isOfEdition = [EDITION_FILE, MANIFEST_FILE].includes(basename(out).toLowerCase())
-  if (!isOfEdition || !(await isThere(join(folder, EDITION_FILE)))) return
+  if (!isOfEdition || !(await pathExists(join(folder, EDITION_FILE)))) return
   const message = `the file belongs to the edition in ${relative(cwd, dirname(out)) || '.'}`
   throw flagError(FLAG, message, `Use another file, such as ${DEFAULT_OUTPUT}.`)
 }
@@ -193,15 +194,15 @@ async function writePage(
 
 /** Draws images of the sample if stdout is a terminal that can display images. */
 async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fit | null, isTable: boolean) {
-  const how = isTable ? tilesOf(deps) : null
-  if (how === null) return
+  const layout = isTable ? tilesOf(deps) : null
+  if (layout === null) return
   const { art } = view.edition
   const [{ drawTiles }, { decodeImage }] = await Promise.all([
     import('../../image/tiles.ts'),
     import('../../image/decode.ts'),
   ])
   const { render } = await renderer(art, fit)
-  const chosen = [...picked.rarest, ...picked.sample].slice(0, how.perLine * TILE_LINES)
+  const chosen = [...picked.rarest, ...picked.sample].slice(0, layout.perLine * TILE_LINES)
   const items = chosen.sort((a, b) => a.number - b.number)
   const sources = items.map((item): TileSource => {
     const oneOfOne = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
@@ -211,7 +212,7 @@ async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fi
         : await decodeImage(await readImageFile({ ...oneOfOne, file: oneOfOne.image }))
     return { title: view.nft(item, null).title, read }
   })
-  await drawTiles(deps, sources, how)
+  await drawTiles(deps, sources, layout)
   if (picked.sample.length + picked.rarest.length > items.length) {
     deps.io.note(`The images of ${counted(items.length, 'NFT')} are shown.`)
   }

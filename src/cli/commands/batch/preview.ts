@@ -136,12 +136,12 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     import('../../sheet/page.ts'),
   ])
   const folder = await realpath(dirname(path)).catch(() => dirname(path))
-  const how = { place: { page: path, folder }, remoteImages: flags.remoteImages ?? false }
+  const cardOptions = { place: { page: path, folder }, remoteImages: flags.remoteImages ?? false }
   const run = await runOf(deps, manifest, flags, settings.stateDir)
   const outcomes = run === null ? null : await openOutcomes(run)
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Reading the manifest')
-  const cards = new Cards({ sheet, html: { rowCard, invalidRowCard }, how, outcomes, rarities })
+  const cards = new Cards({ sheet, html: { rowCard, invalidRowCard }, cardOptions, outcomes, rarities })
   try {
     for await (const block of reading.blocks()) {
       for (const item of block) await cards.add(item)
@@ -152,7 +152,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     // If the file itself can't be read, there is nothing to preview.
     if (cards.rows === 0 && cards.issues.every(({ place }) => place.line === undefined)) throwProblems(cards, null)
     const begun = run === null ? null : { name: run.name, sent: cards.sentRows, minted: cards.minted }
-    const top = { name, target: reading.target, remoteImages: how.remoteImages, now: deps.now(), run: begun }
+    const top = { name, target: reading.target, remoteImages: cardOptions.remoteImages, now: deps.now(), run: begun }
     await sheet.finish(previewTop({ ...cards.figures, ...top }), PAGE_END, replace)
   } finally {
     progress.stop()
@@ -197,7 +197,7 @@ async function openReading(
 interface CardsDeps {
   sheet: SheetFile
   html: Pick<typeof import('../../sheet/manifest-card.ts'), 'rowCard' | 'invalidRowCard'>
-  how: ManifestCards
+  cardOptions: ManifestCards
   /** The outcomes of the run's rows; null if there is no run. */
   outcomes: Awaited<ReturnType<typeof openOutcomes>> | null
   rarities: ((row: number) => CardRarity | null) | null
@@ -233,7 +233,7 @@ class Cards {
   }
 
   async #addRow(row: ManifestRow): Promise<void> {
-    const { sheet, html, how, outcomes, rarities } = this.#deps
+    const { sheet, html, cardOptions, outcomes, rarities } = this.#deps
     await this.settle()
     this.rows++
     // The user permitted the duplicates of an existing run when the run was started.
@@ -243,7 +243,7 @@ class Cards {
     const outcome = outcomes === null ? null : await outcomes.of(row)
     if (outcome !== null && outcome.status !== 'pending') this.sentRows++
     if (outcome?.status === 'deployed') this.minted++
-    await sheet.writeCard(html.rowCard(row, how, outcome, rarities?.(this.rows - 1)))
+    await sheet.writeCard(html.rowCard(row, cardOptions, outcome, rarities?.(this.rows - 1)))
   }
 
   async #addIssue({ issue, invalidRow }: Extract<ManifestItem, { issue: unknown }>): Promise<void> {
@@ -262,7 +262,7 @@ class Cards {
     if (this.#current === null) return
     const { issues, invalidRow } = this.#current
     if (invalidRow !== undefined) this.#invalidRows++
-    await this.#deps.sheet.writeCard(this.#deps.html.invalidRowCard(issues, invalidRow, this.#deps.how))
+    await this.#deps.sheet.writeCard(this.#deps.html.invalidRowCard(issues, invalidRow, this.#deps.cardOptions))
     this.#current = null
   }
 }

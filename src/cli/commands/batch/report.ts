@@ -86,18 +86,18 @@ export function command(deps: Deps, run = report): GdnCommand {
 export async function report(deps: Deps, typed: string | undefined, flags: ReportFlags): Promise<void> {
   const { io } = deps
   const name = await whichRun(deps, typed, flags)
-  const found = await findRun(deps, name, flags)
-  const output = createOutput(io, flags, VIEW, { manifest: found.manifestPath })
-  const status = await runStatus(found)
-  const target = await whereTo(deps, `${found.name}-report.html`, flags)
+  const storedRun = await findRun(deps, name, flags)
+  const output = createOutput(io, flags, VIEW, { manifest: storedRun.manifestPath })
+  const status = await runStatus(storedRun)
+  const target = await whereTo(deps, `${storedRun.name}-report.html`, flags)
   // The local backend may not be running.
-  const settingsOrError = await settingsIfFound(deps, found, flags)
+  const settingsOrError = await settingsIfFound(deps, storedRun, flags)
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
   const facts = await readServerFacts(deps, status, server, settings)
-  const spent = await spentOf(deps, settingsOrError, found, status.counts)
+  const spent = await spentOf(deps, settingsOrError, storedRun, status.counts)
   const sources = await openSources(deps, { server, settings, facts, typedGateway: flags.gateway })
-  const run = await withDrop(deps, found, sources.client === null ? null : settings)
+  const run = await withDrop(deps, storedRun, sources.client === null ? null : settings)
   const { tally, embedded } = await writeReport(deps, { run, status, facts, spent, sources, target })
   await output.one({
     file: target.path,

@@ -5,11 +5,11 @@ import type { OpenArchive } from '../../../archive/read-archive.ts'
 import type { WrittenArchive } from '../../../archive/write-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { pathExists } from '../../../core/path-exists.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { isThere } from '../../io/put-file.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import { whereTo } from '../../sheet/where-to.ts'
 import { printProblems } from './archive/print-problems.ts'
@@ -78,7 +78,7 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   if (flags.to === undefined) throw requiredFlag('--to', 'Add the file to write, such as --to tides.car.')
   const target = await chainContract(deps, typed, flags)
   const { path, replace } = await whereTo(deps, flags.to, flags)
-  const previous = replace && (await isThere(path)) ? await previousArchive(path, target, signals.signal) : null
+  const previous = replace && (await pathExists(path)) ? await previousArchive(path, target, signals.signal) : null
   const written = await write(deps, path, { target, flags, previous }).finally(() => previous?.close())
   await output.one(archiveRecord(path, written))
   io.note(`Wrote ${safe(path)}`)

@@ -36,7 +36,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   }
   const connection = await deps.connect(settings)
   const ids = collections.map(({ transaction_gdn_id }) => transaction_gdn_id)
-  const records = await awaitResponse(deps.io, server.origin, ask(deps, connection, ids))
+  const records = await awaitResponse(deps.io, server.origin, readRecords(deps, connection, ids))
   // The table has no column for a setting that the owner can change.
   const shownRecords = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
   const byId = new Map<unknown, DataRecord>(shownRecords.map((record) => [record.transaction_gdn_id, record]))
@@ -50,7 +50,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
 }
 
 /** Reads collection records from the server. Returns an empty list if the server doesn't have the endpoint. */
-async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): Promise<CollectionRecord[]> {
+async function readRecords(deps: Deps, { client }: Connection, ids: readonly string[]): Promise<CollectionRecord[]> {
   try {
     return await readCollections({ client }, ids, deps.signals.signal)
   } catch (error) {

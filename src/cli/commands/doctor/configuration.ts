@@ -12,20 +12,20 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 export async function diagnoseConfiguration({ env, cwd }: Deps): Promise<Finding[]> {
   const user = userConfigFile(env)
   return [
-    await found('configuration', async () => {
+    await orFailure('configuration', async () => {
       const { profiles = {} } = await readUserConfig(env)
       const names = Object.keys(profiles)
-      const isThere = (await modeOf(user)) !== null
+      const hasFile = (await modeOf(user)) !== null
       return (
         (await writableByOthers('configuration', user)) ??
-        ok('configuration', isThere ? `${user}: ${names.length === 0 ? 'no profiles' : names.join(', ')}` : 'none yet')
+        ok('configuration', hasFile ? `${user}: ${names.length === 0 ? 'no profiles' : names.join(', ')}` : 'none yet')
       )
     }),
-    await found('project', async () => {
+    await orFailure('project', async () => {
       const project = await loadProjectFile(cwd, env.HOME)
       return ok('project', project === null ? 'no configuration in this folder' : project.path)
     }),
-    await found('saved keys', async () => {
+    await orFailure('saved keys', async () => {
       const saved = await savedOrigins(env)
       const list = saved.map(({ origin, keptIn }) => `${origin} (${keptIn})`).join(', ')
       return ok('saved keys', saved.length === 0 ? 'none' : `${list}; ${credentialsFile(env)}`)
@@ -56,7 +56,7 @@ export async function checkSettings(
   }
 }
 
-async function found(check: string, look: () => Promise<Finding>): Promise<Finding> {
+async function orFailure(check: string, look: () => Promise<Finding>): Promise<Finding> {
   return await look().catch((error: unknown) => fail(check, error))
 }
 

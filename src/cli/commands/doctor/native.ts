@@ -8,15 +8,15 @@ const UNSAVED_ORIGIN = 'https://doctor.invalid'
 /** Checks the native packages that a local backend needs, and the keyring. The state directory also needs SQLite. */
 export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]> {
   return [
-    await part('anvil', 'available for the EVM chains of the local backend', async () => {
+    await checkPart('anvil', 'available for the EVM chains of the local backend', async () => {
       const { checkAnvil } = await import('../../../server/chain/evm/embedded/check-anvil.ts')
       await checkAnvil()
     }),
-    await part('litesvm', 'available for the Solana chains of the local backend', async () => {
+    await checkPart('litesvm', 'available for the Solana chains of the local backend', async () => {
       const { loadLiteSvm } = await import('../../../server/chain/solana/embedded/load-litesvm.ts')
       loadLiteSvm()
     }),
-    await part('SQLite', 'available for the local backend and the state directory', async () => {
+    await checkPart('SQLite', 'available for the local backend and the state directory', async () => {
       const { openSqlite } = await import('../../../sqlite/driver.ts')
       openSqlite(':memory:').close()
     }),
@@ -24,7 +24,7 @@ export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]
   ]
 }
 
-async function part(check: string, works: string, load: () => Promise<void>): Promise<Finding> {
+async function checkPart(check: string, works: string, load: () => Promise<void>): Promise<Finding> {
   try {
     await load()
     return ok(check, works)

@@ -28,15 +28,15 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   } catch (error) {
     return [fail('server', error)]
   }
-  const { findings, isThere } = await knock(deps, server)
-  return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
+  const { findings, isReachable } = await checkReachable(deps, server)
+  return isReachable ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
 /** Checks whether the server is reachable, which any response shows. The requests contain no key. */
-async function knock(
+async function checkReachable(
   { env, io, now, signals }: Deps,
   server: Server,
-): Promise<{ findings: Finding[]; isThere: boolean }> {
+): Promise<{ findings: Finding[]; isReachable: boolean }> {
   const proxy = server.loopback ? undefined : proxyOf(env)
   const url = `${server.baseUrl}/healthz`
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
@@ -64,11 +64,11 @@ async function knock(
         ...versionOf(body, server),
         ...work,
       ],
-      isThere: true,
+      isReachable: true,
     }
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    return { findings: [fail('server', unreachable(url, error))], isThere: false }
+    return { findings: [fail('server', unreachable(url, error))], isReachable: false }
   } finally {
     await transport.close()
   }

@@ -7,6 +7,7 @@ import type { Run } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { seemsActive } from '../../../core/lock-holder.ts'
+import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { openStateIfThere } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
@@ -51,11 +52,7 @@ const inMiB = (bytes: number) => {
 
 /** Returns the folder, or its nearest existing parent. gdn creates the folder on the first write. */
 async function nearestThere(path: string): Promise<string> {
-  const isThere = await stat(path).then(
-    () => true,
-    () => false,
-  )
-  return isThere || dirname(path) === path ? path : await nearestThere(dirname(path))
+  return (await pathExists(path)) || dirname(path) === path ? path : await nearestThere(dirname(path))
 }
 
 const CHECK = 'runs'

@@ -29,19 +29,21 @@ function findingsOf(copies: readonly WalletExport[]): Finding[] {
   const plain = copies.filter(isPlain)
   const latest = (plain.length > 0 ? plain : copies).at(-1)
   const byPlace = new Map(plain.map((walletExport) => [walletExport.to, walletExport]))
-  const shownCopies = [...byPlace.values()].filter((walletExport) => walletExport === latest || isThere(walletExport))
+  const shownCopies = [...byPlace.values()].filter(
+    (walletExport) => walletExport === latest || fileExists(walletExport),
+  )
   return (shownCopies.length > 0 ? shownCopies : latest === undefined ? [] : [latest]).map(findingOf)
 }
 
 const isPlain = ({ format }: WalletExport): boolean => format !== 'keystore'
-const isThere = ({ to }: WalletExport): boolean => to !== null && existsSync(to)
+const fileExists = ({ to }: WalletExport): boolean => to !== null && existsSync(to)
 
 function findingOf(walletExport: WalletExport): Finding {
   const { name, format, to, at } = walletExport
   const day = at.slice(0, 10)
   const where = to === null ? 'to standard output' : `to ${to}`
   if (!isPlain(walletExport)) return ok(CHECK, `the keystore of @${name} was copied ${where} on ${day}, encrypted`)
-  const stillThere = isThere(walletExport) ? ', and the file is still there' : ''
+  const stillThere = fileExists(walletExport) ? ', and the file is still there' : ''
   return warn(
     CHECK,
     `the ${FORMATS[format] ?? format} of @${name} was exported ${where} on ${day}, unencrypted${stillThere}`,

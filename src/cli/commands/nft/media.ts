@@ -4,7 +4,7 @@ import { MAX_FILE_BYTES } from '../../../api/endpoints/files.ts'
 import type { ApiClient } from '../../../client/api-client.ts'
 import { GdnError, systemCode } from '../../../core/errors.ts'
 import { existingPath } from '../../../core/existing-path.ts'
-import { sha256Of } from '../../../core/sha256-of.ts'
+import { sha256OfFile } from '../../../core/sha256-of-file.ts'
 import { inspectFile } from '../../../files/inspect/inspect-file.ts'
 import { IN_FLIGHT } from '../../../operations/defaults.ts'
 import type { Deps } from '../../deps.ts'
@@ -83,7 +83,7 @@ export function printMediaWarnings({ io }: Pick<Deps, 'io'>, { warnings }: Pick<
 export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
   const hashes = new Map<string, string>()
   for (const { path, placeholder } of files) {
-    hashes.set(placeholder, `sha256:${await sha256Of(path)}`)
+    hashes.set(placeholder, `sha256:${await sha256OfFile(path)}`)
   }
   return hashes
 }

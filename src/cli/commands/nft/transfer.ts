@@ -187,8 +187,8 @@ async function refuseUntransferable(deps: Deps, connection: Connection, request:
       ? 'enable_transfer is off for this collection'
       : null
   if (why === null) return
-  const how = howToEnableTransfer(connection, why, { ...request, blockchain: collection?.blockchain })
-  throw new GdnError('refused', why, { hint: ['Nothing was sent.', how].filter(Boolean).join(' ') })
+  const fix = howToEnableTransfer(connection, why, { ...request, blockchain: collection?.blockchain })
+  throw new GdnError('refused', why, { hint: ['Nothing was sent.', fix].filter(Boolean).join(' ') })
 }
 
 /**

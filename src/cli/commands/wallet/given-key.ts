@@ -46,7 +46,7 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
   const text = file === null ? await fromStdin(io, flags) : await fromFile(file, deps.cwd)
   const keyAndPassword = isKeystore(text)
     ? await openGivenKey(deps, text, name, flags)
-    : { key: await read(text, name, flags), password: null }
+    : { key: await parseKey(text, name, flags), password: null }
   const { blockchain } = flags
   if (blockchain !== undefined && keyKind(blockchain) !== keyFormat(keyAndPassword.key)) {
     const kinds = { evm: 'an EVM key', solana: 'a Solana key' }
@@ -89,7 +89,7 @@ async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
     async check(typed) {
       try {
         if (isKeystore(typed)) parseKeystore(typed.trim(), 'it')
-        else await read(typed, 'it', flags)
+        else await parseKey(typed, 'it', flags)
         return true
       } catch (error) {
         if (error instanceof GdnError) return `it ${messageOf(error)}`
@@ -120,7 +120,7 @@ async function fromFile(typedPath: string, cwd: string): Promise<string> {
   }
 }
 
-const read = async (text: string, name: string, { blockchain, path }: KeyFlags) =>
+const parseKey = async (text: string, name: string, { blockchain, path }: KeyFlags) =>
   await parsePrivateKey(text, name, { kind: keyKind(blockchain), path })
 
 async function openGivenKey(deps: Deps, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {

@@ -53,7 +53,10 @@ export async function readOwnerOf(
   block?: BlockReference,
 ): Promise<Hex> {
   const call = { abi, functionName: 'ownerOf', args: [tokenId] } as const
-  return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
+  return decodeFunctionResult({
+    ...call,
+    data: await callCollection(network, collection, encodeFunctionData(call), block),
+  })
 }
 
 /**
@@ -89,7 +92,10 @@ export async function readMetadataState(
   block?: BlockReference,
 ): Promise<MetadataState> {
   const call = { abi, functionName: 'metadataState', args: [tokenId] } as const
-  return decodeFunctionResult({ ...call, data: await read(network, collection, encodeFunctionData(call), block) })
+  return decodeFunctionResult({
+    ...call,
+    data: await callCollection(network, collection, encodeFunctionData(call), block),
+  })
 }
 
 /**
@@ -107,7 +113,7 @@ export async function readProvenance(
   return data === '0x' ? 0n : decodeFunctionResult({ ...call, data })
 }
 
-async function read(network: Reader, collection: Hex, data: Hex, block?: BlockReference): Promise<Hex> {
+async function callCollection(network: Reader, collection: Hex, data: Hex, block?: BlockReference): Promise<Hex> {
   const result = await ethCall(network, collection, data, block)
   // A call to an address without code returns empty data.
   if (result === '0x') throw new GdnError('not_found', `no collection at ${collection}`)

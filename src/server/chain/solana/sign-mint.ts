@@ -49,10 +49,10 @@ export async function signMint(
 /** Encodes a message with as much of the name as fits into a transaction. */
 export async function fitMessage(name: string, encode: (name: string) => Promise<Buffer>): Promise<Buffer> {
   // Truncate the name first, so that a name of a megabyte isn't encoded in full.
-  const cut = fitText(name, MAX_TRANSACTION_BYTES)
-  const message = await encode(cut)
+  const fittedName = fitText(name, MAX_TRANSACTION_BYTES)
+  const message = await encode(fittedName)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES
-  return excess > 0 ? await encode(fitText(cut, Buffer.byteLength(cut) - excess)) : message
+  return excess > 0 ? await encode(fitText(fittedName, Buffer.byteLength(fittedName) - excess)) : message
 }
 
 /**

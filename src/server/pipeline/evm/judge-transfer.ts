@@ -21,18 +21,18 @@ type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
 
 /** Decides what the outcome of a transaction with a transfer or burn means. */
 export async function judgeTransfer({ store, network, transaction, outcome }: ChangeJudging): Promise<OutcomeVerdict> {
-  if (outcome.state === 'final') return { verdict: 'done' }
+  if (outcome.state === 'final') return { kind: 'done' }
   const transfer = await findTransferOf(store.db, transaction.id)
-  if (transfer === null) return { verdict: 'none' }
-  if (await followsReorg(store, network, transfer)) return { verdict: 'again' }
+  if (transfer === null) return { kind: 'none' }
+  if (await followsReorg(store, network, transfer)) return { kind: 'again' }
   const reverted = await judge(network, transfer, transaction)
-  if (reverted === 'wait') return { verdict: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
-  if (reverted === 'again') return { verdict: 'again', counted: true }
+  if (reverted === 'wait') return { kind: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
+  if (reverted === 'again') return { kind: 'again', counted: true }
   // Another transaction, which the database doesn't have, has already made the transfer. The transfer step adopts it.
   if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
-    return { verdict: 'again' }
+    return { kind: 'again' }
   }
-  return { verdict: 'failed', error: await findRevertReason(network, transfer, transaction) }
+  return { kind: 'failed', error: await findRevertReason(network, transfer, transaction) }
 }
 
 /**

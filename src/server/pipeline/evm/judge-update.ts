@@ -18,18 +18,18 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Chan
   const isFinal = outcome.state === 'final'
   const { id, blockchain, kind, update_sequence: sequence, hash, signer, raw } = transaction
   const { publicNetwork } = network
-  const wait: OutcomeVerdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
+  const wait: OutcomeVerdict = { kind: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
   const updates = await listUpdatesOf(store.db, id)
   const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
   const called = decodeUpdate(data)?.tokenIds
   // After a reorg, an NFT may have been minted as a different token. The update step examines the effect of this
   // transaction on the old token.
   const hasMoved = updates.some(({ token_id }) => token_id !== null && called?.includes(BigInt(token_id)) === false)
-  if (hasMoved) return { verdict: 'again' }
-  if (isFinal && kind !== 'provenance') return { verdict: 'done' }
+  if (hasMoved) return { kind: 'again' }
+  if (isFinal && kind !== 'provenance') return { kind: 'done' }
   const collectionId = await collectionOfUpdates(store.db, id)
   const collection = collectionId && (await findCollectionById(store.db, collectionId))
-  if (!collection) return { verdict: 'none' }
+  if (!collection) return { kind: 'none' }
   if (
     !isFinal &&
     publicNetwork !== undefined &&
@@ -38,7 +38,7 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Chan
     return wait
   // A reorg has removed a mint that can't be mined again. The update step marks the update as failed, or waits for
   // another mint.
-  if (updates.some(({ nft_status }) => nft_status !== null && nft_status !== 'deployed')) return { verdict: 'again' }
+  if (updates.some(({ nft_status }) => nft_status !== null && nft_status !== 'deployed')) return { kind: 'again' }
   // Read the state at the newest known block, because a lagging node may not have the latest update. A node without
   // that block returns no state.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
@@ -47,26 +47,26 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Chan
   const contract = collection.contract_address as Hex
   for (const { metadata } of kind === 'provenance' ? updates : []) {
     const firstToken = await readProvenance(network, contract, metadata as Hex, block)
-    if (isFinal && firstToken !== 0n) return { verdict: 'done', firstTokenId: String(firstToken) }
+    if (isFinal && firstToken !== 0n) return { kind: 'done', firstTokenId: String(firstToken) }
     // A reorg can place a commitment before the deployment of its collection, where it has no effect. If another
     // transaction has made the commitment, the update step finds it.
-    if (isFinal || firstToken !== 0n) return { verdict: 'again' }
+    if (isFinal || firstToken !== 0n) return { kind: 'again' }
   }
   const refusal = updateRefusal(terms, kind)
   if (refusal !== null) {
-    return (await isUpdateRefusedAtFinality(network, collection, kind)) ? { verdict: 'failed', error: refusal } : wait
+    return (await isUpdateRefusedAtFinality(network, collection, kind)) ? { kind: 'failed', error: refusal } : wait
   }
-  if (sequence !== null && terms.lifecycle.updateCount + 1 !== sequence) return { verdict: 'again' }
+  if (sequence !== null && terms.lifecycle.updateCount + 1 !== sequence) return { kind: 'again' }
   const fails: { seq: number; error: string }[] = []
   for (const { seq, token_id } of kind === 'update' ? updates : []) {
     const token = await readMetadataState(network, contract, BigInt(token_id ?? 0), block)
     if (token.frozen) fails.push({ seq, error: 'the metadata of the NFT is frozen' })
     else if (!token.dynamic) fails.push({ seq, error: 'the NFT is not dynamic' })
   }
-  if (fails.length > 0) return { verdict: 'again', fails }
+  if (fails.length > 0) return { kind: 'again', fails }
   const reverted = to ? await judgeRevertedCall(network, { from: signer as Hex, to, data, gas }) : 'never'
   if (reverted === 'wait') return wait
   const reverts = Math.max(0, ...updates.map(({ attempts }) => attempts))
-  if (reverted === 'again' && reverts < PASSING_REVERTS) return { verdict: 'again', counted: true }
-  return { verdict: 'failed', error: `the network rejected the ${kind}: its transaction ${hash} reverted` }
+  if (reverted === 'again' && reverts < PASSING_REVERTS) return { kind: 'again', counted: true }
+  return { kind: 'failed', error: `the network rejected the ${kind}: its transaction ${hash} reverted` }
 }

@@ -33,12 +33,12 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
   if (outcome.state === 'lost') return judgeLost(judging)
   if (outcome.state === 'cancelled') {
     const next = await nextTokens(judging)
-    return outcome.again ? { verdict: 'again', ...next } : { verdict: 'failed', error: CANCELLED, ...next }
+    return outcome.again ? { kind: 'again', ...next } : { kind: 'failed', error: CANCELLED, ...next }
   }
   if (isTransfer(transaction)) return judgeTransfer(judging)
   if (isUpdate(transaction)) return judgeUpdate(judging)
   if (outcome.state === 'reverted') return judgeReverted(judging)
-  return isMint(transaction) ? { verdict: 'done', collection: { batch_limit: null } } : { verdict: 'done' }
+  return isMint(transaction) ? { kind: 'done', collection: { batch_limit: null } } : { kind: 'done' }
 }
 
 /**
@@ -52,7 +52,7 @@ async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
   const nonce = nonceOf(transaction)
   if (
     kind === 'factory' &&
-    (await isThere(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonce) })))
+    (await hasCode(network, getContractAddress({ from: signer as Hex, nonce: BigInt(nonce) })))
   ) {
     throw new GdnError('unreachable', `${network.blockchain} has the factory, but no node returns its transaction`, {
       hint: 'Configure the RPC URL of a node that has all transactions.',
@@ -62,14 +62,14 @@ async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
     { transaction: id, signer, nonce, kind },
     'an unknown transaction used the nonce of a transaction of this backend: the signer key is also used elsewhere',
   )
-  return { verdict: 'again', ...(await nextTokens(judging)) }
+  return { kind: 'again', ...(await nextTokens(judging)) }
 }
 
 /**
  * Returns whether an address has code. If it does, the deployment must not be repeated, even if a node lacks its
  * transaction.
  */
-const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
+const hasCode = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
 /** Returns the token ID that is minted next after a bundle had no effect. */
@@ -96,25 +96,25 @@ const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_lim
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
   const { publicNetwork } = network
-  if (kind === 'factory' || collectionId === null) return { verdict: 'none' }
-  const wait: OutcomeVerdict = { verdict: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
+  if (kind === 'factory' || collectionId === null) return { kind: 'none' }
+  const wait: OutcomeVerdict = { kind: 'wait', waitMs: publicNetwork?.pollMs ?? 0 }
   if (publicNetwork !== undefined && (await transactionFollowsUnfinal(store.db, transaction))) return wait
   const collection = await findCollectionById(store.db, collectionId)
-  if (collection === null) return { verdict: 'none' }
+  if (collection === null) return { kind: 'none' }
   // Read the state at the newest known block, because a lagging node may not have the collection or its latest rights.
   // A node without that block returns no state.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
   if (kind === 'collection') {
-    if (state !== null) return { verdict: 'done' }
+    if (state !== null) return { kind: 'done' }
     return {
-      verdict: 'failed',
+      kind: 'failed',
       error: `the collection could not be deployed: its transaction ${transaction.hash} reverted`,
     }
   }
   if (state === null) {
-    if (collection.status === 'failed') return { verdict: 'none' }
+    if (collection.status === 'failed') return { kind: 'none' }
     if (publicNetwork !== undefined && collection.status === 'initiated') return wait
     // This node lags, because a call to an address without code can't revert.
     throw new Error(`the node does not have the collection ${collection.contract_address}`)
@@ -123,33 +123,33 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   // again.
   if (start_id !== null && state.nextTokenId > BigInt(start_id)) {
     const next = await nextKnownTokenId(store.db, { id: collectionId, startId: BigInt(start_id) }, state.nextTokenId)
-    return { verdict: 'again', collection: { next_token_id: String(next), ...oneAtATime(collection) } }
+    return { kind: 'again', collection: { next_token_id: String(next), ...oneAtATime(collection) } }
   }
   const next_token_id = String(state.nextTokenId)
   const refusal = refusalOf(kind, state)
   if (refusal !== null) {
     if (!(await isRefusedAtFinality(network, collection, kind))) return wait
-    return { verdict: 'failed', ...refusal, collection: { next_token_id } }
+    return { kind: 'failed', ...refusal, collection: { next_token_id } }
   }
   if (next_token_id !== start_id) {
-    return { verdict: 'again', collection: { next_token_id, ...oneAtATime(collection) } }
+    return { kind: 'again', collection: { next_token_id, ...oneAtATime(collection) } }
   }
   const call = callOf(transaction, outcome)
   const reverted = call === null ? 'never' : await judgeRevertedCall(network, call)
   if (reverted === 'wait') return wait
   if (reverted === 'again' && (await mostReverts(store.db, transaction.id)) < PASSING_REVERTS) {
-    return { verdict: 'again', counted: true, collection: { next_token_id, ...oneAtATime(collection) } }
+    return { kind: 'again', counted: true, collection: { next_token_id, ...oneAtATime(collection) } }
   }
   const max_supply = await exceededSupply(network, collection, count)
   if (max_supply !== null) {
-    return { verdict: 'again', collection: { next_token_id, max_supply, ...oneAtATime(collection) } }
+    return { kind: 'again', collection: { next_token_id, max_supply, ...oneAtATime(collection) } }
   }
   if (count > 1) {
     const batch_limit = Math.max(1, Math.floor(count / 2))
-    return { verdict: 'again', collection: { next_token_id, batch_limit } }
+    return { kind: 'again', collection: { next_token_id, batch_limit } }
   }
   const error = `the network rejected the mint: its transaction ${transaction.hash} reverted`
-  return { verdict: 'failed', error, collection: { next_token_id, batch_limit: 1 } }
+  return { kind: 'failed', error, collection: { next_token_id, batch_limit: 1 } }
 }
 
 /**

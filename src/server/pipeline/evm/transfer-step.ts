@@ -116,9 +116,9 @@ async function sign(
     // Skip transfers that other processes have signed.
     const ids = transfers.map(({ id }) => id)
     const locked = await lockForSigning(db, ids)
-    const mine = transfers.filter(({ id }) => locked.has(id))
+    const lockedTransfers = transfers.filter(({ id }) => locked.has(id))
     const drafts: TransactionDraft[] = []
-    for (const transfer of mine) {
+    for (const transfer of lockedTransfers) {
       const [call, { kind }, run] = [transferCall(transfer), transfer, limited?.run ?? null]
       if (run === null) await requireUnlimited(db, transfer.collection_id, [transfer])
       const reservedCall = { ...call, changes: [transfer.id] }
@@ -128,9 +128,9 @@ async function sign(
     const [first, ...otherDrafts] = drafts
     if (first === undefined) return []
     const transactions = await signAndStoreAll(db, operator, [first, ...otherDrafts], now())
-    const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
-    if ((await assignTransfers(db, assigned)) !== mine.length) throw new Error('a transfer was signed twice')
-    return transactions.map((transaction, index) => [transaction, mine[index]?.request_id ?? ''])
+    const assigned = lockedTransfers.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
+    if ((await assignTransfers(db, assigned)) !== lockedTransfers.length) throw new Error('a transfer was signed twice')
+    return transactions.map((transaction, index) => [transaction, lockedTransfers[index]?.request_id ?? ''])
   })
   for (const [transaction, request] of signed) onSigned([transaction], [request])
 }

@@ -51,9 +51,9 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
 
     async judge(transaction, { state, seen }) {
       // The step that signed the change signs it again, depending on the token's state at that time.
-      if (state === 'lost' && (isUpdate(transaction) || isTransfer(transaction))) return { verdict: 'again' }
+      if (state === 'lost' && (isUpdate(transaction) || isTransfer(transaction))) return { kind: 'again' }
       if (state === 'lost') return await signAgain(options, transaction)
-      return state === 'final' ? { verdict: 'done' } : failure(transaction, seen)
+      return state === 'final' ? { kind: 'done' } : failure(transaction, seen)
     },
   }
 }
@@ -64,5 +64,5 @@ const GROUP_IS_FULL = '3406457177'
 function failure({ kind, hash }: TransactionRow, { error }: TransactionOutcome['seen']): OutcomeVerdict {
   const problem = kind === 'collection' ? 'the collection could not be deployed' : `the network rejected the ${kind}`
   const why = error?.includes(GROUP_IS_FULL) ? 'the collection already has its maximum supply' : error
-  return { verdict: 'failed', error: `${problem}: its transaction ${hash} failed (${why})` }
+  return { kind: 'failed', error: `${problem}: its transaction ${hash} failed (${why})` }
 }

@@ -186,9 +186,9 @@ export async function signAgain(
 ): Promise<OutcomeVerdict> {
   const { collection_id: collectionId, directory } = lost
   const spec = await specOf(options.store.db, lost)
-  if (spec === null || collectionId === null || directory === null) return { verdict: 'none' }
+  if (spec === null || collectionId === null || directory === null) return { kind: 'none' }
   const sign = await openMintSigning(options)
-  return { verdict: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
+  return { kind: 'again', replacement: await sign(spec, { collectionId, directory, urgent: true }) }
 }
 
 /** Returns the specification of the token that a transaction mints, or null if it isn't needed anymore. */

@@ -92,11 +92,11 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
       signal: AbortSignal.timeout(longestMs(size)),
     })
     problem = isTemporary(statusCode) ? `${name} returned HTTP ${statusCode}` : null
-    return { status: statusCode, headers: response.headers, body: cut(response.body) }
+    return { status: statusCode, headers: response.headers, body: convertErrors(response.body) }
   }
 
   /** Yields the body. Converts errors to this client's errors. */
-  async function* cut(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  async function* convertErrors(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
     try {
       yield* body
     } catch (error) {

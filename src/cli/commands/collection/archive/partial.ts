@@ -1,6 +1,6 @@
 import { basename, dirname } from 'node:path'
 import { type Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
-import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
+import { GdnError, isInterruption, messageOf, systemCode } from '../../../../core/errors.ts'
 import { shellWord } from '../../../../core/shell-word.ts'
 import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
 import { safe } from '../../../io/io.ts'
@@ -61,13 +61,13 @@ const otherArchive = (partial: string, difference: string) =>
     hint: `Finish the archive with the command that started it, use another --to, or run \`rm ${shellWord(partial)}\`.`,
   })
 
-const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unreachable', 'bad_answer'].includes(code)
+const mayResume = (error: GdnError) => isInterruption(error) || ['unreachable', 'bad_answer'].includes(error.code)
 
 /** Adds the name of the unfinished archive to an error, because this file remains on disk. */
 function withResume(error: unknown, partial: string): unknown {
   if (!(error instanceof GdnError)) return error
   const keptText = `${safe(basename(partial))} contains the files that were read so far.`
-  if (isOfServers(error) && error.place === undefined)
+  if (mayResume(error) && error.place === undefined)
     return error.with({ hint: `${keptText} Run the same command again to resume.` })
   return error.place?.flag === '--gateway' ? error.with({ hint: `${error.hint ?? ''} ${keptText}`.trim() }) : error
 }

@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ApiClient } from '../../../../client/api-client.ts'
-import { GdnError, messageOf } from '../../../../core/errors.ts'
+import { GdnError, isInterruption, messageOf } from '../../../../core/errors.ts'
 import { makePrivateFolder } from '../../../../core/private-file.ts'
 import { askOwners, type OwnersOptions } from '../../../../holders/ask-owners.ts'
 import { blockFor, type WantedBlock } from '../../../../holders/block-of.ts'
@@ -147,13 +147,12 @@ function readingError(path: string, error: unknown): unknown {
 const RESUMES = 'To resume, run the same command again.'
 const OTHER_NODE = 'Try again later, or use the URL of another node.'
 
-const isStop = ({ code }: GdnError) => code === 'interrupted' || code === 'terminated'
 const isOfNode = ({ code }: GdnError) => code === 'unreachable' || code === 'bad_answer'
 
 /** Adds a hint about how to resume to the error of an interrupted read. */
 function withResume(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
-  if (isStop(error)) return error.with({ hint: 'Run the same command again to resume.' })
+  if (isInterruption(error)) return error.with({ hint: 'Run the same command again to resume.' })
   return isOfNode(error) ? error.with({ hint: `${OTHER_NODE} ${RESUMES}` }) : error
 }
 

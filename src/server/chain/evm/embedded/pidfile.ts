@@ -60,7 +60,7 @@ export async function endOrphans(stateDir: string): Promise<void> {
  * @returns the process ID of the terminated child, or null
  */
 export async function endOrphan(path: string): Promise<number | null> {
-  const noted = read(path)
+  const noted = readPidfile(path)
   const ended = noted === null ? null : await endNoted(path, noted)
   // Remove the file last. If this process is killed before the child has exited, the next start still finds the file.
   removePidfile(path)
@@ -85,7 +85,7 @@ function isStill(noted: z.infer<typeof schema>, marker: string): boolean {
   return running !== null && running.startedAt === noted.startedAt && running.command.includes(marker)
 }
 
-function read(path: string): z.infer<typeof schema> | null {
+function readPidfile(path: string): z.infer<typeof schema> | null {
   try {
     return schema.parse(JSON.parse(readFileSync(path, 'utf8')))
   } catch {

@@ -85,7 +85,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     const accepted = raws.filter((_, index) => outcomes[index]?.outcome === 'accepted')
     if (accepted.length > 0) await extend(node, accepted)
     items.forEach((item, index) => {
-      settle(item, outcomes[index])
+      recordOutcome(item, outcomes[index])
     })
   }
 
@@ -193,7 +193,7 @@ function takeTurn(queue: readonly Item[]): Item[] {
   return queue.slice(0, count)
 }
 
-function settle({ submission, index }: Item, outcome: BroadcastOutcome | undefined): void {
+function recordOutcome({ submission, index }: Item, outcome: BroadcastOutcome | undefined): void {
   submission.outcomes[index] = outcome
   submission.missing -= 1
   if (submission.missing === 0) submission.resolve(submission.outcomes.filter((entry) => entry !== undefined))

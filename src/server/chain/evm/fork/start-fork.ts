@@ -120,7 +120,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     undo.push(() => rpc.close())
     await rpc.call('anvil_setLoggingEnabled', [false])
 
-    const mine = async () => {
+    const mineBlock = async () => {
       await rpc.call('anvil_setNextBlockBaseFeePerGas', [fees.baseFee])
       await rpc.call('evm_mine')
       return Number(await rpc.call<Hex>('eth_blockNumber'))
@@ -129,9 +129,9 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     const turn = async () => {
       const { pending } = await poolStatus(rpc)
       blocksSince = pending > 0 ? 0 : blocksSince + 1
-      if (blocksSince <= depth) await mine()
+      if (blocksSince <= depth) await mineBlock()
     }
-    const mineOn = async () => {
+    const keepMining = async () => {
       while (isOpen && !failing.signal.aborted) {
         await turn()
         await sleep(FORK_BLOCK_MS)
@@ -148,11 +148,11 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
       block,
       networkBlockMs,
       failed: failing.signal,
-      mine,
+      mine: mineBlock,
       close,
       call: (method, params) => rpc.call(method, params),
       startMining() {
-        mineOn().catch((error: unknown) => {
+        keepMining().catch((error: unknown) => {
           if (isOpen) fail(new GdnError('unreachable', `its node can't mine: ${messageOf(error)}`))
         })
       },

@@ -48,21 +48,21 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
 
   const post = async (body: string): Promise<{ status: number; text: string }> => {
     const authorization = token === null ? {} : { authorization: `Bearer ${token().reveal()}` }
-    const cut = new AbortController()
-    const timer = setTimeout(() => cut.abort(), timeoutMs)
+    const abortController = new AbortController()
+    const timer = setTimeout(() => abortController.abort(), timeoutMs)
     try {
       const response = await request(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', accept: 'application/json', ...authorization },
         body,
         dispatcher: agent,
-        signal: cut.signal,
+        signal: abortController.signal,
       })
       return { status: response.statusCode, text: await response.body.text() }
     } catch (cause) {
       throw new GdnError(
         'unreachable',
-        `the signer at ${host} ${describeSignerFailure(cause, cut.signal, timeoutMs)}`,
+        `the signer at ${host} ${describeSignerFailure(cause, abortController.signal, timeoutMs)}`,
         { cause },
       )
     } finally {

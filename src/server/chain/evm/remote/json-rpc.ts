@@ -174,9 +174,9 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
   // Each request that waits for a retry adds a listener, so disable the warning about too many listeners.
   setMaxListeners(0, closing.signal)
-  const cut = () => void close(signal?.reason)
-  if (signal?.aborted) cut()
-  else signal?.addEventListener('abort', cut, { once: true })
+  const onAbort = () => void close(signal?.reason)
+  if (signal?.aborted) onAbort()
+  else signal?.addEventListener('abort', onAbort, { once: true })
 
   return {
     async call<Result>(method: string, params: readonly unknown[]) {
@@ -197,7 +197,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       return responses
     },
     async close() {
-      signal?.removeEventListener('abort', cut)
+      signal?.removeEventListener('abort', onAbort)
       await close(new NodeFailed('the network is closed'))
     },
   }

@@ -34,13 +34,13 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
     // A URL can contain a provider's key, so messages quote only the host.
     const { host } = new URL(url)
     // Don't use AbortSignal.timeout. On Node 20, an AbortSignal.any of it may never fire after a garbage collection.
-    const cut = new AbortController()
+    const abortController = new AbortController()
     let late = false
     const timer = setTimeout(() => {
       late = true
-      cut.abort()
+      abortController.abort()
     }, timeoutMs)
-    inFlight.add(cut)
+    inFlight.add(abortController)
     let text: string
     let refused: number | null = null
     try {
@@ -49,7 +49,7 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
         headers: { 'content-type': 'application/json', accept: 'application/json' },
         body: JSON.stringify(body),
         dispatcher: agent,
-        signal: cut.signal,
+        signal: abortController.signal,
       })
       text = await response.body.text()
       const { statusCode, headers } = response
@@ -66,7 +66,7 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
       throw new NodeFailed(`the node at ${host} ${why}`, { cause })
     } finally {
       clearTimeout(timer)
-      inFlight.delete(cut)
+      inFlight.delete(abortController)
     }
     try {
       return JSON.parse(text)
@@ -79,7 +79,7 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
   return {
     send,
     async close() {
-      for (const cut of inFlight) cut.abort()
+      for (const abortController of inFlight) abortController.abort()
       await agent.destroy()
     },
   }

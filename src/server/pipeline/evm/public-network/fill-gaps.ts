@@ -38,8 +38,8 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
       if (key === null) return
       const missing: number[] = []
       for (let at = onChain; at < nonce && missing.length < MAX_NONCES; at++) {
-        const ours = await findTransactionByNonce(store.db, blockchain as EvmBlockchain, signer, at)
-        if (ours !== null && ours.state !== 'lost') break
+        const ownTransaction = await findTransactionByNonce(store.db, blockchain as EvmBlockchain, signer, at)
+        if (ownTransaction !== null && ownTransaction.state !== 'lost') break
         missing.push(at)
       }
       if (missing.length === 0) return

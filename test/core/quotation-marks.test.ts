@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isInQuotes } from '../../src/core/quotes.ts'
+import { isInQuotes } from '../../src/core/quotation-marks.ts'
 
 test.each(['"Dawn"', "'Dawn'", '“Dawn”', '„Dawn“', '”Dawn”', '‘Dawn’', '«Dawn»', '»Dawn«'])(
   '%s is in quotes',
