@@ -2,7 +2,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { setRunLimit } from '../../client/run-costs.ts'
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
-import { GdnError } from '../../core/errors.ts'
+import { GdnError, isInterruption } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyBurns } from '../../plan/apply-burns.ts'
@@ -217,7 +217,7 @@ export function stoppedAfter(
   { all, minted, again }: { all: number; minted: number | null; again: string },
 ): unknown {
   if (!(error instanceof GdnError)) return error
-  const isInterrupted = error.code === 'interrupted' || error.code === 'terminated'
+  const isInterrupted = isInterruption(error)
   if (!isInterrupted && minted === null) return error
   const kinds = Object.values(outcomes)
   const done = (minted ?? 0) + kinds.reduce((n, ofKind) => n + ofKind.done, 0)
