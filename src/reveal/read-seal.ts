@@ -15,7 +15,7 @@ export interface SealCommitment {
   /** The block's Unix time in seconds. The node and the chain's validators are trusted to report it correctly. */
   time: number
   isFinal: boolean
-  /** Whether the node simulates a chain, so that its operator chooses the times of blocks. */
+  /** Whether the node simulates a chain. Its operator then chooses the block timestamps. */
   isSimulated: boolean
 }
 

@@ -28,7 +28,7 @@ export interface ShuffleProof {
   sealed: { block: number; time: number; round: number; roundTime: number } | null
   /** Whether the user specified the beacon. */
   isNamed: boolean
-  /** Whether the chain is simulated, so that its operator chooses the times of blocks. */
+  /** Whether the chain is simulated. Its operator then chooses the block timestamps. */
   isSimulated: boolean
 }
 

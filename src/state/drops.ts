@@ -236,7 +236,7 @@ export function collectionOf(
   { origin, blockchain, contract }: { origin: string; blockchain: Blockchain; contract: string },
 ): number {
   const id = collectionId(sql, serverId(sql, origin), { blockchain, contract })
-  if (id === null) throw new Error('a drop has a collection')
+  if (id === null) throw new Error('the collection of the drop is not in the state')
   return id
 }
 

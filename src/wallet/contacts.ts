@@ -64,7 +64,7 @@ async function addContacts(source: ManifestSource, { contacts, issues }: Contact
         throw new ManifestError({
           place: { file },
           message,
-          hint: 'Save fewer contacts. A list of receivers does not need saved names.',
+          hint: 'Save fewer contacts. You can use a list of receivers without saving their names.',
         })
       }
       if ('issue' in record) issues.push(record.issue)

@@ -193,7 +193,9 @@ test('warns how many NFTs of the former edition have other content under the sam
   expect(stderr).toContain(
     `${changed} of the 12 rows of the former manifest now have different content under the same number. If NFTs were minted from the former manifest`,
   )
-  expect(stderr).toContain('To change these NFTs, run `gdn plan drop/manifest.csv`. To restore the former edition, move')
+  expect(stderr).toContain(
+    'To change these NFTs, run `gdn plan drop/manifest.csv`. To restore the former edition, move',
+  )
   expect(stderr).toContain('rename drop.before-1 to drop.')
   expect(stderr).toContain('To change rows or images after the mint, mint them with --dynamic')
   // JSON has the number instead of the warning.

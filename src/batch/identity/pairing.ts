@@ -61,7 +61,7 @@ export const pairsOfOthers = (pairs: readonly Pair[], ownLabel: string | null | 
     labeledRow({ key, line: row.line }, { ...mint, reference }, ownLabel),
   )
 
-/** Returns the pairs that have an operation in the state. The operation gets the new key of the row. */
+/** Returns the pairs that have an operation in the state. The operation is then recorded under the row's new key. */
 export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
   pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
 

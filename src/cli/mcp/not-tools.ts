@@ -102,7 +102,7 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--upload-concurrency': TUNING,
   '--listing-wait': TUNING,
   '--abandon-rows': 'abandons rows permanently',
-  '--again': 'sends a request a second time, as a new plan does',
+  '--again': 'sends a request again, as a new plan would',
   '--no-lookup': 'skips the check that prevents minting twice',
   '--show-private-key': 'prints a private key',
   '--open': 'opens a browser',

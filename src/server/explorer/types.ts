@@ -175,7 +175,7 @@ export interface ExplorerShuffle {
    * contains no signature.
    */
   beacon: 'drand-quicknet' | 'other' | null
-  /** Whether the drop is on an embedded chain, whose operator chooses the times of blocks. */
+  /** Whether the drop is on an embedded chain, whose operator chooses the block timestamps. */
   is_simulated: boolean
 }
 

@@ -93,8 +93,8 @@ export interface TransactionPreparer {
 
 /**
  * Specifies how long the NFTs of a collection wait:
- * - `idle`: until a transaction of the collection is in a block or settled, or until the next sweep.
- * - `full`: until any transaction of the blockchain is settled.
+ * - `idle`: until one of the collection's transactions is in a block or settled, or until the next sweep.
+ * - `full`: until any of the backend's transactions on the blockchain is settled.
  * - `soon`: for a short time, to gather more NFTs or to check fees, funds or pending transactions again.
  * - `unknown`: until the recover step has examined tokens that the database doesn't have.
  */

@@ -74,6 +74,6 @@ async function refuseUnlessSameNft(
   { nft_gdn_id, token_id }: Parsed,
 ): Promise<void> {
   if (requireToken(await findNft(store.db, nft_gdn_id), collection) !== token_id) {
-    throw badRequest('nft_gdn_id and token_id are inconsistent: they are not the same NFT')
+    throw badRequest('nft_gdn_id and token_id identify different NFTs')
   }
 }

@@ -152,8 +152,8 @@ export async function findMined(
 }
 
 /**
- * Returns whether a receipt is deep enough. A success can be rolled back, so it needs `confirmations`. A revert
- * must be final, because its rows are then signed in new transactions.
+ * Returns whether a receipt has enough confirmations. A success can be rolled back, so it needs `confirmations`. A
+ * revert must be final, because its rows are then signed in new transactions.
  */
 const isDeep =
   (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>
