@@ -503,8 +503,8 @@ export class Machine {
   }
 
   /**
-   * Records what the NFTs are, as `gdn apply` does. Makes only the changes of some kinds: others fail. Returns the number
-   * of NFTs with changes that weren't recorded before.
+   * Records what the NFTs are, as `gdn apply` does. Makes only the changes of some kinds: others fail. Returns the
+   * number of NFTs with changes that weren't recorded before.
    */
   async applyAndNote(
     rows: readonly ManifestRow[],

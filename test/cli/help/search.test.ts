@@ -55,7 +55,7 @@ describe('the best section', () => {
     ['change a trait after mint', 'plan-and-apply.md: Fix a typo'],
     ['hide metadata until launch', 'reveal.md: Reveal NFTs later'],
     ['delayed reveal', 'reveal.md: Mint unrevealed'],
-    ['mint to a list of holders', 'airdrops.md: Mint to a list of receivers'],
+    ['mint to a list of receivers', 'airdrops.md: Mint to a list of receivers'],
     ['send nft to someone', 'collections.md: List, verify and transfer NFTs'],
     ['how do I add an image?', 'manifest.md: Images and other local files'],
     ['what is a run', 'glossary.md: Files and commands'],

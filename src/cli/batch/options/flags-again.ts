@@ -1,7 +1,14 @@
+import type { Run } from '../../../batch/types.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
+
+/** Returns the flags that select a run by its manifest, for use in another command. */
+export const flagsOfRun = <Flags extends BatchMintFlags>(
+  { contractAddress: contract, blockchain, runName }: Pick<Run, 'contractAddress' | 'blockchain' | 'runName'>,
+  flags: Flags,
+): Flags => ({ ...flags, contract, blockchain, ...(runName === null ? {} : { run: runName }) })
 
 /**
  * Formats the flags that select the rows, the collection and the server, for use in another command with the same

@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { revealCommand, serverFlagsAgain } from '../options/flags-again.ts'
+import { flagsOfRun, revealCommand, serverFlagsAgain } from '../options/flags-again.ts'
 import { runCommands } from '../runs/run-commands.ts'
 
 interface MintedRun {
@@ -36,12 +36,6 @@ function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string 
 /** Returns the flag that names the user's own beacon in the next command of a drop. */
 export const beaconAgain = ({ seal }: Pick<DropState, 'seal'>): string =>
   seal?.isNamed === true ? ' --beacon <file>' : ''
-
-/** Returns the flags that select a run by its manifest, for use in another command. */
-export const flagsOfRun = <Flags extends BatchMintFlags>(
-  { contractAddress: contract, blockchain, runName }: Pick<Run, 'contractAddress' | 'blockchain' | 'runName'>,
-  flags: Flags,
-): Flags => ({ ...flags, contract, blockchain, ...(runName === null ? {} : { run: runName }) })
 
 /**
  * Returns notes on the state of a run's shuffled drop, as recorded on this machine, and the next command. Returns an

@@ -11,7 +11,7 @@ import type { ChosenCollection, CollectionOfRun } from '../../connect/which-coll
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { flagsOfRun } from '../reveal/next-reveal.ts'
+import { flagsOfRun } from '../options/flags-again.ts'
 import { flagsOfServer, type RunFlags } from './which-server.ts'
 
 /** The fields that identify the runs of a manifest on a server. */
