@@ -6,6 +6,7 @@ import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
+import { isStatePruned } from '../core/pruned-state.ts'
 
 /**
  * The result of one call. `reverted` means that the contract rejected the call. `failed` means that the result is
@@ -66,11 +67,11 @@ const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this 
 
 /**
  * Returns whether to repeat a call. Failed calls are repeated, because nodes also report temporary limits as errors in
- * a response. A reverted call is repeated once, because one of several nodes behind a URL may lag and not have the
- * newest mints yet.
+ * a response. Calls at a block whose state is pruned aren't repeated. A reverted call is repeated once, because one of
+ * several nodes behind a URL may lag and not have the newest mints yet.
  */
-const isOpen = ({ kind }: CallResult, round: number): boolean =>
-  kind === 'failed' || (kind === 'reverted' && round === 1)
+const isOpen = (result: CallResult, round: number): boolean =>
+  (result.kind === 'failed' && !isStatePruned(result.message)) || (result.kind === 'reverted' && round === 1)
 
 function nullIfUnanswered(error: unknown): null {
   if (error instanceof GdnError && (error.code === 'unreachable' || error.code === 'bad_answer')) return null

@@ -84,3 +84,14 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
       }),
   }
 }
+
+/** Answers the first reads of a block's state as an embedded chain does after it has mined another block. */
+export function pruningFirst(reads: number): NonNullable<RpcProxyOptions['answer']> {
+  let left = reads
+  return ({ method, params }) => {
+    const block = { eth_call: params[1], eth_getCode: params[1], eth_getStorageAt: params[2] }[method]
+    if (!/^0x/.test(String(block)) || left-- <= 0) return undefined
+    const message = `BlockOutOfRangeError: block height is ${Number(block) + 1} but requested was ${Number(block)}`
+    return { error: { code: -32_602, message } }
+  }
+}

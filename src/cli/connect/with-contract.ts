@@ -1,9 +1,11 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Server } from '../../config/server.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
+import { BLOCKS_TO_TRY, isStatePruned } from '../../core/pruned-state.ts'
 import { knownBlock } from '../../holders/block-of.ts'
 import { NoCode } from '../../holders/read-holders.ts'
 import { type Block, blockAt } from '../../verify/block-at.ts'
+import type { CallResult, ChainReader } from '../../verify/chain-reader.ts'
 import { type ContractReader, contractReader } from '../../verify/contract/answers.ts'
 import type { Deps } from '../deps.ts'
 import { withProgress } from '../io/progress.ts'
@@ -28,8 +30,10 @@ export interface OpenContract {
 }
 
 /**
- * Calls `work` with a reader of a contract at the newest block of its chain.
+ * Calls `work` with a reader of a contract at the newest block of its chain. Calls it again with a newer block if the
+ * node no longer has the state of the block.
  *
+ * @param work must only read
  * @throws GdnError `usage` if the address has no code (the error lists the networks on which it has code); `bad_answer`
  * if the block was replaced in the meantime
  */
@@ -39,21 +43,18 @@ export async function withContract<Result>(
   work: (open: OpenContract) => Promise<Result>,
 ): Promise<Result> {
   const chain = await openChain(deps, flags, blockchain, server, undefined)
-  const node = chain.reader
   try {
     return await withProgress(deps.io, 'Reading the contract', async () => {
-      const block = await blockAt(node, 'latest')
-      if (block === null) throw new GdnError('bad_answer', `${node.origin} does not return its newest block`)
-      const reader = contractReader(node, contract, `0x${block.number.toString(16)}`)
-      const code = await reader.codeAt(contract)
-      if ('problem' in code) throw new GdnError('bad_answer', `the code at ${contract} ${code.problem}`)
-      if (code.value === '0x') throw new NoCode(contract, block.number)
-      const result = await work({ reader, block, code: code.value })
-      const blockAfter = await knownBlock(node, block.number, deps.sleep, deps.signals.signal)
-      if (blockAfter?.hash === block.hash) return result
-      throw new GdnError('bad_answer', `a reorg replaced block ${block.number} while gdn read the contract`, {
-        hint: 'Run the same command again.',
-      })
+      for (let attempt = 1; ; attempt++) {
+        const watched = watchPruned(chain.reader)
+        try {
+          const result = await readAtNewest(deps, watched.node, contract, work)
+          if (!watched.isPruned()) return result
+        } catch (error) {
+          if (!watched.isPruned()) throw error
+        }
+        if (attempt === BLOCKS_TO_TRY) throw tooManyBlocks(chain.reader)
+      }
     })
   } catch (error) {
     if (!(error instanceof NoCode)) throw error
@@ -63,6 +64,48 @@ export async function withContract<Result>(
     await chain.close()
   }
 }
+
+async function readAtNewest<Result>(
+  deps: Deps,
+  node: ChainReader,
+  contract: string,
+  work: (open: OpenContract) => Promise<Result>,
+): Promise<Result> {
+  const block = await blockAt(node, 'latest')
+  if (block === null) throw new GdnError('bad_answer', `${node.origin} does not return its newest block`)
+  const reader = contractReader(node, contract, `0x${block.number.toString(16)}`)
+  const code = await reader.codeAt(contract)
+  if ('problem' in code) throw new GdnError('bad_answer', `the code at ${contract} ${code.problem}`)
+  if (code.value === '0x') throw new NoCode(contract, block.number)
+  const result = await work({ reader, block, code: code.value })
+  const blockAfter = await knownBlock(node, block.number, deps.sleep, deps.signals.signal)
+  if (blockAfter?.hash === block.hash) return result
+  throw new GdnError('bad_answer', `a reorg replaced block ${block.number} while gdn read the contract`, {
+    hint: 'Run the same command again.',
+  })
+}
+
+/** Watches whether a call fails because the node no longer has the state of the block. */
+function watchPruned(reader: ChainReader) {
+  let isPruned = false
+  const watch = async (reading: Promise<CallResult[]>) => {
+    const results = await reading
+    isPruned ||= results.some((result) => result.kind === 'failed' && isStatePruned(result.message))
+    return results
+  }
+  const node: ChainReader = {
+    ...reader,
+    call: (calls, block) => watch(reader.call(calls, block)),
+    codeAt: (addresses, block) => watch(reader.codeAt(addresses, block)),
+    storageAt: (address, slots, block) => watch(reader.storageAt(address, slots, block)),
+  }
+  return { node, isPruned: () => isPruned }
+}
+
+const tooManyBlocks = ({ origin }: ChainReader) =>
+  new GdnError('bad_answer', `${origin} mined a new block each time before gdn had read the contract`, {
+    hint: 'Run the same command again when fewer transactions are sent.',
+  })
 
 /** Returns the output fields that identify a block. */
 export const blockData = ({ number, hash, time }: Block) => ({

@@ -15,7 +15,7 @@ import { startEnsNode } from '../../helpers/ens-node.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { enterCollections } from '../../helpers/known-collections.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
+import { pruningFirst, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { DATE, fakeApi } from '../fake-api.ts'
 import { cli, errorOf, tempHome } from '../harness.ts'
 
@@ -437,6 +437,18 @@ describe('gdn collection set', () => {
       expect(showResult.stdout + showResult.stderr).toContain('owned')
       expect(showResult.stdout + showResult.stderr).not.toMatch(/\u001b\[2J|\u0007|\u202e/)
     }
+  })
+
+  test('starts over at a newer block if the node no longer has the state of the block', async () => {
+    const node = await startRpcProxy(network.url, { answer: pruningFirst(5) })
+    onTestFinished(() => node.close())
+    const flags = ['-b', 'polygon', '--rpc-url', node.url, '--royalty', '7%', '--dry-run']
+    const { code, stdout, stderr } = await cli(['collection', 'set', contract, ...flags, '--json'], {
+      ...{ env: home.env, cwd: home.dir },
+    })
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject([{ setting: 'royalty' }])
+    expect(node.count('eth_blockNumber')).toBeGreaterThan(1)
   })
 
   test('offers the ownership, which only the other wallet takes', async () => {

@@ -16,7 +16,7 @@ import { compileSolidity } from '../../../src/build/contracts.mjs'
 import { addressesIn, answering, BURN_GAS, endWith, returnBytes, textIn, wordOf } from '../../helpers/answering-code.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
 import { cloneOf, deployCode, published } from '../../helpers/published-contracts.ts'
-import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
+import { pruningFirst, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { fakeApi } from '../fake-api.ts'
 import { cli, errorOf, tempHome } from '../harness.ts'
 
@@ -412,6 +412,21 @@ describe('bad input', () => {
     expect(now.proxy).toMatchObject({ implementation: after, beacon })
     // Only the former implementation has a maximum.
     expect([old.max_supply, now.max_supply]).toEqual(['5000', null])
+  })
+
+  test('gdn starts over at a newer block if the node no longer has the state of the block', async () => {
+    const contract = await deploy('Roles721', other)
+    const argv = (url: string) => ['collection', 'show', contract, '-b', 'testchain', '--rpc-url', url, '--json']
+    const whole = await cli(argv(anvil.url))
+    // Also a pruned read whose failure would only leave a field out.
+    for (const reads of [1, 8]) {
+      const proxy = await startRpcProxy(anvil.url, { answer: pruningFirst(reads) })
+      onTestFinished(() => proxy.close())
+      const { code, stdout, stderr } = await cli(argv(proxy.url))
+      expect(code, stderr).toBe(0)
+      expect(JSON.parse(stdout)).toEqual(JSON.parse(whole.stdout))
+      expect(proxy.calls.filter(({ params }) => params[0] === 'latest').length).toBeGreaterThan(1)
+    }
   })
 
   test('a reorg while gdn reads is an error, and no answers of two blocks are mixed', async () => {

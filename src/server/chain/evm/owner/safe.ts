@@ -3,6 +3,7 @@ import { GdnError } from '../../../../core/errors.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
 import { isExecutionError } from '../execution-error.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
+import { atNewestBlock } from './at-newest-block.ts'
 
 const ABI = parseAbi([
   'function VERSION() view returns (string)',
@@ -41,10 +42,15 @@ export async function isContract(network: Pick<EvmNetwork, 'request'>, address: 
  * @param role the role of the Safe in the collection, for error messages
  * @throws GdnError `refused` if the address has no Safe that can execute transactions
  */
-export async function readSafe(
+export const readSafe = (
   network: Pick<EvmNetwork, 'request' | 'blockchain'>,
   address: Hex,
   role: string,
+): Promise<Safe> => atNewestBlock(network, (block) => readSafeAt(network, { address, role, block }))
+
+async function readSafeAt(
+  network: Pick<EvmNetwork, 'request' | 'blockchain'>,
+  { address, role, block }: { address: Hex; role: string; block: Hex },
 ): Promise<Safe> {
   const notSafe = (
     why: string,
@@ -54,7 +60,6 @@ export async function readSafe(
       place: { flag: '--safe' },
       hint,
     })
-  const block = await network.request<Hex>('eth_blockNumber', [])
   const code = await network.request<Hex>('eth_getCode', [address, block])
   if (code === '0x') throw notSafe('it has no code', USE_WALLET)
   if (DELEGATION.test(code)) throw notSafe('the account delegates to a contract (EIP-7702)', USE_WALLET)

@@ -11,6 +11,7 @@ import { GdnError } from '../../../../core/errors.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
 import { isExecutionError } from '../execution-error.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
+import { atNewestBlock } from './at-newest-block.ts'
 
 /** The functions of our contract that read or change its settings. */
 const ABI = parseAbi([
@@ -124,11 +125,16 @@ function functionOf(call: OwnerCall) {
  *
  * @throws GdnError `not_found` if the address has no gdn contract
  */
-export async function readOwnerSettings(
+export const readOwnerSettings = (
   network: Pick<EvmNetwork, 'request' | 'blockchain'>,
   contract: Hex,
+): Promise<OwnerSettings> => atNewestBlock(network, (block) => readSettingsAt(network, contract, block))
+
+async function readSettingsAt(
+  network: Pick<EvmNetwork, 'request' | 'blockchain'>,
+  contract: Hex,
+  block: Hex,
 ): Promise<OwnerSettings> {
-  const block = await network.request<Hex>('eth_blockNumber', [])
   const abi = ABI
   const read = async <Value>(data: Hex, decode: (result: Hex) => Value): Promise<Value> => {
     try {

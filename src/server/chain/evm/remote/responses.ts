@@ -1,4 +1,5 @@
 import { GdnError } from '../../../../core/errors.ts'
+import { isStatePruned } from '../../../../core/pruned-state.ts'
 import type { RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcResponse } from '../../rpc/rpc-response.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
@@ -116,7 +117,8 @@ export function throwNodeFailures(response: RpcResponse, { refusals = false } = 
   const { error } = response
   const { code, message } = error
   const isBusy = PASSING_CODES.has(code) || LIMIT.test(message) || NOT_NOW.test(message)
-  const saysNothing = ((isBusy && !isTooMuch(error)) || LACKS_BLOCK.test(message)) && !isExecutionError(error)
+  const lacksBlock = LACKS_BLOCK.test(message) && !isStatePruned(message)
+  const saysNothing = ((isBusy && !isTooMuch(error)) || lacksBlock) && !isExecutionError(error)
   if (!saysNothing || (refusals && error.code === INTERNAL)) return response
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }
