@@ -1,6 +1,6 @@
 /**
- * Returns whether a node's error means that it no longer has the state of a block. Embedded chains keep only the state of
- * the newest block, so a read at a block fails once the next block is mined.
+ * Returns whether a node's error means that it no longer has the state of a block. Embedded chains keep only the state
+ * of the newest block, so a read at a block fails once the next block is mined.
  */
 export function isStatePruned(message: string): boolean {
   const [, height, requested] = /BlockOutOfRange.*block height is (\d+) but requested was (\d+)/.exec(message) ?? []

@@ -16,21 +16,18 @@ export function howToResume(run: Resumable, pending: number): string {
 }
 
 /** Returns the hint on how to use the run of a list of receivers; null if the run has no list. */
-export function howToMintList({
-  name,
-  runName,
-  manifest,
-  reading,
-}: Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading'>): string | null {
-  const list = listOf({ reading })
+export function howToMintList(run: Resumable): string | null {
+  const { name, runName, manifest, contract, blockchain } = run
+  const list = listOf(run)
   if (list === null) return null
   const { path, merge, skipsContracts } = list
   const isNamed = path === null || runName !== `${basename(manifest ?? '')}+${basename(path)}`
   const flags = [
+    `--contract ${contract} --blockchain ${blockchain}`,
     path === null ? '--to-stdin' : `--to ${shellWord(path)}`,
     ...(merge ? ['--merge'] : []),
     ...(skipsContracts ? ['--skip-contracts'] : []),
     ...(isNamed ? [`--run ${shellWord(runName ?? name)}`] : []),
   ]
-  return `To mint to the list of the run ${name}, run \`gdn batch mint\` with ${flags.join(' ')}, without --receiver.`
+  return `To mint to the list of the run ${name}, run \`gdn batch mint ${shellWord(manifest ?? '<manifest>')} ${flags.join(' ')}\`.`
 }

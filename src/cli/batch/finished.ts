@@ -4,7 +4,6 @@ import { type NamedRows, nameRows } from '../../batch/runs/summary.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
-import { shellWord } from '../../core/shell-word.ts'
 import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
 import { isOfList, isUnrevealed } from '../../state/drops.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
@@ -13,7 +12,7 @@ import { safe } from '../io/io.ts'
 import { keptText, removedReceiversText, removedText } from '../render/kept-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { planFlagsAgain } from './options/flags-again.ts'
+import { planAgain } from './options/flags-again.ts'
 import { detailsOfRun, failedStep } from './report/run-error.ts'
 import { summaryData } from './report/summary.ts'
 import { notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
@@ -131,17 +130,16 @@ function notesOf(
   const { name, counts, burned, manifestPath } = status
   const { failed, total } = counts
   const isList = isOfList(status)
+  const plan = planAgain(manifestPath, flags)
   const gone = isList ? removedReceiversText : removedText
-  const notes = [kept > 0 ? keptText(kept) : [], removed > 0 ? gone(removed) : []].flat()
+  const notes = [kept > 0 ? keptText(kept, plan) : [], removed > 0 ? gone(removed, plan) : []].flat()
   if (failed > 0) return notes
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
   const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
   notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and has since been burned' : lost}.`)
   if (by !== 'mint') return notes
   if (hasLocalFiles && manifestPath !== null && !isList && flags.unrevealed === undefined) {
-    notes.push(
-      `The contents of files were not compared. Run \`gdn plan ${shellWord(safe(manifestPath))}${planFlagsAgain(flags)}\` to compare them with the files of the NFTs.`,
-    )
+    notes.push(`The contents of files were not compared. Run ${plan} to compare them with the files of the NFTs.`)
   }
   if (isShuffled(status)) return notes
   const burnedHint = burned === 0 || isList || isUnrevealed(status) ? '' : ' To mint a burned row again, change its id.'

@@ -198,8 +198,8 @@ export class RunSender {
   async #confirm(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
     this.#sizes = mints.sizes
     this.#progress.stop()
-    printPlan(this.#deps, planned, this.#where(), this.#sending.isApplied ?? false)
-    this.#notes = notesOf(planned, this.#sending.isApplied ?? false)
+    printPlan(this.#deps, planned, this.#where(), this.#sending)
+    this.#notes = notesOf(planned, this.#sending)
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
     // Another command may have hidden the rows since the last check, for example while a prompt was open.

@@ -101,7 +101,7 @@ async function ofAccount(
 function withRunsFirst(known: readonly KnownCollection[], ofRuns: readonly CollectionOfRun[]): Choosable[] {
   const runOf = ({ contract_address: contract, blockchain }: KnownCollection) =>
     ofRuns.find((of) => of.blockchain === blockchain && sameAddress(of.contract, contract ?? ''))
-  const nameOf = (of: CollectionOfRun) => known.find((collection) => runOf(collection) === of)?.name ?? 'unknown name'
+  const nameOf = (of: CollectionOfRun) => known.find((collection) => runOf(collection) === of)?.name ?? 'a collection'
   return [
     ...ofRuns.map((of) => ({ ...of, name: nameOf(of), contract_address: of.contract })),
     ...known.filter((collection) => runOf(collection) === undefined),

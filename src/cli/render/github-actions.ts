@@ -198,7 +198,9 @@ function summaryText(
     ...(stopped === null ? [] : [escapeMarkdown(stopped.message), '']),
     `${escapeMarkdown(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
-    ...(changes.keptAccepted > 0 ? [escapeMarkdown(keptText(changes.keptAccepted)), ''] : []),
+    ...(changes.keptAccepted > 0
+      ? [escapeMarkdown(keptText(changes.keptAccepted, '`gdn plan` with the manifest')), '']
+      : []),
     `| ${states.join(' | ')} |`,
     `| ${states.map(() => '---:').join(' | ')} |`,
     `| ${states.map((state) => counts[state]).join(' | ')} |`,

@@ -1,12 +1,20 @@
 import { count } from '../../core/count.ts'
 
-/** Describes rows with an ID that were edited after they were sent. */
-export const keptText = (rows: number): string =>
-  `${count(rows, 'edited row')} ${rows === 1 ? 'was' : 'were'} already sent and won't be sent again. To compare ${rows === 1 ? 'it with its NFT' : 'them with their NFTs'}, run \`gdn plan\` with the manifest.`
+/**
+ * Describes rows with an ID that were edited after they were sent.
+ *
+ * @param plan the `gdn plan` command for the manifest, in backticks
+ */
+export const keptText = (rows: number, plan: string): string =>
+  `${count(rows, 'edited row')} ${rows === 1 ? 'was' : 'were'} already sent and won't be sent again. To compare ${rows === 1 ? 'it with its NFT' : 'them with their NFTs'}, run ${plan}.`
 
-/** Describes rows that were removed from the manifest. */
-export const removedText = (rows: number): string =>
-  `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} no longer in the manifest. ${rows === 1 ? 'Its NFT is kept' : 'Their NFTs are kept'}. To show which NFTs have no row, run \`gdn plan\` with the manifest.`
+/**
+ * Describes rows that were removed from the manifest.
+ *
+ * @param plan as in `keptText`
+ */
+export const removedText = (rows: number, plan: string): string =>
+  `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} no longer in the manifest. ${rows === 1 ? 'Its NFT is kept' : 'Their NFTs are kept'}. To show which NFTs have no row, run ${plan}.`
 
 /** Describes the NFTs of receivers that were removed from a list. */
 export const removedReceiversText = (rows: number): string =>

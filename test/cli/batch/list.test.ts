@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { shellWord } from '../../../src/core/shell-word.ts'
-import { fakeApi, type Reply } from '../fake-api.ts'
+import { CONTRACT, fakeApi, type Reply } from '../fake-api.ts'
 import { type CliOptions, cli, errorOf } from '../harness.ts'
 import { folder, service, TARGET } from './drop.ts'
 
@@ -228,7 +228,8 @@ describe('batch mint with a list of receivers', () => {
   test('names the list of the run if --to is missing', async () => {
     const { mint, run, path, server, url } = await holders(list(`${A},1`))
     await mint()
-    const how = `with --to ${shellWord(path('holders.csv'))}, without --receiver.`
+    const to = `--to ${shellWord(path('holders.csv'))}`
+    const how = `gdn batch mint ${shellWord(path('row.json'))} --contract ${CONTRACT} --blockchain polygon ${to}`
     const plain = ['batch', 'mint', path('row.json'), '--receiver', A]
     const named = 'row.json+holders.csv'
     expect(errorOf(await run([...plain, ...TARGET, ...server])).hint).toContain(how)

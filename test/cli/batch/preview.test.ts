@@ -84,6 +84,16 @@ describe('the preview of a manifest that has a run', () => {
     })
   })
 
+  test('notes that the manifest also has runs in other collections', async () => {
+    const { shown, at, path, options } = await minted()
+    const note = 'The manifest also has runs in other collections.'
+    expect((await shown()).stderr).not.toContain(note)
+    const again = ['batch', 'mint', path('drop.csv'), ...at.slice(2), '-c', OWNER, '--allow-duplicates']
+    expect((await cli(again, options)).code).toBe(0)
+    expect((await shown()).stderr).toContain(note)
+    expect((await shown('-c', OWNER)).stderr).not.toContain(note)
+  })
+
   test('distinguishes sent from unsent rows, counts copies, and shows the reason of a failure', async () => {
     const { shown, path } = await minted((title) => title === 'Dusk')
     await writeFile(path('drop.csv'), `${CONTENT}Dawn,same,${OWNER}\nNoon,new,${OWNER}\n`)

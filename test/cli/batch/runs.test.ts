@@ -72,7 +72,7 @@ describe('a manifest without a collection', () => {
   test('needs one where its runs have several', async () => {
     const { again } = await runIn()
     await again('-c', OTHER_CONTRACT, '-b', 'polygon', '--no-wait')
-    expect(await again()).toMatchObject({ code: 2, stderr: expect.stringContaining('no collection is specified') })
+    expect(await again()).toMatchObject({ code: 2, stderr: expect.stringContaining('the manifest has runs in several collections') })
   })
 })
 
@@ -263,7 +263,7 @@ describe('finding a run', () => {
       expect(stderr).toContain('the manifest has runs in several collections, and none is specified')
       for (const { contract_address, run } of [first, second]) {
         expect(stderr).toContain(
-          `--contract ${contract_address} --blockchain polygon  unknown name on polygon, run ${run}\n`,
+          `--contract ${contract_address} --blockchain polygon  a collection on polygon, run ${run}\n`,
         )
       }
     },

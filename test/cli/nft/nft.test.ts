@@ -31,7 +31,10 @@ const accepts = ({ metadata, ...requests }: MintBody): Reply => ({
 
 describe('nft mint', () => {
   test.each([
-    [`contract_address ${CONTRACT} is not a collection of this account`, 'Use an API key of the account that created'],
+    [
+      `contract_address ${CONTRACT} is not a collection of this account`,
+      '`gdn collection list` lists your collections',
+    ],
     ['contract_address and blockchain are inconsistent: that collection is on base', 'Add -b base.'],
   ])('says how to find the collection: %s', async (message, hint) => {
     const api = await fakeApi({

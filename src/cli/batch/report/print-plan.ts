@@ -1,17 +1,26 @@
-import type { PlannedEvent } from '../../../batch/types.ts'
+import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { keptText, removedReceiversText, removedText } from '../../render/kept-text.ts'
+import type { BatchMintFlags } from '../options/flags.ts'
+import { planAgain } from '../options/flags-again.ts'
 import { changesText, exampleText } from './changes-text.ts'
+
+interface Sending {
+  options: Pick<BatchOptions, 'manifestPath'>
+  flags: BatchMintFlags
+  /** Whether the run is part of `gdn apply`, which has printed the row changes. */
+  isApplied?: boolean | undefined
+}
 
 /**
  * Prints the plan of a run before it is sent, including the changes to the manifest since the run last read it.
  *
  * @param where the collection and the blockchain, such as `Tides (0xaab8d6…0811) on polygon`
- * @param isApplied whether the run is part of `gdn apply`, which has printed the row changes
  */
-export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, isApplied: boolean): void {
+export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, sending: Sending): void {
+  const { isApplied = false } = sending
   const { run, resumed, rows, requests, receivers, files, changes } = planned
   io.note(`Run ${io.errPaint.bold(safe(run.name))} in ${safe(where)}${resumed ? ', resumed' : ''}`)
   const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
@@ -23,7 +32,7 @@ export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, is
   const sentRows = rows.total - rows.pending
   if (resumed && sentRows > 0)
     io.note(`  ${sentRows} of ${count(rows.total, 'row')} ${sentRows === 1 ? 'was' : 'were'} sent before`)
-  for (const note of notesOf(planned, isApplied)) io.note(`  ${safe(note)}`)
+  for (const note of notesOf(planned, sending)) io.note(`  ${safe(note)}`)
   if (!isEdited(planned, isApplied)) return
   io.note(`  The ${changes.receivers === undefined ? 'manifest' : 'list'} changed: ${changesText(changes)}.`)
   for (const example of changes.examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
@@ -34,13 +43,16 @@ const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEven
   resumed && !isApplied && added + changed + removed > 0
 
 /** Returns the notes that are printed before a run is sent. The run's summary contains them too. */
-export function notesOf(planned: PlannedEvent, isApplied: boolean): string[] {
+export function notesOf(planned: PlannedEvent, { isApplied = false, options, flags }: Sending): string[] {
   const { keptAccepted, removed, receivers } = planned.changes
   const edited = isEdited(planned, isApplied)
+  const plan = planAgain(options.manifestPath, flags)
   return [
     ...(planned.notes ?? []),
     ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),
-    ...(edited && keptAccepted > 0 ? [keptText(keptAccepted)] : []),
-    ...(edited && removed > 0 ? [receivers === undefined ? removedText(removed) : removedReceiversText(removed)] : []),
+    ...(edited && keptAccepted > 0 ? [keptText(keptAccepted, plan)] : []),
+    ...(edited && removed > 0
+      ? [receivers === undefined ? removedText(removed, plan) : removedReceiversText(removed)]
+      : []),
   ]
 }

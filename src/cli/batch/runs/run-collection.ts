@@ -78,7 +78,9 @@ export async function warnOfLists({ io }: Pick<Deps, 'io'>, manifest: string, na
   if (runs.some((run) => isOf(run, named))) return
   const newest = new Map(runs.toReversed().map((run) => [run.family, run]))
   const ofManifest = [...newest.values()].filter((run) => run.manifestPath === manifestPath)
-  const hints = ofManifest.flatMap((run) => howToMintList({ ...run, manifest: manifestPath }) ?? [])
+  const hints = ofManifest.flatMap(
+    (run) => howToMintList({ ...run, manifest: manifestPath, contract: run.contractAddress }) ?? [],
+  )
   if (hints.length === 0) return
   io.warn(safe(`${manifest} was minted to a list of receivers. ${hints.slice(0, MAX_LISTS).join('\n')}`))
 }

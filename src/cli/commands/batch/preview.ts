@@ -78,17 +78,20 @@ const MAX_ISSUES = 1000
 const hasImageOnTheWeb = ({ metadata }: ManifestRow) =>
   metadata.file_fields.some(({ key, url }) => key === 'image' && /^https?:/i.test(url))
 
-/** Returns the newest run of a manifest in the collection and on the server that the flags specify. */
-async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run | null> {
+const OTHER_COLLECTIONS =
+  'The manifest also has runs in other collections. To show the NFTs of another run, add --contract <address>.'
+
+/** Returns the runs of a manifest in the collection and on the server that the flags specify, newest first. */
+async function runsOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run[]> {
   const path = await manifestPath(deps, manifest)
-  if (path === null) return null
+  if (path === null) return []
   const server = await whichServer(deps, flags)
   const { contract } = flags
   const fits = (run: Run) =>
     run.manifestPath === path &&
     (server === undefined || server.has(run)) &&
     (contract === undefined || sameAddress(run.contractAddress, contract))
-  return (await listRuns(stateDir)).find(fits) ?? null
+  return (await listRuns(stateDir)).filter(fits)
 }
 
 /**
@@ -137,7 +140,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   ])
   const folder = await realpath(dirname(path)).catch(() => dirname(path))
   const cardOptions = { place: { page: path, folder }, remoteImages: flags.remoteImages ?? false }
-  const run = await runOf(deps, manifest, flags, settings.stateDir)
+  const [run = null, ...olderRuns] = await runsOf(deps, manifest, flags, settings.stateDir)
   const outcomes = run === null ? null : await openOutcomes(run)
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Reading the manifest')
@@ -174,6 +177,8 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   io.note(`Wrote ${safe(path)}`)
   if (!io.settings.machine) printDuplicates(deps, cards.duplicates, manifest)
   if (run !== null && minted > 0) io.note(`The run ${safe(run.name)} has minted ${minted} of ${count(rows, 'row')}.`)
+  const isOtherCollection = (other: Run) => !sameAddress(other.contractAddress, run?.contractAddress ?? '')
+  if (olderRuns.some(isOtherCollection)) io.note(OTHER_COLLECTIONS)
   if (flags.open) await openSheet(deps, path)
   throwProblems(cards, null)
 }
