@@ -160,7 +160,7 @@ test('resume warns if the manifest differs from the planned one, and continues w
   await writeFile(manifest, 'title\n')
   const broken = await cli(['batch', 'resume', 'my drop', ...server], options)
   expect(broken.stderr).toContain("can't be read with the run's options")
-  expect(broken.stderr).toContain(`Run \`gdn batch validate ${word}\``)
+  expect(broken.stderr).toContain(`Run \`gdn batch validate ${word} --contract ${CONTRACT} --blockchain polygon`)
 })
 
 test('the rows of a manifest in a linked folder are the same at its real path, with the files that they name', async () => {
