@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { command as reconcile } from '../../../src/cli/commands/batch/reconcile.ts'
 import type { Deps } from '../../../src/cli/deps.ts'
 import { shellWord } from '../../../src/core/shell-word.ts'
-import { fakeApi, OWNER } from '../fake-api.ts'
+import { CONTRACT, fakeApi, OWNER } from '../fake-api.ts'
 import { cli, errorOf, tempHome } from '../harness.ts'
 import { CSV, folder, service, TARGET } from './drop.ts'
 
