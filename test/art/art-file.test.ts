@@ -128,7 +128,7 @@ describe('rejects with the location', () => {
       'above 0',
     ],
     ['a weight and a count', LAYERS.replace('weight: 3', 'weight: 3, count: 1'), '7:13', 'both'],
-    ['two layers with a name', LAYERS.replace('name: Hat', 'name: sky'), '9:11', 'two layers'],
+    ['two layers with a name', LAYERS.replace('name: Hat', 'name: sky'), '9:11', 'is already the name'],
     ['a rule without an effect', `${LAYERS}rules:\n  - { if: Hat }`, '15:5', 'must have one of'],
     ['a trait that excludes itself', `${LAYERS}rules:\n  - { if: Hat, excludes: Hat/Cap }`, '15:5', 'excludes itself'],
     [
