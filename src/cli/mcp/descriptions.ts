@@ -19,15 +19,14 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
     'title, description and receiver are required. image and file:<key> are URLs or paths relative to the manifest. id identifies a row. attr:<tag> is an attribute, and extra:<key> is a metadata key.',
   'batch validate': 'Each error in a row, field or file has a line and column.',
   'batch mint': 'If you pass the same manifest again, its run resumes, and no row is minted twice.',
-  'batch list': 'The list starts with the latest run.',
+  'batch list': 'The latest run is first.',
   'batch status': 'The tool shows the records of this machine. Specify a run by its name, ID or manifest.',
   'batch results': '',
   'batch reconcile':
     'The tool searches for rows with an unknown outcome by their reference IDs, then in the collection. It mints nothing. batch_results shows why a row is undecided.',
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
-  plan: 'The plan lists the mints, updates, transfers and burns that apply would make. It also lists impossible changes, and changes made elsewhere.',
-  apply:
-    'The tool makes the planned changes. If a change is impossible, the tool makes no changes unless "only" is "mint".',
+  plan: 'The plan lists the mints, updates, transfers and burns of apply, impossible changes, and changes made elsewhere.',
+  apply: 'The tool makes the planned changes. If a change is impossible, it makes none unless "only" is "mint".',
   cost: 'The estimate uses the current fees, and includes the amount to fund. If you pass no collection, it includes a deployment.',
   'wallet list': 'Use @name wherever a parameter accepts an address.',
   'wallet generate': '',

@@ -42,7 +42,7 @@ const PLAN_PROPERTIES = {
   dry_run: {
     type: 'boolean',
     default: true,
-    description: 'true returns a plan. false runs the plan that plan_id identifies',
+    description: 'true returns a plan. false runs the plan of plan_id',
   },
   plan_id: { type: 'string', format: 'uuid', description: 'ID of the plan to run, with dry_run false' },
 }
