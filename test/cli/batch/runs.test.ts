@@ -72,7 +72,10 @@ describe('a manifest without a collection', () => {
   test('needs one where its runs have several', async () => {
     const { again } = await runIn()
     await again('-c', OTHER_CONTRACT, '-b', 'polygon', '--no-wait')
-    expect(await again()).toMatchObject({ code: 2, stderr: expect.stringContaining('the manifest has runs in several collections') })
+    expect(await again()).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('the manifest has runs in several collections'),
+    })
   })
 })
 

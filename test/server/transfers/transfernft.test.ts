@@ -245,7 +245,10 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('if token_id is that of another NFT', async () => {
     const other = await transferable(collection)
-    expectRefused(await transfer({ ...body, token_id: other.token_id }), /nft_gdn_id and token_id identify different NFTs/)
+    expectRefused(
+      await transfer({ ...body, token_id: other.token_id }),
+      /nft_gdn_id and token_id identify different NFTs/,
+    )
   })
 
   it('if the NFT is in another collection', async () => {
