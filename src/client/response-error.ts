@@ -63,7 +63,7 @@ function refusalHint(reason: string): string | undefined {
     return 'The owner of the collection can permit transfers. Run `gdn collection set <contract_address> --enable-transfer --wallet <owner>`.'
   }
   if (reason.endsWith('is not a collection of this account')) {
-    return 'Check the address: `gdn collection list` lists your collections. If another account created the collection, use an API key of that account. `gdn auth status` shows the key in use.'
+    return 'Check the address: `gdn collection list` lists the collections created on this machine. If another account created the collection, use an API key of that account. `gdn auth status` shows the key in use.'
   }
   const blockchain = /that collection is on ([\w-]+)$/.exec(reason)?.[1]
   return blockchain !== undefined && isBlockchain(blockchain) ? `Add -b ${blockchain}.` : undefined

@@ -33,7 +33,7 @@ describe('nft mint', () => {
   test.each([
     [
       `contract_address ${CONTRACT} is not a collection of this account`,
-      '`gdn collection list` lists your collections',
+      '`gdn collection list` lists the collections created on this machine',
     ],
     ['contract_address and blockchain are inconsistent: that collection is on base', 'Add -b base.'],
   ])('says how to find the collection: %s', async (message, hint) => {
