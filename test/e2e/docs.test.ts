@@ -220,7 +220,7 @@ test.skipIf(!HAS_PTY)(
 
     // A second pass generates no new keys, although the walkthrough deleted the copy of the admin's keystore.
     const keystore = await readFile(join(reader.home, 'base-drop', 'admin.json'), 'utf8')
-    const [firstBlock = ''] = text.split('Fund the addresses')
+    const [firstBlock = ''] = text.split('`gdn wallet list` shows')
     expect(await reader.paste(firstBlock, names.slice(0, 1))).toBeNull()
     expect(await readFile(join(reader.home, 'base-drop', 'admin.json'), 'utf8')).toBe(keystore)
     expect(await readdir(join(reader.home, '.local/share/gdn/wallets'))).not.toContain('admin.json')
