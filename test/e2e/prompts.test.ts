@@ -405,6 +405,23 @@ describe('missing arguments are prompted for', () => {
     expect(await readFile(out, 'utf8')).toContain(OTHER)
   })
 
+  test('a collection from the list keeps its blockchain, even if another one has the same address', async () => {
+    const { env, dir } = await home()
+    await knows(dir, 'High tide', CONTRACT, 'polygon')
+    await knows(dir, 'Low tide', CONTRACT, 'avalanche')
+    const manifest = join(dir, 'drop.csv')
+    await writeFile(manifest, `title,description,receiver\nDawn,First,${OWNER}\n`)
+    const out = join(dir, 'out')
+    const terminal = atTerminal(`batch mint '${manifest}' --base-url https://a.test --dry-run --no-lookup`, env, out)
+    await terminal.showsNow('Collection')
+    terminal.type('high')
+    await terminal.showsNow(/high\r\n\S+ High tide\r\n\r\n/)
+    terminal.type(ENTER)
+    const { code, screen } = await terminal.end()
+    expect(code, screen).toBe(0)
+    expect(await readFile(out, 'utf8')).toContain('polygon')
+  })
+
   test.each([
     ['--no-input', {}],
     ['', { CI: 'true' }],

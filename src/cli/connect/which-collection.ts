@@ -48,15 +48,17 @@ export async function whichCollection(
     .toReversed()
   const known = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
   const fitting = withRunsFirst(known, ofRuns)
-  const contract =
-    settings.contract?.value ??
-    onlyOf(fitting) ??
-    (await maybeAsk(io, (at) => askCollection(at, fitting, wantedBlockchain)))
-  if (contract === undefined) throw notNamed(fitting, collections, { place, hasRuns: ofRuns.length > 0 })
+  const chosen =
+    settings.contract === null
+      ? (onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wantedBlockchain))))
+      : { contract: settings.contract.value, blockchain: undefined }
+  if (chosen === undefined) throw notNamed(fitting, collections, { place, hasRuns: ofRuns.length > 0 })
+  const { contract } = chosen
   if (wantedBlockchain === undefined) refuseMistyped(contract, settings)
   const blockchain =
     wantedBlockchain ??
-    findByAddress([...fitting, ...collections], contract)?.blockchain ??
+    chosen.blockchain ??
+    findByAddress(collections, contract)?.blockchain ??
     (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
     throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
@@ -108,9 +110,10 @@ function withRunsFirst(known: readonly KnownCollection[], ofRuns: readonly Colle
   ]
 }
 
-function onlyOf(fitting: readonly Choosable[]): string | undefined {
+function onlyOf(fitting: readonly Choosable[]): ChosenCollection | undefined {
   const [only, ...otherCollections] = fitting
-  return otherCollections.length === 0 ? (only?.contract_address ?? undefined) : undefined
+  if (only === undefined || only.contract_address === null || otherCollections.length > 0) return undefined
+  return { contract: only.contract_address, blockchain: only.blockchain }
 }
 
 const MAX_CHOICES = 10

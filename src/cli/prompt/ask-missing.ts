@@ -112,16 +112,21 @@ export type Choosable = Pick<KnownCollection, 'name' | 'contract_address' | 'blo
 /** Marks a collection that has a run of the manifest. */
 export const ofRunText = (run: string | undefined): string => (run === undefined ? '' : `, run ${run}`)
 
-/** Prompts for a collection: one from the records of this machine, or another one by its address. */
+/**
+ * Prompts for a collection: one from the records of this machine, or another one by its address. The blockchain of the
+ * latter is undefined.
+ */
 export async function askCollection(
   io: Io,
   collections: readonly Choosable[],
   blockchain: Blockchain | undefined,
-): Promise<string> {
+): Promise<{ contract: string; blockchain?: Blockchain }> {
   const flag = '--contract'
-  const choices: Choice<string | null>[] = collections.flatMap(
-    ({ name, contract_address: address, blockchain: on, run }) =>
-      address === null ? [] : [{ name, value: address, description: `${address} on ${on}${ofRunText(run)}` }],
+  const choices: Choice<{ contract: string; blockchain: Blockchain } | null>[] = collections.flatMap(
+    ({ name, contract_address: contract, blockchain: on, run }) =>
+      contract === null
+        ? []
+        : [{ name, value: { contract, blockchain: on }, description: `${contract} on ${on}${ofRunText(run)}` }],
   )
   const chosen =
     choices.length === 0
@@ -132,7 +137,8 @@ export async function askCollection(
           choices: [...choices, { name: 'Another', value: null, description: 'by its address' }],
         })
   const required = 'an address is required. Run `gdn collection create` to create a collection'
-  return chosen ?? (await askAddress(io, { message: 'Address of the collection', flag, blockchain, required }))
+  if (chosen !== null) return chosen
+  return { contract: await askAddress(io, { message: 'Address of the collection', flag, blockchain, required }) }
 }
 
 export async function askText(io: Io, question: TextQuestion): Promise<string> {
