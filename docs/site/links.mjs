@@ -45,7 +45,7 @@ export function linkPlugin(md, { pageOf, repository }) {
 }
 
 /** The README is part of a page in docs/site. */
-const resolveImages = (html) => html.replaceAll(/ src="(?!https?:)/g, ' src="../../')
+const resolveImages = (html) => html.replaceAll(/(?<=\s)src="(?!https?:)/g, 'src="../../')
 
 function resolveLinks(tokens, page, repository, Token) {
   const kept = []
