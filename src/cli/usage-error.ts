@@ -37,8 +37,12 @@ const DASHED_FILE = /^-[\w.-]+\.(?:csv|tsv|jsonl?|ndjson)$/i
 
 /** Returns the command to run instead of a flag that users may expect but the command doesn't have. */
 function insteadOf(message: string, command: GdnCommand): string | undefined {
-  if (command.name() !== 'apply' || !message.includes("'--dry-run'")) return undefined
-  return 'Run `gdn plan` to show the changes without making them.'
+  const name = command.name()
+  if (name === 'apply' && message.includes("'--dry-run'"))
+    return 'Run `gdn plan` to show the changes without making them.'
+  if ((name === 'apply' || name === 'plan') && message.includes("'--to'"))
+    return 'Only `gdn batch mint` accepts a list of receivers.'
+  return undefined
 }
 
 /** Returns a hint for a flag that selects a server, if the command uses the files of a backend instead. */

@@ -253,6 +253,8 @@ test('formats all usage errors the same way, without repeating arguments', async
 test.each([
   [['batch', 'mint', '-x.csv'], 'If -x.csv is a file, use ./-x.csv.'],
   [['apply', 'drop.csv', '--dry-run'], 'Run `gdn plan` to show the changes without making them.'],
+  [['plan', 'row.json', '--to', 'list.csv'], 'Only `gdn batch mint` accepts a list of receivers.'],
+  [['apply', 'row.json', '--to', 'list.csv'], 'Only `gdn batch mint` accepts a list of receivers.'],
   [['collection', 'create', 'First light'], 'Did you mean --name <name>?'],
   [['wallet', 'generate', 'alice'], 'Did you mean --name <name>?'],
   [['nft', 'mint', 'Dawn'], 'Did you mean --title <text>?'],

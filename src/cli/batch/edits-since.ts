@@ -137,7 +137,7 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   const outside =
     added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `
   const theirs = edited === 1 ? 'its' : 'their'
-  const changed = edited === 0 ? '' : `The results show ${count(edited, 'edited row')} with ${theirs} earlier values. `
+  const changed = edited === 0 ? '' : `The run recorded ${count(edited, 'edited row')} with ${theirs} earlier values. `
   const record =
     edited === 0 ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
   io.warn(`${outside}${changed}Run \`${commands.plan}\` to compare the file with the NFTs.${record}`)

@@ -1,12 +1,13 @@
 import { count } from '../../core/count.ts'
 
 /**
- * Describes rows with an ID that were edited after they were sent.
+ * Describes rows with an ID that were sent with other values, because the manifest or a flag such as --receiver was
+ * changed later.
  *
  * @param plan the `gdn plan` command for the manifest, in backticks
  */
 export const keptText = (rows: number, plan: string): string =>
-  `${count(rows, 'edited row')} ${rows === 1 ? 'was' : 'were'} already sent and won't be sent again. To compare ${rows === 1 ? 'it with its NFT' : 'them with their NFTs'}, run ${plan}.`
+  `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} already sent with different values and won't be sent again. To compare ${rows === 1 ? 'it with its NFT' : 'them with their NFTs'}, run ${plan}.`
 
 /**
  * Describes rows that were removed from the manifest.

@@ -445,7 +445,7 @@ test('says on a terminal what the rows are shown as', async () => {
   expect(await shown('--json')).toBe('')
 })
 
-test('counts the rows of the manifest that are not part of the run, and lists them for programs', async () => {
+test('counts the rows of the manifest that are not part of the run, also in its status, and lists them for programs', async () => {
   const rows = (title: string, more = '') =>
     `id,title,description,receiver\na,${title},x,${OWNER}\nb,Dusk,x,${OWNER}\n${more}`
   const { path, options, url } = await minted('drop.csv', rows('Dawn'))
@@ -459,12 +459,13 @@ test('counts the rows of the manifest that are not part of the run, and lists th
     `${file} has changed since the run read it: 1 row added, 1 edited, 0 removed.`,
     '  edited: a (line 2)',
     '  added: c (line 4)',
-    `1 row of the file isn't part of the run. The results show 1 edited row with its earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
+    `1 row of the file isn't part of the run. The run recorded 1 edited row with its earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
   ]
   for (const argv of [
     ['results', file],
     ['results', file, '-q', '-o', 'csv'],
     ['report', file, '-q'],
+    ['status', file],
   ]) {
     expect((await run(...argv)).stderr.trimEnd().split('\n')).toEqual(counted)
   }

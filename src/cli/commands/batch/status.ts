@@ -2,6 +2,7 @@ import { howToResume } from '../../../batch/runs/how-to-resume.ts'
 import { runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
+import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { serverFlagsAgain } from '../../batch/options/flags-again.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
 import { notesOfDrop, updateText } from '../../batch/reveal/next-reveal.ts'
@@ -70,6 +71,8 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
     await output.one(snapshot.data)
     if (snapshot.problem !== null) deps.io.warn(safe(snapshot.problem))
     if (snapshot.data.running === true) return
+    const edits = output.mode === 'table' ? await editsSince(deps, snapshot.run, flags) : null
+    if (edits !== null) warnOfEdits(deps.io, { ...edits, isRearranged: false })
     const serverFlags = await readServerFlags(snapshot.run)
     const notes = await notesOfDrop(deps, snapshot.run, serverFlags, true)
     const isOpen = notes.length === 0 && snapshot.data.state === 'unfinished'
