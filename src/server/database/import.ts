@@ -177,7 +177,7 @@ async function refuseUnlessEmpty(db: Db, tables: readonly TableShape[]): Promise
     const { rows } = await sql`select 1 from ${sql.table(name)} limit 1`.execute(db)
     if (rows.length === 0) continue
     throw new GdnError('data_dir', `the database is not empty: ${name} has rows`, {
-      hint: 'Import into a new database, before you start a process on it.',
+      hint: 'Import into a new database before you start a process that uses it.',
     })
   }
 }

@@ -57,7 +57,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
  * outcome as unknown, although nothing was accepted.
  */
 const pendingTransferRefusal = () =>
-  badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before the next one')
+  badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before you transfer it again')
 
 async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }: Parsed): Promise<void> {
   if (replaces === undefined) return

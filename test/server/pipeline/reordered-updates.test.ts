@@ -132,7 +132,7 @@ it.each([false, true])('signs an update again that would succeed now (embedded: 
 })
 
 it('fails an update that the network rejects in its turn', async () => {
-  const error = 'the network rejected the update: its transaction 0xt reverted'
+  const error = 'the update failed on the network: its transaction 0xt reverted'
   expect(await judged({ count: 4 })).toMatchObject({ status: 'failed', error, count: 4 })
 })
 

@@ -190,7 +190,7 @@ describe('after a revert', () => {
     })
     const nfts = await settled(backend, ids)
     expect(nfts.map((nft) => nft.status)).toEqual(ids.map((_, i) => (i === 4 ? 'failed' : 'deployed')))
-    expect(nfts[4]?.error).toMatch(/the network rejected the mint: its transaction 0x[0-9a-f]{64} reverted/)
+    expect(nfts[4]?.error).toMatch(/the mint failed on the network: its transaction 0x[0-9a-f]{64} reverted/)
     const tokens = nfts.flatMap((nft) => (nft.token_id === null ? [] : [Number(nft.token_id)]))
     expect(tokens.sort((a, b) => a - b)).toEqual([2, 3, 4, 5, 6, 7, 8, 9])
     const [next] = await settled(backend, await mint(backend, collection, plainMetadata(1)))

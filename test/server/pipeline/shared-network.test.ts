@@ -290,7 +290,7 @@ describe('a revert', () => {
     await mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
     const nfts = await showNfts(remote.backend, ids)
     expect(nfts.map((nft) => nft.status)).toEqual(['deployed', 'deployed', 'failed', 'deployed'])
-    expect(nfts[2]?.error).toMatch(/the network rejected the mint: its transaction 0x[0-9a-f]{64} reverted/)
+    expect(nfts[2]?.error).toMatch(/the mint failed on the network: its transaction 0x[0-9a-f]{64} reverted/)
     expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', null, '3'])
     expect(await supplyOf(collection)).toBe(3n)
   })

@@ -282,7 +282,7 @@ describe('a failed transaction', () => {
     })
     const rows = await finished()
     expect(rows.map(({ status }) => status)).toEqual(['deployed', 'failed', 'deployed'])
-    expect(rows[1]?.error).toMatch(/^the network rejected the mint: its transaction \w+ failed \(InsufficientFunds\)$/)
+    expect(rows[1]?.error).toMatch(/^the mint failed on the network: its transaction \w+ failed \(InsufficientFunds\)$/)
     const machine = executeAll(journal.kept.flatMap(({ transactions: raws }) => raws))
     expect(readMint(machine, mint)?.group?.size).toBe(2n)
   })

@@ -69,7 +69,7 @@ async function findRevertReason(network: EvmNetwork, transfer: Transfer, { hash 
     state === null || token_id === null ? null : await readOwnerOf(network, collection, BigInt(token_id)).catch(noToken)
   const isSenders = owner === null || owner === sender
   if (!isSenders) return `the NFT no longer belonged to the sender ${sender}: its owner is ${owner}`
-  return `the network rejected the ${kind}: its transaction ${hash} reverted`
+  return `the ${kind} failed on the network: its transaction ${hash} reverted`
 }
 
 /**

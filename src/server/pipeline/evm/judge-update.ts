@@ -68,5 +68,5 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Chan
   if (reverted === 'wait') return wait
   const reverts = Math.max(0, ...updates.map(({ attempts }) => attempts))
   if (reverted === 'again' && reverts < PASSING_REVERTS) return { kind: 'again', counted: true }
-  return { kind: 'failed', error: `the network rejected the ${kind}: its transaction ${hash} reverted` }
+  return { kind: 'failed', error: `the ${kind} failed on the network: its transaction ${hash} reverted` }
 }

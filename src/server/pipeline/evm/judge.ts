@@ -148,7 +148,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
     const batch_limit = Math.max(1, Math.floor(count / 2))
     return { kind: 'again', collection: { next_token_id, batch_limit } }
   }
-  const error = `the network rejected the mint: its transaction ${transaction.hash} reverted`
+  const error = `the mint failed on the network: its transaction ${transaction.hash} reverted`
   return { kind: 'failed', error, collection: { next_token_id, batch_limit: 1 } }
 }
 

@@ -14,8 +14,8 @@ import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 type Burn = Awaited<ReturnType<typeof listUnsigned>>[number]
 
 /**
- * Creates a turn that signs accepted burns. If a token is already burned, by its holder or before the database was
- * restored, the burn is marked as deployed without a transaction.
+ * Creates a turn that signs accepted burns. If a token was already burned, for example by its holder, the burn is
+ * marked as deployed without a transaction.
  */
 export function createBurnStep(options: ChangeOptions): Turn {
   const { store, blockchain, now, onSigned } = options

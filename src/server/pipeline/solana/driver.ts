@@ -62,7 +62,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
 const GROUP_IS_FULL = '3406457177'
 
 function failure({ kind, hash }: TransactionRow, { error }: TransactionOutcome['seen']): OutcomeVerdict {
-  const problem = kind === 'collection' ? 'the collection could not be deployed' : `the network rejected the ${kind}`
+  const problem = kind === 'collection' ? 'the collection could not be deployed' : `the ${kind} failed on the network`
   const why = error?.includes(GROUP_IS_FULL) ? 'the collection already has its maximum supply' : error
   return { kind: 'failed', error: `${problem}: its transaction ${hash} failed (${why})` }
 }
