@@ -48,7 +48,7 @@ interface UsefulLimit {
 interface CostBound {
   /** The run's maximum cost, which is set in each request; null if the server can't enforce it. */
   limit: bigint | null
-  /** The maximum cost of the run, or only of the requests if the server doesn't enforce a limit. */
+  /** The maximum cost of the run. If the server doesn't enforce a limit, the maximum cost of its requests alone. */
   total: bigint
   /** The cost of the run's earlier transactions that are final. A reorg can move others to more expensive blocks. */
   before: bigint

@@ -26,7 +26,7 @@ const SILENT: NetworkProblem = { reason: 'no node responds', silent: true }
 export interface NetworkWatch {
   /** Starts a check unless one is in flight. If the check fails, its error becomes the result. */
   look(): void
-  /** Returns the last result; null if nothing prevents work. */
+  /** Returns the last result; null if the network is usable. */
   seen(): Promise<NetworkProblem | null>
   /** Returns why no node responded to the last check; null if a node did. */
   silence(): string | null

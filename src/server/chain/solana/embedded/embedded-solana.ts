@@ -138,7 +138,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       )
       transactions += block.transactions.length
       await pause()
-      if (signal?.aborted || closed) throw new Error(`the chain ${blockchain} is closed`)
+      if (signal?.aborted || closed) throw new Error(`the embedded chain ${blockchain} was shut down`)
       if (performance.now() - reportedAt > 1000) {
         reportedAt = performance.now()
         onEvent({ type: 'replaying', slot: tip, transactions })
@@ -151,7 +151,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   /** Runs tasks one at a time, each on a machine that has executed the whole journal. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = queue.then(async () => {
-      if (closed) throw new Error(`the chain ${blockchain} is closed`)
+      if (closed) throw new Error(`the embedded chain ${blockchain} was shut down`)
       if (inDoubt) await catchUp()
       return work()
     })
