@@ -237,8 +237,8 @@ __gdn_bundles() {
     'collection show') REPLY='flags-432af9 server-12647a output-31b492' ;;
     'collection set') REPLY='settings-a68f5b flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
-    'collection holders') REPLY='flags-68dc64 reading-60a6c3 choosing-d15bc9 server-12647a output-31b492' ;;
-    'collection archive') REPLY='flags-21bb56 reading-1f79eb limits-0ec39d server-12647a output-31b492' ;;
+    'collection holders') REPLY='flags-68dc64 reading-60a6c3 choosing-076c63 server-12647a output-31b492' ;;
+    'collection archive') REPLY='flags-ed07d5 reading-1f79eb limits-0ec39d server-12647a output-31b492' ;;
     'collection check') REPLY='flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8' ;;
     'collection restore') REPLY='flags-db71d7 output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
@@ -254,11 +254,11 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-e7a897 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-9432ff server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-5e9fda server-12647a output-31b492' ;;
-    'batch rarity') REPLY='flags-1da68e server-12647a output-31b492' ;;
-    'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
-    'batch rehearse') REPLY='flags-83ccf3 run-cb7e0b server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-784d56 receivers-442327 run-3b87d2 sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-eea9e1 server-12647a output-31b492' ;;
+    'batch rarity') REPLY='flags-869258 server-12647a output-31b492' ;;
+    'batch preview') REPLY='flags-195df2 server-12647a output-31b492' ;;
+    'batch rehearse') REPLY='flags-275674 run-cb7e0b server-da4928 output-31b492' ;;
+    'batch mint') REPLY='flags-993fb6 receivers-442327 run-a5913a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-d0d0ef server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-090a66 run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492' ;;
@@ -268,14 +268,14 @@ __gdn_bundles() {
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
-    'art check') REPLY='flags-18d0f2 output-31b492' ;;
-    'art preview') REPLY='flags-96c4ad output-31b492' ;;
-    'art generate') REPLY='flags-53e29f output-31b492' ;;
+    'art check') REPLY='flags-007ca7 output-31b492' ;;
+    'art preview') REPLY='flags-095ebd output-31b492' ;;
+    'art generate') REPLY='flags-a8f9e7 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
-    'plan') REPLY='flags-5f8f04 server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-afe01b cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-5407ff sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492' ;;
-    'cost') REPLY='flags-432a74 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
+    'plan') REPLY='flags-a5c0b8 server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-720a37 cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492' ;;
+    'cost') REPLY='flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
     'wallet url') REPLY='flags-6d551a server-12647a output-31b492' ;;
@@ -286,14 +286,14 @@ __gdn_bundles() {
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
     'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;
-    'local start') REPLY='flags-959c92 output-31b492' ;;
+    'local start') REPLY='flags-d0057d output-31b492' ;;
     'local stop') REPLY='output-31b492' ;;
     'local status') REPLY='output-31b492' ;;
     'local logs') REPLY='flags-54ec35 output-d9d285' ;;
     'local listen') REPLY='flags-409646 output-a80a99' ;;
     'local reset') REPLY='flags-799fb7 output-31b492' ;;
-    'local exec') REPLY='flags-882869 output-d9d285' ;;
-    'serve') REPLY='flags-a7fedd output-990dbf' ;;
+    'local exec') REPLY='flags-1c3050 output-d9d285' ;;
+    'serve') REPLY='flags-498f1e output-990dbf' ;;
     'worker') REPLY='flags-276b68 output-e9ede5' ;;
     'open') REPLY='flags-5f02cc server-12647a output-3c06f6' ;;
     'chain list') REPLY='flags-ef163f output-31b492' ;;
@@ -417,18 +417,18 @@ __gdn_flags() {
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text List the holders at this block
 --at - text List the holders at this time, such as 2026-11-01T00:00Z' ;;
-    'choosing-d15bc9') REPLY='--min - text List only holders with at least this count
---exclude - file+ Exclude an address, a name or a group, or those in a file
---per - =per Print one line per token instead of per holder: token
+    'choosing-076c63') REPLY='--min - text List only holders with at least this count
+--exclude - file+ Exclude an address, a name, a group, or all entries of a file
+--per - =per With token, print one line per token instead of per holder
 --token-id - text List only holders of this token
 --sample - text Draw a random sample of this many holders
 --seed - text Text that seeds the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
-    'flags-21bb56') REPLY='--contract -c @collections Address or name of the contract
+    'flags-ed07d5') REPLY='--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
 --to - file File to write, such as tides.car
 --force - - Overwrite an existing archive, but keep its files that can no longer be read
---whole-directory - - Also archive files in the same directories that no token references' ;;
+--whole-directory - - Also archive unreferenced files in the same directories' ;;
     'reading-1f79eb') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text Block at which to read the tokens (the last final block)
@@ -576,24 +576,24 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-5e9fda') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-eea9e1') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Also check that every file URL returns a file
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
---shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)
+--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)' ;;
-    'flags-1da68e') REPLY='--traits - - List the number and share of each trait value instead of the NFTs
+    'flags-869258') REPLY='--traits - - List how many NFTs have each trait value, instead of ranking the NFTs
 --limit - text Maximum number of results
 --contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
@@ -601,12 +601,12 @@ __gdn_flags() {
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-949698') REPLY='--to - file File to write (<manifest>-preview.html)
+    'flags-195df2') REPLY='--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
@@ -616,19 +616,19 @@ __gdn_flags() {
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-83ccf3') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-275674') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -654,14 +654,14 @@ __gdn_flags() {
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order' ;;
-    'flags-784d56') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-993fb6') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -670,7 +670,7 @@ __gdn_flags() {
 --to-stdin - - Read the list of receivers from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses' ;;
-    'run-3b87d2') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
+    'run-a5913a') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -686,7 +686,7 @@ __gdn_flags() {
 --listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order
 --unrevealed - file Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`
---shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)
+--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)' ;;
     'sending-and-waiting-767588') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
@@ -729,36 +729,36 @@ __gdn_flags() {
     'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
-    'flags-18d0f2') REPLY='--count - text Number of NFTs, including one-of-ones
+    'flags-007ca7') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --strict - - Fail if trait counts differ from the weights
---fit - =fit How to scale images whose size differs: contain, cover, fill' ;;
-    'flags-96c4ad') REPLY='--count - text Number of NFTs, including one-of-ones
+--fit - =fit How to scale images whose size differs from the output: contain, cover, fill' ;;
+    'flags-095ebd') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --sample - text Number of NFTs in the sample (12)
---fit - =fit How to scale images whose size differs: contain, cover, fill
+--fit - =fit How to scale images whose size differs from the output: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
 --force - - Overwrite an existing file
 --open - - Open the page in the browser' ;;
-    'flags-53e29f') REPLY='--count - text Number of NFTs, including one-of-ones
+    'flags-a8f9e7') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --out - text Output folder
 --strict - - Fail if trait counts differ from the weights
 --from - text Number of the first NFT to generate (1)
 --only - text Number of NFTs to generate (all)
---fit - =fit How to scale images whose size differs: contain, cover, fill
+--fit - =fit How to scale images whose size differs from the output: contain, cover, fill
 --threads - text Number of images to generate concurrently (one per core, at most 8)
 --clean - - Delete unfinished folders that have different settings' ;;
     'flags-685e02') REPLY='--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file' ;;
-    'flags-5f8f04') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-a5c0b8') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -774,14 +774,14 @@ __gdn_flags() {
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`' ;;
-    'flags-afe01b') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-720a37') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -793,7 +793,7 @@ __gdn_flags() {
 --allow-exchanged - - Allow rows to exchange values, content or IDs
 --beacon-url - text+ drand relay for shuffled drops; repeatable
 --beacon - file Beacon that replaces drand in tests
---only - =only Make only the changes of this kind: mint
+--only - =only Make only one kind of change: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)
 --allow-duplicates - - Mint duplicate rows without a prompt' ;;
@@ -804,14 +804,14 @@ __gdn_flags() {
 --opensea-url - text URL of another server with the OpenSea API' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-5407ff') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-6bcdea') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -825,14 +825,14 @@ __gdn_flags() {
 --gateway - text IPFS gateway (the server'\''s gateway)
 --beacon-url - text+ drand relay for shuffled drops; repeatable
 --beacon - file Beacon that replaces drand in tests' ;;
-    'flags-432a74') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-e6f761') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -871,9 +871,9 @@ __gdn_flags() {
 --params - file JSON file with the MintParams of SeaDrop
 --out - dir New directory for the root, the tree and the proofs
 --force - - Replace an earlier directory of proofs' ;;
-    'flags-959c92') REPLY='--port - text Port to listen on (the last one, or 4680); 0 selects a free port
+    'flags-d0057d') REPLY='--port - text Port to listen on (the last one, or 4680); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys without one (1.1)
+--api-version - =api-version API version for keys that have no version (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
@@ -892,26 +892,26 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
-    'flags-882869') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys without one (1.1)
+    'flags-1c3050') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version API version for keys that have no version (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store
 --faults - file Inject the faults that this file defines
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL' ;;
-    'flags-a7fedd') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-498f1e') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
 --data-dir - dir Data directory of the backend
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --role - =role Role: api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys without one (1.1)
+--api-version - =api-version API version for keys that have no version (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store
---allowed-host - text+ Host header to accept in addition to loopback; repeatable
+--allowed-host - text+ Accept requests to this host, in addition to loopback hosts; repeatable
 --tls-cert - file Serve HTTPS with this PEM certificate and its chain
 --tls-key - file PEM private key of the certificate, with mode 0600; SIGHUP reloads both files
 --trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable

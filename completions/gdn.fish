@@ -324,9 +324,9 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
-      printf '%s\n' 'flags-68dc64 reading-60a6c3 choosing-d15bc9 server-12647a output-31b492'
+      printf '%s\n' 'flags-68dc64 reading-60a6c3 choosing-076c63 server-12647a output-31b492'
     case 'collection archive'
-      printf '%s\n' 'flags-21bb56 reading-1f79eb limits-0ec39d server-12647a output-31b492'
+      printf '%s\n' 'flags-ed07d5 reading-1f79eb limits-0ec39d server-12647a output-31b492'
     case 'collection check'
       printf '%s\n' 'flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8'
     case 'collection restore'
@@ -358,15 +358,15 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-9432ff server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-5e9fda server-12647a output-31b492'
+      printf '%s\n' 'flags-eea9e1 server-12647a output-31b492'
     case 'batch rarity'
-      printf '%s\n' 'flags-1da68e server-12647a output-31b492'
+      printf '%s\n' 'flags-869258 server-12647a output-31b492'
     case 'batch preview'
-      printf '%s\n' 'flags-949698 server-12647a output-31b492'
+      printf '%s\n' 'flags-195df2 server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-83ccf3 run-cb7e0b server-da4928 output-31b492'
+      printf '%s\n' 'flags-275674 run-cb7e0b server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-784d56 receivers-442327 run-3b87d2 sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
+      printf '%s\n' 'flags-993fb6 receivers-442327 run-a5913a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -386,21 +386,21 @@ function __gdn_bundles
     case 'art init'
       printf '%s\n' 'output-d9d285'
     case 'art check'
-      printf '%s\n' 'flags-18d0f2 output-31b492'
+      printf '%s\n' 'flags-007ca7 output-31b492'
     case 'art preview'
-      printf '%s\n' 'flags-96c4ad output-31b492'
+      printf '%s\n' 'flags-095ebd output-31b492'
     case 'art generate'
-      printf '%s\n' 'flags-53e29f output-31b492'
+      printf '%s\n' 'flags-a8f9e7 output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-5f8f04 server-12647a output-7bedd8'
+      printf '%s\n' 'flags-a5c0b8 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-afe01b cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-720a37 cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-5407ff sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
+      printf '%s\n' 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
     case 'cost'
-      printf '%s\n' 'flags-432a74 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
       printf '%s\n' 'flags-e8321b server-12647a output-31b492'
     case 'wallet import'
@@ -422,7 +422,7 @@ function __gdn_bundles
     case 'wallet proofs'
       printf '%s\n' 'flags-9a6469 output-31b492'
     case 'local start'
-      printf '%s\n' 'flags-959c92 output-31b492'
+      printf '%s\n' 'flags-d0057d output-31b492'
     case 'local stop'
       printf '%s\n' 'output-31b492'
     case 'local status'
@@ -434,9 +434,9 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-31b492'
     case 'local exec'
-      printf '%s\n' 'flags-882869 output-d9d285'
+      printf '%s\n' 'flags-1c3050 output-d9d285'
     case 'serve'
-      printf '%s\n' 'flags-a7fedd output-990dbf'
+      printf '%s\n' 'flags-498f1e output-990dbf'
     case 'worker'
       printf '%s\n' 'flags-276b68 output-e9ede5'
     case 'open'
@@ -613,20 +613,20 @@ function __gdn_flags
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
         '--block - text List the holders at this block' \
         '--at - text List the holders at this time, such as 2026-11-01T00:00Z'
-    case 'choosing-d15bc9'
+    case 'choosing-076c63'
       printf '%s\n' '--min - text List only holders with at least this count' \
-        '--exclude - file+ Exclude an address, a name or a group, or those in a file' \
-        '--per - =per Print one line per token instead of per holder: token' \
+        '--exclude - file+ Exclude an address, a name, a group, or all entries of a file' \
+        '--per - =per With token, print one line per token instead of per holder' \
         '--token-id - text List only holders of this token' \
         '--sample - text Draw a random sample of this many holders' \
         '--seed - text Text that seeds the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'flags-21bb56'
+    case 'flags-ed07d5'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \
         '--to - file File to write, such as tides.car' \
         '--force - - Overwrite an existing archive, but keep its files that can no longer be read' \
-        '--whole-directory - - Also archive files in the same directories that no token references'
+        '--whole-directory - - Also archive unreferenced files in the same directories'
     case 'reading-1f79eb'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
@@ -802,26 +802,26 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-5e9fda'
+    case 'flags-eea9e1'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Also check that every file URL returns a file' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
-        '--shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)' \
+        '--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)' \
         '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)' \
         '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-1da68e'
-      printf '%s\n' '--traits - - List the number and share of each trait value instead of the NFTs' \
+    case 'flags-869258'
+      printf '%s\n' '--traits - - List how many NFTs have each trait value, instead of ranking the NFTs' \
         '--limit - text Maximum number of results' \
         '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
@@ -829,12 +829,12 @@ function __gdn_flags
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-949698'
+    case 'flags-195df2'
       printf '%s\n' '--to - file File to write (<manifest>-preview.html)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the file in the browser' \
@@ -845,20 +845,20 @@ function __gdn_flags
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-83ccf3'
+    case 'flags-275674'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -885,15 +885,15 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-784d56'
+    case 'flags-993fb6'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -903,7 +903,7 @@ function __gdn_flags
         '--to-stdin - - Read the list of receivers from standard input' \
         '--merge - - Add up the counts of receivers that are listed more than once' \
         '--skip-contracts - - Skip receivers that are contracts or burn addresses'
-    case 'run-3b87d2'
+    case 'run-a5913a'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -920,7 +920,7 @@ function __gdn_flags
         '--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`' \
-        '--shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)' \
+        '--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)' \
         '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)'
     case 'sending-and-waiting-767588'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
@@ -976,41 +976,41 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-18d0f2'
+    case 'flags-007ca7'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Text that seeds the random choices (gdn)' \
         '--strict - - Fail if trait counts differ from the weights' \
-        '--fit - =fit How to scale images whose size differs: contain, cover, fill'
-    case 'flags-96c4ad'
+        '--fit - =fit How to scale images whose size differs from the output: contain, cover, fill'
+    case 'flags-095ebd'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Text that seeds the random choices (gdn)' \
         '--sample - text Number of NFTs in the sample (12)' \
-        '--fit - =fit How to scale images whose size differs: contain, cover, fill' \
+        '--fit - =fit How to scale images whose size differs from the output: contain, cover, fill' \
         '--out - file Write a page to this file (art-preview.html with --open)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the page in the browser'
-    case 'flags-53e29f'
+    case 'flags-a8f9e7'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Text that seeds the random choices (gdn)' \
         '--out - text Output folder' \
         '--strict - - Fail if trait counts differ from the weights' \
         '--from - text Number of the first NFT to generate (1)' \
         '--only - text Number of NFTs to generate (all)' \
-        '--fit - =fit How to scale images whose size differs: contain, cover, fill' \
+        '--fit - =fit How to scale images whose size differs from the output: contain, cover, fill' \
         '--threads - text Number of images to generate concurrently (one per core, at most 8)' \
         '--clean - - Delete unfinished folders that have different settings'
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'
-    case 'flags-5f8f04'
+    case 'flags-a5c0b8'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -1026,15 +1026,15 @@ function __gdn_flags
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'flags-afe01b'
+    case 'flags-720a37'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -1046,7 +1046,7 @@ function __gdn_flags
         '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
         '--beacon - file Beacon that replaces drand in tests' \
-        '--only - =only Make only the changes of this kind: mint' \
+        '--only - =only Make only one kind of change: mint' \
         '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \
         '--allow-duplicates - - Mint duplicate rows without a prompt'
@@ -1060,15 +1060,15 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-5407ff'
+    case 'flags-6bcdea'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -1084,15 +1084,15 @@ function __gdn_flags
         '--gateway - text IPFS gateway (the server\'s gateway)' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
         '--beacon - file Beacon that replaces drand in tests'
-    case 'flags-432a74'
+    case 'flags-e6f761'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--receiver - @wallets Receiver for rows without one' \
         '--receiver-wallet-address ~ @wallets Receiver for rows without one' \
-        '--sender - @wallets First owner for rows without a sender' \
-        '--sender-wallet-address ~ @wallets First owner for rows without a sender' \
+        '--sender - @wallets First owner of the NFTs whose row has no sender' \
+        '--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
@@ -1140,10 +1140,10 @@ function __gdn_flags
         '--params - file JSON file with the MintParams of SeaDrop' \
         '--out - dir New directory for the root, the tree and the proofs' \
         '--force - - Replace an earlier directory of proofs'
-    case 'flags-959c92'
+    case 'flags-d0057d'
       printf '%s\n' '--port - text Port to listen on (the last one, or 4680); 0 selects a free port' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version API version for keys without one (1.1)' \
+        '--api-version - =api-version API version for keys that have no version (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
@@ -1166,28 +1166,28 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-882869'
+    case 'flags-1c3050'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version API version for keys without one (1.1)' \
+        '--api-version - =api-version API version for keys that have no version (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the faults that this file defines' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-a7fedd'
+    case 'flags-498f1e'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 selects a free port' \
         '--data-dir - dir Data directory of the backend' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
         '--role - =role Role: api handles requests, worker processes jobs, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version API version for keys without one (1.1)' \
+        '--api-version - =api-version API version for keys that have no version (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
-        '--allowed-host - text+ Host header to accept in addition to loopback; repeatable' \
+        '--allowed-host - text+ Accept requests to this host, in addition to loopback hosts; repeatable' \
         '--tls-cert - file Serve HTTPS with this PEM certificate and its chain' \
         '--tls-key - file PEM private key of the certificate, with mode 0600; SIGHUP reloads both files' \
         '--trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable' \

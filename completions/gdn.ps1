@@ -233,8 +233,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection show' = 'flags-432af9 server-12647a output-31b492'
     'collection set' = 'settings-a68f5b flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
-    'collection holders' = 'flags-68dc64 reading-60a6c3 choosing-d15bc9 server-12647a output-31b492'
-    'collection archive' = 'flags-21bb56 reading-1f79eb limits-0ec39d server-12647a output-31b492'
+    'collection holders' = 'flags-68dc64 reading-60a6c3 choosing-076c63 server-12647a output-31b492'
+    'collection archive' = 'flags-ed07d5 reading-1f79eb limits-0ec39d server-12647a output-31b492'
     'collection check' = 'flags-16df06 reading-1f79eb limits-0ec39d server-12647a output-7bedd8'
     'collection restore' = 'flags-db71d7 output-31b492'
     'nft mint' = 'flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
@@ -250,11 +250,11 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
     'batch template' = 'flags-9432ff server-da4928 output-d9d285'
-    'batch validate' = 'flags-5e9fda server-12647a output-31b492'
-    'batch rarity' = 'flags-1da68e server-12647a output-31b492'
-    'batch preview' = 'flags-949698 server-12647a output-31b492'
-    'batch rehearse' = 'flags-83ccf3 run-cb7e0b server-da4928 output-31b492'
-    'batch mint' = 'flags-784d56 receivers-442327 run-3b87d2 sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
+    'batch validate' = 'flags-eea9e1 server-12647a output-31b492'
+    'batch rarity' = 'flags-869258 server-12647a output-31b492'
+    'batch preview' = 'flags-195df2 server-12647a output-31b492'
+    'batch rehearse' = 'flags-275674 run-cb7e0b server-da4928 output-31b492'
+    'batch mint' = 'flags-993fb6 receivers-442327 run-a5913a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
     'batch status' = 'flags-d0d0ef server-12647a output-31b492'
     'batch resume' = 'flags-090a66 run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
@@ -264,14 +264,14 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
-    'art check' = 'flags-18d0f2 output-31b492'
-    'art preview' = 'flags-96c4ad output-31b492'
-    'art generate' = 'flags-53e29f output-31b492'
+    'art check' = 'flags-007ca7 output-31b492'
+    'art preview' = 'flags-095ebd output-31b492'
+    'art generate' = 'flags-a8f9e7 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
-    'plan' = 'flags-5f8f04 server-12647a output-7bedd8'
-    'apply' = 'flags-afe01b cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-5407ff sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
-    'cost' = 'flags-432a74 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+    'plan' = 'flags-a5c0b8 server-12647a output-7bedd8'
+    'apply' = 'flags-720a37 cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
+    'cost' = 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
     'wallet url' = 'flags-6d551a server-12647a output-31b492'
@@ -282,14 +282,14 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
     'wallet proofs' = 'flags-9a6469 output-31b492'
-    'local start' = 'flags-959c92 output-31b492'
+    'local start' = 'flags-d0057d output-31b492'
     'local stop' = 'output-31b492'
     'local status' = 'output-31b492'
     'local logs' = 'flags-54ec35 output-d9d285'
     'local listen' = 'flags-409646 output-a80a99'
     'local reset' = 'flags-799fb7 output-31b492'
-    'local exec' = 'flags-882869 output-d9d285'
-    'serve' = 'flags-a7fedd output-990dbf'
+    'local exec' = 'flags-1c3050 output-d9d285'
+    'serve' = 'flags-498f1e output-990dbf'
     'worker' = 'flags-276b68 output-e9ede5'
     'open' = 'flags-5f02cc server-12647a output-3c06f6'
     'chain list' = 'flags-ef163f output-31b492'
@@ -410,18 +410,18 @@ mcp Serve the commands to coding agents as MCP tools'
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text List the holders at this block
 --at - text List the holders at this time, such as 2026-11-01T00:00Z'
-    'choosing-d15bc9' = '--min - text List only holders with at least this count
---exclude - file+ Exclude an address, a name or a group, or those in a file
---per - =per Print one line per token instead of per holder: token
+    'choosing-076c63' = '--min - text List only holders with at least this count
+--exclude - file+ Exclude an address, a name, a group, or all entries of a file
+--per - =per With token, print one line per token instead of per holder
 --token-id - text List only holders of this token
 --sample - text Draw a random sample of this many holders
 --seed - text Text that seeds the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'flags-21bb56' = '--contract -c @collections Address or name of the contract
+    'flags-ed07d5' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
 --to - file File to write, such as tides.car
 --force - - Overwrite an existing archive, but keep its files that can no longer be read
---whole-directory - - Also archive files in the same directories that no token references'
+--whole-directory - - Also archive unreferenced files in the same directories'
     'reading-1f79eb' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text Block at which to read the tokens (the last final block)
@@ -569,24 +569,24 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-5e9fda' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-eea9e1' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Also check that every file URL returns a file
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
---shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)
+--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)'
-    'flags-1da68e' = '--traits - - List the number and share of each trait value instead of the NFTs
+    'flags-869258' = '--traits - - List how many NFTs have each trait value, instead of ranking the NFTs
 --limit - text Maximum number of results
 --contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
@@ -594,12 +594,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    'flags-949698' = '--to - file File to write (<manifest>-preview.html)
+    'flags-195df2' = '--to - file File to write (<manifest>-preview.html)
 --force - - Overwrite an existing file
 --open - - Open the file in the browser
 --remote-images - - Let the page load images from the web
@@ -609,19 +609,19 @@ mcp Serve the commands to coding agents as MCP tools'
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    'flags-83ccf3' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-275674' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -647,14 +647,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order'
-    'flags-784d56' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-993fb6' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -663,7 +663,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --to-stdin - - Read the list of receivers from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses'
-    'run-3b87d2' = '--run - @run-names Name that identifies the run (the manifest''s path)
+    'run-a5913a' = '--run - @run-names Name that identifies the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -679,7 +679,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order
 --unrevealed - file Mint with the placeholder metadata in this JSON file, and commit to the rows for `gdn reveal`
---shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)
+--shuffle - - Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)
 --shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)'
     'sending-and-waiting-767588' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
@@ -722,36 +722,36 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
-    'flags-18d0f2' = '--count - text Number of NFTs, including one-of-ones
+    'flags-007ca7' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --strict - - Fail if trait counts differ from the weights
---fit - =fit How to scale images whose size differs: contain, cover, fill'
-    'flags-96c4ad' = '--count - text Number of NFTs, including one-of-ones
+--fit - =fit How to scale images whose size differs from the output: contain, cover, fill'
+    'flags-095ebd' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --sample - text Number of NFTs in the sample (12)
---fit - =fit How to scale images whose size differs: contain, cover, fill
+--fit - =fit How to scale images whose size differs from the output: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
 --force - - Overwrite an existing file
 --open - - Open the page in the browser'
-    'flags-53e29f' = '--count - text Number of NFTs, including one-of-ones
+    'flags-a8f9e7' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Text that seeds the random choices (gdn)
 --out - text Output folder
 --strict - - Fail if trait counts differ from the weights
 --from - text Number of the first NFT to generate (1)
 --only - text Number of NFTs to generate (all)
---fit - =fit How to scale images whose size differs: contain, cover, fill
+--fit - =fit How to scale images whose size differs from the output: contain, cover, fill
 --threads - text Number of images to generate concurrently (one per core, at most 8)
 --clean - - Delete unfinished folders that have different settings'
     'flags-685e02' = '--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file'
-    'flags-5f8f04' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-a5c0b8' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -767,14 +767,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`'
-    'flags-afe01b' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-720a37' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -786,7 +786,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-exchanged - - Allow rows to exchange values, content or IDs
 --beacon-url - text+ drand relay for shuffled drops; repeatable
 --beacon - file Beacon that replaces drand in tests
---only - =only Make only the changes of this kind: mint
+--only - =only Make only one kind of change: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)
 --allow-duplicates - - Mint duplicate rows without a prompt'
@@ -797,14 +797,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --opensea-url - text URL of another server with the OpenSea API'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-5407ff' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-6bcdea' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -818,14 +818,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --gateway - text IPFS gateway (the server''s gateway)
 --beacon-url - text+ drand relay for shuffled drops; repeatable
 --beacon - file Beacon that replaces drand in tests'
-    'flags-432a74' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-e6f761' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
 --receiver - @wallets Receiver for rows without one
 --receiver-wallet-address ~ @wallets Receiver for rows without one
---sender - @wallets First owner for rows without a sender
---sender-wallet-address ~ @wallets First owner for rows without a sender
+--sender - @wallets First owner of the NFTs whose row has no sender
+--sender-wallet-address ~ @wallets First owner of the NFTs whose row has no sender
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
@@ -864,9 +864,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --params - file JSON file with the MintParams of SeaDrop
 --out - dir New directory for the root, the tree and the proofs
 --force - - Replace an earlier directory of proofs'
-    'flags-959c92' = '--port - text Port to listen on (the last one, or 4680); 0 selects a free port
+    'flags-d0057d' = '--port - text Port to listen on (the last one, or 4680); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys without one (1.1)
+--api-version - =api-version API version for keys that have no version (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
@@ -885,26 +885,26 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-799fb7' = '--yes -y - Don''t prompt'
-    'flags-882869' = '--rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys without one (1.1)
+    'flags-1c3050' = '--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version API version for keys that have no version (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --faults - file Inject the faults that this file defines
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    'flags-a7fedd' = '--host - text Address to listen on (127.0.0.1)
+    'flags-498f1e' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
 --data-dir - dir Data directory of the backend
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --role - =role Role: api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys without one (1.1)
+--api-version - =api-version API version for keys that have no version (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
---allowed-host - text+ Host header to accept in addition to loopback; repeatable
+--allowed-host - text+ Accept requests to this host, in addition to loopback hosts; repeatable
 --tls-cert - file Serve HTTPS with this PEM certificate and its chain
 --tls-key - file PEM private key of the certificate, with mode 0600; SIGHUP reloads both files
 --trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable

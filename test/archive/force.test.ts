@@ -37,7 +37,7 @@ test('keeps the content of an archive that --force replaces while the gateway ha
   expect([code, stderr]).toEqual([0, expect.stringContaining("Kept 1 file of the existing archive that can't be read")])
   expect(stderr).toContain(`token 3, image, ${page}: `)
   expect(stderr).toContain(
-    'The existing archive had 4 files with ipfs URLs, which were not read again. `gdn collection check`',
+    'gdn reused 4 files with ipfs URLs from the existing archive without reading them again. `gdn collection check`',
   )
   expect(await readFile(file)).toEqual(before)
   const { stdout } = await archive('--allow-private-files', '--force', '--json')

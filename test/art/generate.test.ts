@@ -197,7 +197,7 @@ test('warns how many NFTs of the former edition have other content under the sam
     'To change these NFTs, run `gdn plan drop/manifest.csv`. To restore the former edition, move',
   )
   expect(stderr).toContain('rename drop.before-1 to drop.')
-  expect(stderr).toContain('To change rows or images after the mint, mint them with --dynamic')
+  expect(stderr).toContain('To be able to change rows or images after the mint, mint with --dynamic')
   // JSON has the number instead of the warning.
   expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({ changed_rows: changed })
   await generate(folder, '--seed', 'other')
@@ -213,7 +213,7 @@ test('warns how many NFTs of the former edition are missing in a part of it', as
   await generate(folder)
   const { stderr } = await generate(folder, '--from', '5', '--only', '3')
   expect(stderr).toContain(
-    '9 of the 12 rows of the former manifest are not in the new manifest, only in drop.before-1.',
+    '9 of the 12 rows of the former manifest are missing from the new manifest. The rows remain in drop.before-1.',
   )
   expect((await generate(folder)).stderr).not.toContain('of the former manifest')
 })
@@ -229,7 +229,7 @@ test('rejects --only beyond the count', async () => {
   const result = await generate(await artFolder(), '--from', '8', '--only', '6', '--json')
   expect(result.code).toBe(2)
   expect(errorOf(result)).toMatchObject({
-    message: expect.stringContaining('is more than the number of NFTs from 8 to 12'),
+    message: expect.stringContaining('exceeds the number of NFTs from 8 to 12'),
     hint: 'Use at most 5.',
   })
 })

@@ -980,7 +980,9 @@ describe('gdn plan and apply against a backend', () => {
       }
       expect(await one.run(['apply'], equal, '--prune', '--yes')).toMatchObject({
         code: 2,
-        stderr: expect.stringMatching(/--prune: only a saved plan burns NFTs\n.*gdn plan \S+ --prune --out plan.json/),
+        stderr: expect.stringMatching(
+          /--prune: NFTs can be burned only with a saved plan\n.*gdn plan \S+ --prune --out plan.json/,
+        ),
       })
       const applied = await apply('--prune', '--json')
       expect(applied.code, applied.stderr).toBe(0)

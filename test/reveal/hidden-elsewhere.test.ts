@@ -273,7 +273,9 @@ test('says that the outcome of a commitment is unknown, and how to publish its r
   const inVisible = runner(machine, visible)
   const text = `the outcome of committing the collection ${hidden.address} to 2 rows of an unrevealed drop is unknown`
   const planned = JSON.parse((await inVisible('plan drop.csv', only(rows, 1, 2))).stdout)
-  expect(planned).toMatchObject([1, 2].map(() => ({ action: 'impossible', reason: `${text}: repeat that mint first` })))
+  expect(planned).toMatchObject(
+    [1, 2].map(() => ({ action: 'impossible', reason: `${text}: repeat the mint of that drop first` })),
+  )
   const { error } = await inVisible('batch.mint drop.csv --yes', only(rows, 1, 2))
   expect(error).toMatchObject({
     message: expect.stringContaining(`${text}, and this mint would publish their metadata`),

@@ -154,7 +154,7 @@ test('names only the edited rows of an unrevealed run, also after insertions', a
   expect(await results(csv('Dawn', 'Midday', 'Dusk'))).toEqual([
     'drop.csv has changed since the run read it: 0 rows added, 1 edited, 0 removed.',
     '  edited: r2 (line 3)',
-    expect.stringContaining('1 edited row with its earlier values'),
+    expect.stringContaining('For 1 edited row, the run recorded the earlier values'),
   ])
   const [head, ...rows] = ROWS.split('\n')
   expect(await results([head, `r4,New,x,art/1.txt,${ALICE}`, ...rows].join('\n'))).toEqual([
@@ -336,7 +336,7 @@ test('mints no row of an edited manifest as it is after rows were minted unrevea
       const { error } = await other.run(['batch', 'mint'], ADDED, ...more)
       expect(error, more.join()).toMatchObject({
         code: 'refused',
-        message: expect.stringContaining(`${count} rows were minted unrevealed by a committed manifest`),
+        message: expect.stringContaining(`${count} rows were minted unrevealed from a committed manifest`),
         hint: expect.stringMatching(/Restore the committed manifest, and add --unrevealed <file>\..* another manifest/),
       })
     }

@@ -113,7 +113,7 @@ test('resumes a shuffled mint without the flag, and refuses another rule', async
   const { error } = await one.mint(rowsOf(3), '--shuffle', '--shuffle-margin', '2s')
   expect(error).toMatchObject({
     code: 'edited_rows',
-    message: expect.stringContaining('committed to its rows with --shuffle --shuffle-margin 1s, and the rule'),
+    message: expect.stringContaining('committed to its rows with --shuffle --shuffle-margin 1s, and the shuffle flags'),
   })
 })
 

@@ -40,7 +40,7 @@ test('lists the rows that no NFT shows after the reveal, and only counts slots b
   }
   const before = await machine.reveal(rows, '--dry-run')
   expect(await inText('--dry-run')).toContain(
-    '1 slot is not minted. The row that it would have drawn is known after the reveal.',
+    '1 slot is not minted. The row that the draw assigns to it is known after the reveal.',
   )
   expect(await inText('--dry-run')).toContain('To seal the drop without it, add --abandon-rows 1.')
   const other = await inText('--dry-run', '--abandon-rows', '2')

@@ -122,22 +122,25 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   const { file, commands, isList, warnings, isRearranged, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)
   if (isRearranged)
-    io.warn(`The rows of ${file} are on different lines now. The results show the earlier lines and order.`)
+    io.warn(`The rows of ${file} are on different lines now. The results show the earlier line numbers and order.`)
   if (warnings.length === 0) return
   if (isList) {
-    io.warn(`The output shows the rows of the earlier list. To mint the added NFTs, run \`${commands.mint}\`.`)
+    io.warn(
+      `The output shows the rows of the earlier list. To mint the NFTs that were added, run \`${commands.mint}\`.`,
+    )
     return
   }
   if (isInvalid) {
-    io.warn(`Run \`${commands.validate}\` to list the errors. If the columns of the file need --map, add the flag.`)
+    io.warn(
+      `Run \`${commands.validate}\` to list the errors. If the columns of the file need --map, add --map to the command.`,
+    )
     return
   }
   const ofKind = (wantedKind: 'new' | 'edited') => rows.filter(({ kind }) => kind === wantedKind).length
   const [added, edited] = [ofKind('new'), ofKind('edited')]
   const outside =
     added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `
-  const theirs = edited === 1 ? 'its' : 'their'
-  const changed = edited === 0 ? '' : `The run recorded ${count(edited, 'edited row')} with ${theirs} earlier values. `
+  const changed = edited === 0 ? '' : `For ${count(edited, 'edited row')}, the run recorded the earlier values. `
   const record =
     edited === 0 ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
   io.warn(`${outside}${changed}Run \`${commands.plan}\` to compare the file with the NFTs.${record}`)

@@ -79,7 +79,7 @@ export async function printFinished(
   const changes = { keptAccepted: kept }
   const limits = { '--max-cost': flags.maxCost, '--max-fee-gwei': flags.maxFeeGwei }
   const withoutEffect = Object.entries(limits).flatMap(([flag, limit]) =>
-    limit === undefined ? [] : `${flag} has no effect: the run is finished.`,
+    limit === undefined ? [] : `${flag} is ignored because the run is finished.`,
   )
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
   // Update the drop first, because another machine may have sealed or revealed it.

@@ -123,7 +123,7 @@ export async function openManifest(
   { how = 'patiently', checkRow }: { how?: 'once' | 'patiently' } & Pick<ManifestOptions, 'checkRow'> = {},
 ): Promise<OpenedManifest> {
   if (manifest === '-' && flags.run === undefined) {
-    throw new GdnError('usage', 'is required for a manifest from standard input', {
+    throw new GdnError('usage', 'is required for a manifest on standard input', {
       place: { flag: '--run' },
       hint: 'Add --run <name>, so that the run can be resumed.',
     })
@@ -282,7 +282,8 @@ async function checkReceivers({ addresses }: Pick<Deps, 'addresses'>, to: string
   }
 }
 
-const NO_LIST_HINT = 'Check the path. A list is a CSV file with the column receiver, or has one address per line.'
+const NO_LIST_HINT =
+  'Check the path. A list is a CSV file with the column receiver, or a text file with one address per line.'
 
 /** Returns the options that affect a manifest's rows, for the state database. */
 const readingOf = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) => shaping

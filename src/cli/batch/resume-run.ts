@@ -139,7 +139,7 @@ async function warnOfEdits(
   if (mayBeEdited && failed > 0) throw editedFailed(edits)
   if (warnings.length === 0) return { isEdited: false, editedRows }
   const next = isList
-    ? `To mint the added NFTs of the list, run \`${commands.mint}\`.`
+    ? `To mint the NFTs that were added to the list, run \`${commands.mint}\`.`
     : isInvalid
       ? `Run \`${commands.validate}\` to list the errors.`
       : isUnrevealed(run)

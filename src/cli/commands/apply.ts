@@ -95,14 +95,14 @@ export function command(deps: Deps, run = apply): GdnCommand {
     examples: [
       ['Apply a manifest', 'gdn apply drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Apply a plan that was reviewed', 'gdn apply plan.json --yes'],
-      ['Refresh the changed NFTs at OpenSea', 'gdn apply drop.csv --refresh'],
+      ['Refresh the changed NFTs on OpenSea', 'gdn apply drop.csv --refresh'],
       ['Apply a plan that burns NFTs, in a script', 'gdn apply plan.json --yes --max-burns 3'],
     ],
     aliases: TARGET_ALIASES,
   })
     .argument('<manifest>')
     .with(addPlanFlags)
-    .valueFlag('--only <action>', 'Make only the changes of this kind: mint', oneOf(['mint'] as const))
+    .valueFlag('--only <action>', 'Make only one kind of change: mint', oneOf(['mint'] as const))
     .switchFlag('--prune', 'Accept only a plan that was saved with --prune')
     .valueFlag(
       '--max-burns <n>',
@@ -239,7 +239,7 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
 const earlierNote = (nfts: number): string | null =>
   nfts === 0
     ? null
-    : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'has' : 'have'} the changes of the manifest, which an interrupted gdn apply or another machine made`
+    : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'matches' : 'match'} the manifest, because an interrupted gdn apply or another machine made the changes`
 
 /** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
 async function recordPlan({ deps, connection, opened, plan }: Applying): Promise<void> {

@@ -48,7 +48,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = cost): GdnCommand {
   return new GdnCommand({
     about:
-      'The command estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, plus the data fee on OP Stack networks, Arbitrum and Scroll. The fees come from the node in --rpc-url, or else from the server. If you specify no collection, the estimate includes the deployment of a collection. The estimate assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the maximum that one signer needs to mint the drop with gdn batch mint at the current fees. This amount includes the reserve that the signer keeps. The command sends no transactions.',
+      'The command estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, plus the data fee on OP Stack networks, Arbitrum and Scroll. The command reads the fees from the node in --rpc-url, or from the server by default. If you specify no collection, the estimate includes the deployment of a collection. The estimate assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the maximum that one signer needs to mint the drop with gdn batch mint at the current fees. This amount includes the reserve that the signer keeps. The command sends no transactions.',
     examples: [
       ['Estimate the cost of a drop at the current fees', 'gdn cost drop.csv -b polygon'],
       [

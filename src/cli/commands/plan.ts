@@ -196,7 +196,7 @@ const notSaved = (prunes: boolean) =>
   flagError(
     '--out',
     "the plan of a shuffled drop can't be saved, because a saved plan doesn't contain the draw",
-    `Nothing was saved. Run \`gdn apply\` with the manifest, which shows the plan before it prompts.${prunes ? ' To burn an NFT without a row, run `gdn nft burn <nft_gdn_id>`.' : ''}`,
+    `Nothing was saved. Run \`gdn apply\` with the manifest. The command shows the plan before it prompts.${prunes ? ' To burn an NFT without a row, run `gdn nft burn <nft_gdn_id>`.' : ''}`,
   )
 
 /** Reports the cost of a plan. If the plan includes mints, `apply` limits the cost in the same way as `batch mint`. */

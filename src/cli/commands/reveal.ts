@@ -376,7 +376,7 @@ function printSlots(io: Deps['io'], { missing, undeployed }: { missing: number; 
   const are = (n: number) => (n === 1 ? 'is' : 'are')
   if (undeployed > 0) io.note(`${count(undeployed, 'NFT')} ${are(undeployed)} not deployed yet.`)
   if (missing === 0) return
-  const rows = missing === 1 ? 'The row that it would have drawn is' : 'The rows that they would have drawn are'
+  const rows = missing === 1 ? 'The row that the draw assigns to it is' : 'The rows that the draw assigns to them are'
   io.note(`${count(missing, 'slot')} ${are(missing)} not minted. ${rows} known after the reveal.`)
 }
 

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
       ['Start without rate limits, for load tests', 'gdn serve --rate-limits off'],
       ['Serve other machines with TLS', 'gdn serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem'],
       [
-        'Run an API process on PostgreSQL, in addition to gdn worker',
+        'Run an API process with PostgreSQL, in addition to gdn worker',
         'gdn serve --role api --database-url postgres://db/gdn',
       ],
       ['Run behind a TLS proxy', 'gdn serve --trust-proxy 127.0.0.1 --allowed-host nft.example.com'],
@@ -57,7 +57,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     .with(addDatabaseFlag)
     .valueFlag('--role <role>', 'Role: api handles requests, worker processes jobs, all does both (all)', oneOf(ROLES))
     .with(addServedApiFlags, addStoredFilesFlags)
-    .valueFlag('--allowed-host <host>', 'Host header to accept in addition to loopback; repeatable', {
+    .valueFlag('--allowed-host <host>', 'Accept requests to this host, in addition to loopback hosts; repeatable', {
       parse: notEmpty,
       repeatable: true,
     })

@@ -25,7 +25,7 @@ export function networkOf(name: string, blockchain: unknown, place: Place): Name
   const usage = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
   if (typeof blockchain !== 'string' || !isBlockchain(blockchain)) {
     throw usage(
-      `${safe(name)} can't be resolved without a blockchain, because a name has an address for each network`,
+      `${safe(name)} can't be resolved without a blockchain, because a name can have a different address on each network`,
       'Add --blockchain <name>, or use the address.',
     )
   }

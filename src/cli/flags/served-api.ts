@@ -10,7 +10,7 @@ export interface ServedApiFlags {
 
 export function addServedApiFlags(command: GdnCommand): void {
   command.valueFlag('--rate-limits <on|off>', 'Rate limits of the API (on)', oneOf(['on', 'off']))
-  command.valueFlag('--api-version <version>', 'API version for keys without one (1.1)', oneOf(API_VERSIONS))
+  command.valueFlag('--api-version <version>', 'API version for keys that have no version (1.1)', oneOf(API_VERSIONS))
 }
 
 export const servedApiOptions = ({ rateLimits, apiVersion }: ServedApiFlags) => ({

@@ -121,7 +121,7 @@ export function wayOut(
   }
   if (all.some(({ reason }) => reason === NOT_DYNAMIC)) {
     ways.push(
-      'gdn updates only NFTs that were minted with --dynamic: restore the former rows and files of the others. If the collection permits burns, you can also burn these NFTs, and mint their rows again with new IDs.',
+      'gdn updates only NFTs that were minted with --dynamic. For the other NFTs, restore the former rows and files. If the collection permits burns, you can also burn these NFTs, and mint their rows again with new IDs.',
     )
   }
   if (mint > 0) ways.push(onlyMint === null ? ORIGINAL_MANIFEST : `To mint only the new rows, run \`${onlyMint}\`.`)

@@ -143,7 +143,7 @@ export async function refuseHiddenChanges(
 }
 
 const NO_TRANSFERS =
-  "the collection doesn't let the service transfer its NFTs: its owner can allow it with `gdn collection set --enable-transfer --wallet <owner>`"
+  "the collection doesn't let the service transfer its NFTs: the owner can enable transfers with `gdn collection set --enable-transfer --wallet <owner>`"
 
 /** Returns the reason why NFTs of a collection can't be transferred; null if they can, or if this is unknown. */
 async function noTransfers(

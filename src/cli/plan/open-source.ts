@@ -38,7 +38,7 @@ export async function openPlanSource(
   const takeOver = flags.takeOver === true
   const contents = new LocalContents(signal)
   if (header === null && flags.prune === true) {
-    throw new GdnError('usage', 'only a saved plan burns NFTs', {
+    throw new GdnError('usage', 'NFTs can be burned only with a saved plan', {
       place: { flag: '--prune' },
       hint: `Nothing was sent. Run \`gdn plan ${shellWord(safe(manifest))} --prune --out plan.json\`, review it, and apply plan.json.`,
     })

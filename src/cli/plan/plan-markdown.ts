@@ -55,7 +55,7 @@ export async function planMarkdown(
   text += `<details><summary>${shown === all ? '' : `${shown} of `}${count(all, 'change')}</summary>\n<table>\n`
   text += `<tr><th>Action</th><th>Line</th><th>Title</th><th>Changes</th><th>Reason</th></tr>\n${table}</table>\n</details>\n`
   if (shown < all)
-    text += `\n${count(all - shown, 'change')} ${all - shown === 1 ? 'is' : 'are'} left out. \`gdn plan -o ndjson\` prints all of them.\n`
+    text += `\n${count(all - shown, 'change')} ${all - shown === 1 ? 'is' : 'are'} not shown. \`gdn plan -o ndjson\` prints all of them.\n`
   return text
 }
 

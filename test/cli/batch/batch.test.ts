@@ -156,7 +156,7 @@ describe('batch mint', () => {
     }
     for (const flag of ['--max-cost', '--max-fee-gwei']) {
       const limited = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', api.url, flag, '1']
-      expect((await cli(limited, options)).stderr).toContain(`${flag} has no effect: the run is finished.`)
+      expect((await cli(limited, options)).stderr).toContain(`${flag} is ignored because the run is finished.`)
     }
     const resumed = await cli(['batch', 'resume', run, '--base-url', api.url, '--json'], options)
     expect(resumed).toMatchObject({ code: 0, stdout: expect.stringContaining('"deployed":2') })
@@ -185,7 +185,7 @@ describe('batch mint', () => {
     const lines = ({ stderr }: { stderr: string }) => stderr.trimEnd().split('\n')
     const json = async (title: string, ...more: string[]) => JSON.parse((await mint(title, '--json', ...more)).stdout)
     expect(await json('Dawn II')).toMatchObject({ kept_accepted: 1, warnings: [], notes: lines(edited) })
-    expect((await json('Dawn II', '--max-cost', '1')).notes[0]).toMatch(/^--max-cost has no effect/)
+    expect((await json('Dawn II', '--max-cost', '1')).notes[0]).toMatch(/^--max-cost is ignored/)
     expect(JSON.parse((await mint('Dawn II', '-o', 'ndjson')).stdout)).toMatchObject({ kept_accepted: 1 })
     const resumed = async (title: string, verb: string) => {
       await writeFile(path('ids.csv'), rowsOf(title))

@@ -19,7 +19,7 @@ async function sheet(text = SHEET) {
 test('--map suggests the meaning that was probably meant', async () => {
   const { gdn, drop } = await sheet()
   const { code, stderr } = await gdn('batch', 'validate', drop, ...TARGET, '--map', 'Wallet=receivr')
-  expect([code, stderr]).toEqual([2, expect.stringContaining('  Did you mean --map Wallet=receiver? Use a column')])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('  Did you mean --map Wallet=receiver? Specify a column')])
 })
 
 describe('mapped columns', () => {

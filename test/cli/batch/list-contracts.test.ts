@@ -85,7 +85,7 @@ describe('receivers of a list that are contracts', () => {
     expect((await mint([PERSON, SAFE, DEAD], TARGET, handlers())).receivers).toEqual([DEAD, PERSON, SAFE].sort())
     const { receivers, notes } = await mint([PERSON, SAFE, DEAD], [...TARGET, '--skip-contracts'], handlers())
     expect(receivers).toEqual([PERSON])
-    expect(notes.join()).toContain('2 receivers are contracts or burn addresses, left out: ')
+    expect(notes.join()).toContain('2 receivers are contracts or burn addresses (skipped): ')
   })
 
   test('cause an error if there are no other receivers', async () => {
@@ -99,7 +99,7 @@ describe('receivers of a list that are contracts', () => {
   test('are named once as unknown if no node can be read, which is an error with --skip-contracts', async () => {
     const { code, notes, receivers } = await mint([PERSON, SAFE], TARGET, service())
     expect({ code, receivers }).toEqual({ code: 0, receivers: [PERSON, SAFE].sort() })
-    expect(notes.filter((text) => text.includes("weren't checked for contracts"))).toHaveLength(1)
+    expect(notes.filter((text) => text.includes("didn't check whether receivers are contracts"))).toHaveLength(1)
     const refused = await mint([PERSON, SAFE], [...TARGET, '--skip-contracts'])
     expect(refused).toMatchObject({ code: 2, receivers: [] })
     expect(errorOf(refused)).toMatchObject({

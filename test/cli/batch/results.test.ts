@@ -283,7 +283,7 @@ test('CSV has the ignored columns of the manifest at their places, with the cell
   expect((await cells())[1]?.slice(0, 4)).toEqual(['1,50', 'Dawn', 'd', '=geheim'])
   const all = ['batch', 'results', path('drop.csv'), '-o', 'csv']
   const missing = (what: string) =>
-    `The file no longer contains ${what} of the run. Columns that gdn ignores are empty in`
+    `The file no longer contains ${what} of the run. The columns that gdn ignores are empty in`
   expect((await cli(all, options)).stderr).toContain(missing('1 row'))
   await writeFile(path('drop.csv'), csv(`9;Night;n;secret;0x${'7'.repeat(40)};x`))
   expect((await cells())[1]?.slice(0, 4)).toEqual(['', 'Dawn', 'd', ''])
@@ -440,7 +440,7 @@ test('says on a terminal what the rows are shown as', async () => {
   const argv = ['batch', 'results', path('drop.csv')]
   const shown = async (...more: string[]) => (await cli([...argv, ...more], { ...options, tty: true })).stderr
   expect(await shown()).toBe(
-    'Rows have the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.\n',
+    'The results show the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.\n',
   )
   expect(await shown('--json')).toBe('')
 })
@@ -459,7 +459,7 @@ test('counts the rows of the manifest that are not part of the run, also in its 
     `${file} has changed since the run read it: 1 row added, 1 edited, 0 removed.`,
     '  edited: a (line 2)',
     '  added: c (line 4)',
-    `1 row of the file isn't part of the run. The run recorded 1 edited row with its earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
+    `1 row of the file isn't part of the run. For 1 edited row, the run recorded the earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
   ]
   for (const argv of [
     ['results', file],
@@ -482,7 +482,7 @@ test('counts the rows of the manifest that are not part of the run, also in its 
   const broken = await run('results', file)
   expect([broken.code, broken.stdout.split('\n')]).toMatchObject([0, { length: 3 }])
   expect(broken.stderr).toContain(
-    `Run \`gdn batch validate ${file} --contract ${CONTRACT} --blockchain polygon --base-url ${url}\` to list the errors. If the columns of the file need --map, add the flag.`,
+    `Run \`gdn batch validate ${file} --contract ${CONTRACT} --blockchain polygon --base-url ${url}\` to list the errors. If the columns of the file need --map, add --map to the command.`,
   )
 })
 

@@ -153,12 +153,12 @@ describe('the error of a run that did not succeed', () => {
     expect(errorOfRun(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
       code: 'verify_failed',
       exitCode: 5,
-      message: '1 row differs from the request on chain or in storage:\n  line 4: owner is 0x1, not 0x2',
+      message: '1 row differs from what was requested, on chain or in storage:\n  line 4: owner is 0x1, not 0x2',
     })
     const failed = summary({ counts: counts({ failed: 1 }), exitCode: 7 })
     expect(errorOfRun(failed, commands, verified)).toMatchObject({
       exitCode: 7,
-      message: expect.stringContaining('from the request'),
+      message: expect.stringContaining('from what was requested'),
       details: { differing_rows: differing },
     })
   })

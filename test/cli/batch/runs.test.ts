@@ -558,7 +558,7 @@ describe('batch rm', () => {
     expect(await list()).toHaveLength(1)
     const { code, stdout, stderr } = await gdn('batch', 'rm', run, '--state-dir', stateDir, '--yes')
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${run}\t${run_id}\n` })
-    expect(stderr).toContain('On a server without reference IDs, the same manifest may be minted again.')
+    expect(stderr).toContain('On a server without reference IDs, a later run may mint the rows again.')
     expect(await list()).toEqual([])
   })
 

@@ -259,10 +259,12 @@ describe('a manifest with more rows than are left', () => {
     }
     expect(JSON.parse(await validate('--json'))).toMatchObject({ rows: 2, rows_on_server: 2 })
     expect(await validate()).toContain(
-      'no errors. The server already has all rows, minted on another machine or with another state directory.',
+      'no errors. The server already has all rows. These rows were minted on another machine or with another state directory.',
     )
     await writeFile(second.path('drop.csv'), HEAD + rows(1, 3))
-    expect(await validate()).toContain('The server already has 2 of the rows, minted on another machine')
+    expect(await validate()).toContain(
+      'The server already has 2 of the rows. These rows were minted on another machine',
+    )
     expect(await validate()).not.toContain('rows to mint')
     await writeFile(second.path('drop.csv'), HEAD + rows(1, 4))
     expect(await validate()).toContain('2 rows to mint, but only 1 is left')

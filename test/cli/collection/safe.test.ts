@@ -176,7 +176,9 @@ test('the Safe executes the batch, which makes every change', async () => {
   const { code, stdout, stderr } = await set([...flags, '--safe', 'batch.json'])
   expect(code, stderr).toBe(0)
   expect(stdout).toMatch(/^royalty\t\t2\.5% to 0x\w{40}\twritten\t$/m)
-  expect(stderr).toMatch(/Wrote 4 transactions of the Safe 0x\w{40}, which requires 2 of 3 signatures: .*batch\.json/)
+  expect(stderr).toMatch(
+    /Wrote 4 transactions for the Safe 0x\w{40}: .*batch\.json\. .*The Safe requires 2 of 3 signatures\./,
+  )
   expect((await stat(join(home.dir, 'batch.json'))).mode & 0o777).toBe(0o600)
   const batch = await readBatch('batch.json')
   expect(batch).toMatchObject({ version: '1.0', chainId: '137', meta: { createdFromSafeAddress: expect.anything() } })
@@ -323,7 +325,7 @@ test.each([
 
 test('without --safe, an owner that is a contract is named, with the flag for a Safe', async () => {
   contract = await collectionOf(safe)
-  const hint = 'The owner is a contract, which no wallet can sign for. If it is a Safe, use --safe <file>'
+  const hint = 'The owner is a contract, so no wallet can sign for it. If it is a Safe, use --safe <file>'
   for (const flags of [[], ['--wallet', 'owner.json']]) {
     const { code, stderr } = await set(['--royalty', '5%', ...flags])
     expect([code, stderr.replaceAll(/\s+/g, ' ')]).toEqual([flags.length === 0 ? 2 : 5, expect.stringContaining(hint)])

@@ -108,7 +108,7 @@ test('reports a working key with its likely permissions, without side effects an
   const result = await doctor(['--base-url', url], { env: { GDN_API_KEY: KEY }, keyring: memoryKeyring() })
   expect(of(result, 'API key')).toMatchObject({
     status: 'ok',
-    message: `works; seems to permit nft:read, nft:create; not nft:transfer, collection:create, wallet:create at ${url}`,
+    message: `works at ${url}; seems to permit nft:read, nft:create; seems not to permit nft:transfer, collection:create, wallet:create`,
   })
   for (const name of ['createnft', 'transfernft', 'createcollection', 'getpresignedurl']) {
     expect(bodies(name)).toEqual([{}])

@@ -171,7 +171,7 @@ describe('an ENS name', () => {
     const other = await gdn([...argv.filter((word) => word !== '-b' && word !== 'polygon'), '--json'])
     expect(errorOf(other)).toMatchObject({
       message:
-        "--receiver: alice.eth can't be resolved without a blockchain, because a name has an address for each network",
+        "--receiver: alice.eth can't be resolved without a blockchain, because a name can have a different address on each network",
       hint: 'Add --blockchain <name>, or use the address.',
     })
   })

@@ -165,7 +165,7 @@ describe('gdn nft show, for tokens of any contract', () => {
     [
       'a URI that nobody reads',
       'ftp://files.example/1',
-      'its URI has the scheme ftp: gdn reads data, ipfs, https and http',
+      'its URI has the scheme ftp: gdn reads only data, ipfs, https and http URIs',
     ],
     ['a text', 'tokens/1', 'its URI has no scheme'],
     ['a private address', 'http://169.254.169.254/latest', 'cloud metadata address'],

@@ -240,7 +240,7 @@ describe('gdn plan -o markdown', () => {
     expect(stdout.length).toBeLessThanOrEqual(60_000)
     const [, shown = '', all] = stdout.match(/<summary>(\d+) of (\d+) changes/) ?? []
     expect(all).toBe('1000')
-    expect(stdout).toContain(`${1_000 - Number(shown)} changes are left out.`)
+    expect(stdout).toContain(`${1_000 - Number(shown)} changes are not shown.`)
     expect(stdout.match(/<tr><td>/g)).toHaveLength(Number(shown))
   })
 })

@@ -262,7 +262,9 @@ test('does not advise to fix the cause if NFTs are not dynamic', async () => {
     return wayOut(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
   }
   expect(await one(UNREVEALED)).toBe('Fix each cause, or undo the edit of each row that you edited.')
-  expect(await one(NOT_DYNAMIC)).toMatch(/^gdn updates only NFTs that were minted with --dynamic: restore /)
+  expect(await one(NOT_DYNAMIC)).toMatch(
+    /^gdn updates only NFTs that were minted with --dynamic\. For the other NFTs, restore /,
+  )
 })
 
 test('names the first 10 rows that changed after the plan was created', () => {

@@ -128,7 +128,7 @@ describe('the current activity', () => {
     ],
     [
       { type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 },
-      'Searching the collection for 50 rows with an unknown outcome: reading its list',
+      'Searching the collection for 50 rows with an unknown outcome: reading the list of NFTs',
     ],
     [
       { type: 'reconciling', phase: 'reading', ms: 0, done: 200, total: 1_000 },
@@ -142,7 +142,7 @@ describe('the current activity', () => {
   test('counts no rows in a second search if none is unknown any more', () => {
     const known = stateAfter([0, planned(counts({ ...MIXED, unknown: 0 }))])
     known.tell({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 }, 0)
-    expect(doing(known, 5_000)).toBe('Searching the collection a second time: reading its list')
+    expect(doing(known, 5_000)).toBe('Searching the collection a second time: reading the list of NFTs')
   })
 
   test('is reading the manifest before there is a plan', () => {

@@ -298,7 +298,7 @@ describe('gdn wallet import rejects', () => {
     'a key in an argument, without repeating it',
     async (key) => {
       const result = await gdn(['wallet', 'import', key, '--password-file', path('pw')])
-      await expectRefused(result, 'which every user of this machine can read in arguments')
+      await expectRefused(result, 'and every user of this machine can read arguments')
       for (const argv of [[...key.split(' '), 'x'], [`--private-key=${key}`], ['--private-key', key]]) {
         const { code, stdout, stderr } = await gdn(['wallet', 'import', ...argv])
         expect(code).toBe(2)

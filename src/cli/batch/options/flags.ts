@@ -77,7 +77,7 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--receiver <address>', 'Receiver for rows without one', {
     parse: addressOrName,
   })
-  valueFlag(command, '--sender <address>', 'First owner for rows without a sender', {
+  valueFlag(command, '--sender <address>', 'First owner of the NFTs whose row has no sender', {
     parse: addressOrName,
   })
   addEnsFlags(command)
@@ -107,7 +107,7 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
   const suggestion = near === undefined ? '' : `Did you mean ${mapFlag(key, near)}? `
   throw new GdnError('usage', problem, {
     place: { flag },
-    hint: `${suggestion}Use a column of the manifest and its meaning, such as --map Mood=attr:Mood. To ignore the column, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
+    hint: `${suggestion}Specify a column of the manifest and its meaning, such as --map Mood=attr:Mood. To ignore the column, add ${mapFlag(key, IGNORED)}. Run \`gdn help manifest\` to list the meanings.`,
   })
 }
 
@@ -121,7 +121,7 @@ export function addUnrevealedFlag(command: GdnCommand, about: string, group?: st
 
 /** Adds the flags of a shuffled drop. */
 export function addShuffleFlags(command: GdnCommand, group?: string): GdnCommand {
-  const about = 'Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)'
+  const about = 'Use a later drand round to assign the rows to NFTs at random (requires --unrevealed)'
   switchFlag(command, '--shuffle', about, group)
   return valueFlag(
     command,

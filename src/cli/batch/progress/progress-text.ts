@@ -188,7 +188,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
  * first one at a terminal.
  */
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
-  const start = why === 'time' ? 'The --timeout expired' : 'Stopping'
+  const start = why === 'time' ? 'The time limit (--timeout) was reached' : 'Stopping'
   const stopHint = why === 'signal' && reasons === 'live' ? '. Press Ctrl-C again to stop now.' : ''
   return `${start}: waiting at most 5 s for requests in flight${stopHint}`
 }
@@ -221,7 +221,7 @@ function waitText(
 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
   if (step === 'waiting') return `: waiting for a newer list, ${secondsTo(until, now)} left`
-  return step === 'listing' ? ': reading its list' : `: ${groupDigits(done)} of ${groupDigits(total)} NFTs read`
+  return step === 'listing' ? ': reading the list of NFTs' : `: ${groupDigits(done)} of ${groupDigits(total)} NFTs read`
 }
 
 /**

@@ -64,7 +64,7 @@ export class ContractReceivers implements ReceiverCheck {
 
   async notes(): Promise<readonly string[]> {
     const notes: string[] = []
-    if (this.#unread !== null) notes.push(`Receivers weren't checked for contracts: ${this.#unread}`)
+    if (this.#unread !== null) notes.push(`gdn didn't check whether receivers are contracts: ${this.#unread}`)
     const all = this.#found.size
     if (all === 0) return notes
     await this.#findKinds()
@@ -74,7 +74,7 @@ export class ContractReceivers implements ReceiverCheck {
     const more = all > shownReceivers.length ? `, and ${all - shownReceivers.length} more` : ''
     const kindText = all === 1 ? 'is a contract or burn address' : 'are contracts or burn addresses'
     const isSkipped = this.#checking.flags.skipContracts === true
-    const then = isSkipped ? ', left out' : ''
+    const then = isSkipped ? ' (skipped)' : ''
     notes.push(`${count(all, 'receiver')} ${kindText}${then}: ${shownReceivers.join(', ')}${more}`)
     if (!isSkipped) notes.push('To skip these receivers, add --skip-contracts')
     return notes

@@ -22,11 +22,12 @@ export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
   }
   const flag = to === undefined ? '--to-stdin' : '--to'
   if (to !== undefined && toStdin === true) throw flagError(flag, "can't be used with --to-stdin", 'Use one of them.')
-  if (to === '-') throw flagError(flag, 'is a file, not standard input', 'Use --to-stdin instead.')
+  if (to === '-') throw flagError(flag, 'must be a file, not standard input', 'Use --to-stdin instead.')
   if (toStdin === true && run === undefined) {
     throw flagError('--run', 'is required with --to-stdin', 'Add --run <name>, so that the run can be resumed.')
   }
-  if (manifest === '-') throw flagError(flag, 'needs a manifest file, not standard input', 'Write the row to a file.')
+  if (manifest === '-')
+    throw flagError(flag, 'requires a manifest file, not standard input', 'Write the row to a file.')
   if (receiver !== undefined) throw flagError('--receiver', `can't be used with ${flag}`, 'Use one of them.')
   if (unrevealed !== undefined) {
     throw flagError('--unrevealed', `can't be used with ${flag}`, 'All receivers of a list receive the same NFT.')

@@ -95,7 +95,7 @@ export function otherEditionText({ rows, changes, secondEdition }: PlannedEvent)
   const sentRows = rows.accepted + rows.deployed + rows.unknown
   const edited = changes.keptAccepted
   if (rows.pending === 0 || !seemsOtherEdition({ edited, sent: sentRows })) return null
-  return `${edited} of the ${sentRows} rows that were sent have different content in this manifest, so the unsent rows may belong to another edition. \`gdn plan <manifest>\` shows the differences.`
+  return `${edited} of the ${sentRows} rows that were sent ${edited === 1 ? 'has' : 'have'} different content in this manifest, so the unsent rows may belong to another edition. \`gdn plan <manifest>\` shows the differences.`
 }
 
 /**

@@ -99,7 +99,7 @@ interface Verified {
 
 function differingParts({ counts, differing }: Verified): string[] {
   return [
-    `${count(counts.differing, 'row')} ${counts.differing === 1 ? 'differs' : 'differ'} from the request on chain or in storage:`,
+    `${count(counts.differing, 'row')} ${counts.differing === 1 ? 'differs' : 'differ'} from what was requested, on chain or in storage:`,
     ...byReason(differing.map(withReason('differs'))),
   ]
 }

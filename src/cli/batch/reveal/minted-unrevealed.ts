@@ -236,8 +236,8 @@ function hiddenText({ contract, state, count: rows }: HiddenRows): string {
 /** Returns a hint about ending the protection of hidden rows. */
 const waysOut = ({ state, run }: HiddenRows): string =>
   state === 'unknown'
-    ? `To find out the outcome, run the unrevealed mint in that collection again. If you have abandoned that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
-    : `To publish them, first ${state === 'committed' ? 'finish that mint, and reveal it' : 'reveal that drop'} with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
+    ? `To find out the outcome, mint that drop again with --unrevealed in that collection. If you have abandoned the drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
+    : `To publish them, first ${state === 'committed' ? 'finish minting that drop, and reveal it' : 'reveal that drop'} with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
 
 /**
  * Returns the message for a plan's rows that can't be minted because another drop hides them; null if there are none.
@@ -245,7 +245,8 @@ const waysOut = ({ state, run }: HiddenRows): string =>
 export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
   const hidden = await hiddenInRun(options, check)
   if (hidden === null) return null
-  const first = hidden.state === 'unknown' ? 'repeat that mint' : `reveal ${hidden.count === 1 ? 'it' : 'them'}`
+  const first =
+    hidden.state === 'unknown' ? 'repeat the mint of that drop' : `reveal ${hidden.count === 1 ? 'it' : 'them'}`
   const text = `${hiddenText(hidden)}: ${first} first`
   return hidden.areResent ? `${text}, or run gdn batch reconcile ${check.run.name}` : text
 }
@@ -412,8 +413,8 @@ const committedError = (rule: ShuffleRule | null) =>
   refusedError(
     `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,
     rule === null
-      ? 'To mint them unrevealed, or to resume that mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
-      : `To mint them, or to resume that mint, add --unrevealed <file> and these flags.`,
+      ? 'To start or resume an unrevealed mint of these rows, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
+      : `To start or resume the mint of these rows, add --unrevealed <file> and these flags.`,
   )
 
 function otherManifest(
@@ -423,7 +424,7 @@ function otherManifest(
   const former = formerFoldersText(manifestPath)
   const rows = hidden + revealed
   const error = refusedError(
-    `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} minted unrevealed by a committed manifest, and this manifest differs from it`,
+    `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} minted unrevealed from a committed manifest, and this manifest differs from it`,
     isFormer
       ? 'To resume that drop, restore the committed manifest, omit --run, and add --unrevealed <file>. If this manifest is another drop, rename its file, or add --again.'
       : 'Restore the committed manifest, and add --unrevealed <file>. To mint more rows, use another manifest.',

@@ -41,11 +41,15 @@ export const flagsOfRule = ({ marginSeconds }: ShuffleRule): string => `--shuffl
 
 /** Returns the error for a run that is resumed with a different rule than the committed one. */
 export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
-  new GdnError('edited_rows', `the run ${run} committed to its rows ${ruleText(rule)}, and the rule can't change`, {
-    place: { flag: '--shuffle' },
-    hint: 'Nothing was sent. To resume the run, omit --shuffle and --shuffle-margin.',
-    details: { run, lines: [], removed: 0 },
-  })
+  new GdnError(
+    'edited_rows',
+    `the run ${run} committed to its rows ${ruleText(rule)}, and the shuffle flags can't be changed later`,
+    {
+      place: { flag: '--shuffle' },
+      hint: 'Nothing was sent. To resume the run, omit --shuffle and --shuffle-margin.',
+      details: { run, lines: [], removed: 0 },
+    },
+  )
 
 const NOTHING = 'Nothing was minted.'
 
@@ -55,7 +59,7 @@ const NOTHING = 'Nothing was minted.'
 export const committedWith = (rule: ShuffleRule | null): GdnError =>
   new GdnError('refused', `the collection is committed to the rows of this manifest ${ruleText(rule)}`, {
     place: { flag: '--shuffle' },
-    hint: `${NOTHING} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To draw rows by another rule, use another manifest or collection.`,
+    hint: `${NOTHING} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To use other shuffle flags, use another manifest or collection.`,
   })
 
 /** Returns the error for a mint that would mint the rows of a shuffled drop again. */

@@ -215,7 +215,7 @@ async function refuseOtherRows({ options, flags, keptRun }: Mint, rows: ReadComm
   const { provenance, rule } = rows.commitment
   if (rule !== null && flags.again === true) throw mintedOnce('--again')
   if (rule !== null && options.lookup === false && flags.dryRun !== true) {
-    const hint = 'Nothing was minted. Omit the flag, so that gdn looks for the slots that are minted already.'
+    const hint = 'Nothing was minted. Omit the flag, so that gdn looks for slots that are already minted.'
     throw flagError('--no-lookup', "can't be used for a shuffled drop", hint)
   }
   if (!keptRun?.commitment) return

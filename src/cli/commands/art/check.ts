@@ -41,7 +41,7 @@ export interface ArtCheckFlags extends OutputFlags {
 export function command(deps: Deps, run = check): GdnCommand {
   return new GdnCommand({
     about:
-      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is `possible` if the command finds such an edition, and `impossible` if it finds a proof that none exists. Otherwise, the verdict is `undecided`, and the exit code is 11. An edition is impossible if rules and counts contradict each other. The field `reasons` lists the contradictory rules and counts. If the count of a trait differs from its weight, the field `deviations` lists the trait. With --strict, a deviation results in exit code 5, like an impossible edition. The field `combinations` contains the number of combinations that the rules allow. If there are too many rules to count the combinations, the field contains an upper bound that ignores some of the rules. The field `largest_edition` contains the size of the largest edition that the search found. The field is null if the search was too short to determine the size. No edition can be larger than `upper_bound`. Like gdn art generate, the command also checks every image. The field `images` contains the number of images.',
+      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is `possible` if the command finds such an edition, and `impossible` if it finds a proof that none exists. Otherwise, the verdict is `undecided`, and the exit code is 11. An edition is impossible if rules and counts contradict each other. The field `reasons` lists the contradictory rules and counts. If the count of a trait differs from its weight, the field `deviations` lists the trait. With --strict, a deviation results in exit code 5, as an impossible edition does. The field `combinations` contains the number of combinations that the rules allow. If there are too many rules to count the combinations, the field contains an upper bound that ignores some of the rules. The field `largest_edition` contains the size of the largest edition that the search found. The field is null if the search was too short to determine the size. No edition can be larger than `upper_bound`. Like gdn art generate, the command also checks every image. The field `images` contains the number of images.',
     examples: [
       ['Check an edition of 9,000 NFTs', 'gdn art check art.yaml --count 9000'],
       ['Require trait counts that match the weights', 'gdn art check art.yaml --count 9000 --strict'],
@@ -66,7 +66,11 @@ export function addEditionFlags(command: GdnCommand): void {
 
 /** Adds the flag for images of a different size. */
 export function addFitFlag(command: GdnCommand): void {
-  command.valueFlag('--fit <how>', `How to scale images whose size differs: ${FITS.join(', ')}`, oneOf(FITS))
+  command.valueFlag(
+    '--fit <how>',
+    `How to scale images whose size differs from the output: ${FITS.join(', ')}`,
+    oneOf(FITS),
+  )
 }
 
 export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Promise<void> {
@@ -140,7 +144,7 @@ function exitCodeOf({ verdict, deviations }: ArtCheck, isStrict: boolean): ExitC
 function conclusion(artCheck: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
   const { verdict, count, largest, deviations } = artCheck
   if (verdict === 'possible') {
-    if (deviations.length === 0) return `${counted(count, 'NFT')}: possible, and all weights are met.`
+    if (deviations.length === 0) return `${counted(count, 'NFT')}: possible, and all trait counts match their weights.`
     const deviating =
       deviations.length === 1
         ? 'the count of 1 trait differs from its weight'

@@ -156,7 +156,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   printArtWarnings(io, afterwards)
   noteUnfinished(io, unfinished, flags)
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
-  io.note('To change rows or images after the mint, mint them with --dynamic or --unrevealed.')
+  io.note('To be able to change rows or images after the mint, mint with --dynamic or --unrevealed.')
 }
 
 interface WantedEdition {
@@ -178,7 +178,7 @@ function wantedEdition(flags: ArtGenerateFlags, cwd: string): WantedEdition {
   if (from > count) throw flagError('--from', `exceeds the count of ${count}`, `Use a number from 1 to ${count}.`)
   const available = count - from + 1
   if (flags.only !== undefined && only > available) {
-    throw flagError('--only', `is more than the number of NFTs from ${from} to ${count}`, `Use at most ${available}.`)
+    throw flagError('--only', `exceeds the number of NFTs from ${from} to ${count}`, `Use at most ${available}.`)
   }
   return { out: resolve(cwd, flags.out), count, seed, from, only }
 }
@@ -281,7 +281,7 @@ const changedImagesText = (images: number, manifest: string): string =>
   `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, but the rows are the same. If the NFTs of these rows are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
-  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new manifest, only in ${former}. To generate part of an edition, use another --out folder.`
+  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} missing from the new manifest. The rows remain in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
  * Describes rows that have the number of an earlier NFT but different content. Such an edition can't continue a minted

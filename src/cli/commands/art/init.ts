@@ -10,7 +10,7 @@ const LISTED = 5
 export function command(deps: Deps, run = init): GdnCommand {
   return new GdnCommand({
     about:
-      'The folder contains one folder for each layer. The layers are in the order of the folder names, from the bottom to the top. A number at the beginning of a folder name, as in 01_Background, only determines the order of the layers. Each image is a trait. gdn skips files such as readme.txt. A weight in a file name, such as 20 in Blue#20.png, becomes the weight of the trait. Write art.yaml to the folder from which you run the command, because the paths in art.yaml are relative to that folder. With >, the shell empties an existing art.yaml before gdn runs.',
+      'The folder contains one folder for each layer. The layers are in the order of the folder names, from the bottom to the top. A number at the beginning of a folder name, as in 01_Background, only determines the order of the layers. Each image is a trait. gdn skips files such as readme.txt. A weight in a file name, such as 20 in Blue#20.png, becomes the weight of the trait. Write art.yaml to the folder from which you run the command, because the paths in art.yaml are relative to that folder. If you redirect the output with >, the shell empties an existing art.yaml before gdn runs.',
     examples: [
       ['Write art.yaml for a folder of layers', 'gdn art init layers > art.yaml'],
       ['Check the file', 'gdn art check art.yaml --count 1000'],

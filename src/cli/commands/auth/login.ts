@@ -39,7 +39,7 @@ export function command(deps: Deps, run = login): GdnCommand {
     about:
       'gdn prompts for the key, or reads it from a file or a pipe, never from the command line. gdn checks the key with a request that changes nothing, then saves the key in the system keyring. Without a keyring, it saves the key in a file that only you can read. gdn sends the key only to the server for which you saved it.',
     examples: [
-      ['Enter the key at a terminal', 'gdn auth login --base-url https://api.example.com'],
+      ['Enter the key in a terminal', 'gdn auth login --base-url https://api.example.com'],
       ['Read the key from a password store', 'pass gdn | gdn auth login --base-url https://api.example.com'],
       ['Save the key in a file, even if there is a keyring', 'gdn auth login --store file'],
     ],

@@ -102,6 +102,8 @@ async function collectionMetadata(
   } catch (error) {
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     if (!(error instanceof NoServer)) return error.message
-    return settings.contract === null ? 'no collection is selected' : `${error.message}, so its metadata can't be read`
+    return settings.contract === null
+      ? 'no collection is selected'
+      : `${error.message}, so the collection's metadata can't be read`
   }
 }

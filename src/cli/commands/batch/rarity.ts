@@ -61,7 +61,7 @@ const shownOf = (value: string, type: unknown) => shownValue({ value, display_ty
 
 export function command(deps: Deps, run = rarity): GdnCommand {
   return new GdnCommand({
-    about: `The command ranks the NFTs of a manifest, or of a collection if no manifest is specified. ${METHOD_TEXT} Equal scores share a rank. Typed traits, such as attr(number):Power, are counted but not scored. Marketplaces may use another method, so their ranks can differ. With --traits, the command lists how many NFTs have each trait value, and their share. The command ignores burned and failed NFTs of a collection.`,
+    about: `The command ranks the NFTs of a manifest, or of a collection if no manifest is specified. ${METHOD_TEXT} Equal scores share a rank. Typed traits, such as attr(number):Power, are counted but not scored. Marketplaces may use another method, so their ranks can differ. With --traits, the command lists the number and the share of the NFTs that have each trait value. The command ignores burned and failed NFTs of a collection.`,
     examples: [
       ['Rank the rows of a manifest', 'gdn batch rarity drop.csv'],
       ['List the share of each trait', 'gdn batch rarity drop.csv --traits'],
@@ -73,7 +73,7 @@ export function command(deps: Deps, run = rarity): GdnCommand {
     aliases: TARGET_ALIASES,
   })
     .argument('[manifest]')
-    .switchFlag('--traits', 'List the number and share of each trait value instead of the NFTs')
+    .switchFlag('--traits', 'List how many NFTs have each trait value, instead of ranking the NFTs')
     .valueFlag('--limit <n>', 'Maximum number of results', integer(1, 100_000_000))
     .with(addTargetFlags, addServerFlags, addOutputFlags)
     .action(async (manifest: string | undefined, flags: RarityFlags) => await run(deps, manifest, flags))

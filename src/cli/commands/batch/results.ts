@@ -82,7 +82,7 @@ const withDrawn = (view: View): View => ({
 export function command(deps: Deps, run = results): GdnCommand {
   return new GdnCommand({
     about:
-      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, and so do the manifest's own columns in CSV output. Ignored columns contain the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. Without --status, JSON output ends with the added and edited rows, which have the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later. After the reveal of a shuffled drop, drawn_key and drawn_line show which row was drawn for the NFT. Rows of a sealed drop that have no NFT are abandoned.\nCSV output begins with the manifest's own columns in their order. Columns that are empty in every row are omitted, except ignored columns. The manifest's columns are followed by key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
+      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied. In CSV output, this also applies to the manifest's own columns. Ignored columns contain the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. Without --status, JSON output ends with the added and edited rows, which have the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later. After the reveal of a shuffled drop, drawn_key and drawn_line show which row was drawn for the NFT. Rows of a sealed drop that have no NFT are abandoned.\nCSV output begins with the manifest's own columns in their order. Columns that are empty in every row are omitted, except ignored columns. The manifest's columns are followed by key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -128,13 +128,13 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
     const missing = inCsv?.inFile?.missing ?? 0
     if (missing > 0)
       io.warn(
-        `The file no longer contains ${count(missing, 'row')} of the run. Columns that gdn ignores are empty in ${missing === 1 ? 'it' : 'them'}.`,
+        `The file no longer contains ${count(missing, 'row')} of the run. The columns that gdn ignores are empty in ${missing === 1 ? 'this row' : 'these rows'}.`,
       )
   }
   if (matchCount === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
   else if (io.stdoutTty && output.mode === 'table') {
     io.note(
-      'Rows have the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.',
+      'The results show the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.',
     )
   }
   if (state !== null && output.mode === 'table') {

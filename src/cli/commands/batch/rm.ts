@@ -78,7 +78,7 @@ async function rmNamed(
   else await confirmLoss(deps, flags.yes, run.name, lossOf(status))
   await removeRun(run)
   await forgetHidden(run)
-  deps.io.note(`Removed ${safe(run.name)}. On a server without reference IDs, the same manifest may be minted again.`)
+  deps.io.note(`Removed ${safe(run.name)}. On a server without reference IDs, a later run may mint the rows again.`)
   return [run]
 }
 
@@ -147,7 +147,7 @@ function lossOf({ counts }: RunStatus): string {
     accepted > 0 ? `the NFT IDs of ${count(accepted, 'accepted row')}` : '',
     pending > 0 ? count(pending, 'unsent row') : '',
   ].filter((loss) => loss !== '')
-  return `${rowsByState({ ...counts })}. Removing the run deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
+  return `${rowsByState({ ...counts })}. Removing the run deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, a later run may then mint every row again`
 }
 
 /**
@@ -173,7 +173,7 @@ const warnOfName = ({ io }: Deps, name: string): void =>
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
   if (io.interactive)
-    io.note('Without the record, the same manifest may be minted again on a server without reference IDs.')
+    io.note('Without the record, a later run may mint the rows again on a server without reference IDs.')
   await io.confirm(question, '--yes', NOT_REMOVED)
 }
 

@@ -249,7 +249,7 @@ function nextStep({ manifest, flags }: Validation, rows: number, sent: Sent): st
   const { run } = sent
   const elsewhere = sent.rows !== null && sent.rows > sentRows(run) ? sent.rows : 0
   if (elsewhere > 0)
-    return `The server already has ${elsewhere === rows ? 'all rows' : `${elsewhere} of the rows`}, minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
+    return `The server already has ${elsewhere === rows ? 'all rows' : `${elsewhere} of the rows`}. ${elsewhere === 1 ? 'This row was' : 'These rows were'} minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
   return run === null || !isMinted(run)
     ? `To preview the mint: gdn batch mint ${args}${unrevealedAgain(flags)} --dry-run`
     : `The run ${safe(run.name)} has minted this manifest. To show the differences: gdn plan ${args}`

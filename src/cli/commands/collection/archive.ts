@@ -54,7 +54,7 @@ const MAX_PROBLEMS = 1000
 export function command(deps: Deps, run = archive): GdnCommand {
   return new GdnCommand({
     about:
-      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, and fetches their metadata and every file that the metadata references. It writes one CARv1 file, which `ipfs dag import` and @ipld/car can read. The root of the file is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. The command fetches files at ipfs URLs as blocks, and checks each block against its CID. It imports files at https, ar and data URLs, and marks them in the index as not verifiable. You can stop the command at any time. To resume, run the same command again. If files cannot be read, the archive contains the others, and the exit code is 7.',
+      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, and fetches their metadata and every file that the metadata references. It writes one CARv1 file, which `ipfs dag import` and @ipld/car can read. The root of the file is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. The command fetches files at ipfs URLs as blocks, and checks each block against its CID. It imports files at https, ar and data URLs, and marks them in the index as not verifiable. You can stop the command at any time. To resume, run the same command again. If some files cannot be read, the archive contains the other files, and the exit code is 7.',
     examples: [
       [
         'Archive any NFT contract',
@@ -67,7 +67,7 @@ export function command(deps: Deps, run = archive): GdnCommand {
     .with(addReadingFlags)
     .valueFlag('--to <file>', 'File to write, such as tides.car', notEmpty)
     .switchFlag('--force', 'Overwrite an existing archive, but keep its files that can no longer be read')
-    .switchFlag('--whole-directory', 'Also archive files in the same directories that no token references')
+    .switchFlag('--whole-directory', 'Also archive unreferenced files in the same directories')
     .with(addServerFlags, addOutputFlags)
     .action(async (contract: string | undefined, flags: ArchiveFlags) => await run(deps, contract, flags))
 }
@@ -86,7 +86,7 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   if (reused > 0) {
     const isOne = reused === 1
     io.note(
-      `The existing archive had ${count(reused, 'file')} with ${isOne ? 'an ipfs URL' : 'ipfs URLs'}, which ${isOne ? 'was' : 'were'} not read again. \`gdn collection check\` shows whether the gateway still has ${isOne ? 'it' : 'them'}.`,
+      `gdn reused ${count(reused, 'file')} with ${isOne ? 'an ipfs URL' : 'ipfs URLs'} from the existing archive without reading ${isOne ? 'it' : 'them'} again. \`gdn collection check\` shows whether the gateway still has ${isOne ? 'the file' : 'these files'}.`,
     )
   }
   if (written.unreadable > 0) throw incompleteError(deps, path, written)
@@ -189,7 +189,7 @@ function archiveRecord(file: string, written: Reported) {
 const fewerFiles = (path: string, before: number, now: number) =>
   new GdnError('unreadable_files', `${path} has ${count(before, 'file')}, but only ${now} can be read now`, {
     place: { flag: '--to' },
-    hint: `The existing archive was kept. ${basename(path)}.partial contains the files that could be read. Run the same command again to read the others, or use another --to.`,
+    hint: `The existing archive was kept. ${basename(path)}.partial contains the files that could be read. Run the same command again to read the others, or use another file with --to.`,
   })
 
 /** Prints the problems of the archive. Returns the error of the command. */

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
   const choosing = { group: CHOOSING }
   return new GdnCommand({
     about:
-      'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, and adds them up. It then compares the total and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers, in which each holder receives as many NFTs as they hold. If each holder should receive only one NFT, add --fields receiver.',
+      'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, and adds them up. It then compares the total and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers. Each holder then receives as many NFTs as they hold. If each holder should receive only one NFT, add --fields receiver.',
     examples: [
       [
         'List the holders of any NFT contract',
@@ -74,12 +74,12 @@ export function command(deps: Deps, run = holders): GdnCommand {
       parse: blockTime,
     })
     .valueFlag('--min <n>', 'List only holders with at least this count', { ...choosing, parse: uint256 })
-    .valueFlag('--exclude <file|address>', 'Exclude an address, a name or a group, or those in a file', {
+    .valueFlag('--exclude <file|address>', 'Exclude an address, a name, a group, or all entries of a file', {
       ...choosing,
       parse: notEmpty,
       repeatable: true,
     })
-    .valueFlag('--per <what>', 'Print one line per token instead of per holder: token', {
+    .valueFlag('--per <what>', 'With token, print one line per token instead of per holder', {
       ...choosing,
       parse: oneOf(['token']),
     })

@@ -38,7 +38,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = restore): GdnCommand {
   return new GdnCommand({
     about:
-      "The command checks every block of an archive against its CID, and stores the blocks in the database of a backend, which may be running. If there is no database, the command creates it. From then on, the backend serves the files at /ipfs, under the same CIDs and paths. If the backend's configuration has an IPFS node or a pinning service, the backend also publishes the files there. Token URIs with https and ar URLs still point to their own servers. The field `answering` counts the tokens whose metadata the backend then serves. If the archive lacks files, the command lists them after it has restored the others, and the exit code is 7.",
+      "The command checks every block of an archive against its CID, and stores the blocks in the database of a backend, which may be running. If there is no database, the command creates it. From then on, the backend serves the files at /ipfs, under the same CIDs and paths. If the backend's configuration has an IPFS node or a pinning service, the backend also publishes the files there. Token URIs that are https or ar URLs still point to the original servers. The field `answering` counts the tokens whose metadata the backend then serves. If the archive lacks files, the command lists them after it has restored the others, and the exit code is 7.",
     examples: [
       ['Restore an archive into the local backend', 'gdn collection restore tides.car'],
       ['Restore an archive into another data directory', 'gdn collection restore tides.car --data-dir ./data'],

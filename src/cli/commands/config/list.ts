@@ -15,7 +15,7 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 
 export function command(deps: Deps, run = list): GdnCommand {
   return new GdnCommand({
-    about: 'Flags override the environment, which overrides the project, which overrides your profile.',
+    about: 'gdn uses the first of these that sets a value: a flag, the environment, the project, your profile.',
     examples: [
       ['List the configuration in this folder', 'gdn config list'],
       ['List the configuration with another profile', 'gdn config list --profile test'],

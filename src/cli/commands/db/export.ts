@@ -17,7 +17,7 @@ export function command(deps: Deps, run = exportAll): GdnCommand {
         'Move from SQLite to PostgreSQL',
         'gdn db export all.jsonl && GDN_DATABASE_URL=postgres://db/gdn gdn db import all.jsonl',
       ],
-      ['Export another data directory', 'gdn db export all.jsonl --data-dir ./data'],
+      ['Export the database of another data directory', 'gdn db export all.jsonl --data-dir ./data'],
     ],
   })
     .argument('<file>')

@@ -118,11 +118,12 @@ async function checkKey(deps: Deps, settings: Settings, server: Server): Promise
     const namesWith = (value: boolean | null) => permissions.flatMap(([name, can]) => (can === value ? [name] : []))
     const [yes, no, unclear] = [namesWith(true), namesWith(false), namesWith(null)]
     const parts = [
-      yes.length === 0 ? 'works' : `works; seems to permit ${yes.join(', ')}`,
-      ...(no.length === 0 ? [] : [`not ${no.join(', ')}`]),
+      `works at ${server.origin}`,
+      ...(yes.length === 0 ? [] : [`seems to permit ${yes.join(', ')}`]),
+      ...(no.length === 0 ? [] : [`seems not to permit ${no.join(', ')}`]),
       ...(unclear.length === 0 ? [] : [`unclear: ${unclear.join(', ')}`]),
     ]
-    return ok('API key', `${parts.join('; ')} at ${server.origin}`)
+    return ok('API key', parts.join('; '))
   } catch (error) {
     return fail('API key', error)
   }

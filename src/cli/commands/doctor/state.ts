@@ -130,7 +130,7 @@ async function checkCommands(stateDir: string): Promise<Finding[]> {
           `the outcome of ${name} is unknown`,
           isKept
             ? `Call ${note} again with this idempotency key, from the program that uses the key.`
-            : `To resolve the outcome, run the same \`gdn ${note}\` command again. To discard the record, run \`gdn batch rm ${name}\`: the same command then sends another request.`,
+            : `To resolve the outcome, run the same \`gdn ${note}\` command again. If you discard the record with \`gdn batch rm ${name}\`, the same command sends another request.`,
         ),
       )
     }

@@ -69,7 +69,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
     try {
       await begin(deps, flags, listener, targets)
       if (store.postgres === null && (await runningBackend(place.dataDir)) === null) {
-        deps.io.warn('No backend is running on this data directory. Run `gdn local start` to start one.')
+        deps.io.warn('No backend is using this data directory. Run `gdn local start` to start one.')
       }
       await receiveUntilStopped(deps, flags, listener, targets)
     } finally {

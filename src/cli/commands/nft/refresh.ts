@@ -42,7 +42,7 @@ const VIEW: View = { fields: FIELDS, columns: ['token_id', 'status', 'error'], i
 export function command(deps: Deps, run = refresh): GdnCommand {
   return new GdnCommand({
     about:
-      'The command asks OpenSea to read the metadata of NFTs again, after an update or a reveal. It refreshes the named tokens, the NFTs that a run minted (--run), or else all NFTs of the collection. OpenSea reads the metadata some time after it accepts a request. Repeating a request has no further effect.\ngdn reads the API key from --opensea-key-file, GDN_OPENSEA_KEY, or the keys that gdn auth login saved for https://api.opensea.io. If OpenSea limits the rate, the command waits up to 5 minutes for the next request. If it has to wait longer, it stops and lists the tokens that are left.',
+      'The command asks OpenSea to read the metadata of NFTs again, after an update or a reveal. It refreshes the tokens that you specify, or the NFTs that a run minted (--run). By default, it refreshes all NFTs of the collection. OpenSea reads the metadata some time after it accepts a request. Repeating a request has no further effect.\ngdn reads the API key from --opensea-key-file, GDN_OPENSEA_KEY, or the keys that gdn auth login saved for https://api.opensea.io. If OpenSea limits the rate, the command waits up to 5 minutes before it sends the next request. If it would have to wait longer, it stops and lists the remaining tokens.',
     examples: [
       [
         'Refresh two NFTs',

@@ -121,7 +121,7 @@ async function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: Sh
     throw flagError(idle, 'requires a token of a contract', 'Use <contract>/<token ID>, or omit the flag.')
   }
   if (ids.length > 1)
-    throw flagError('<nft_gdn_id>', "can't combine a token of a contract with other NFTs", 'Show one at a time.')
+    throw flagError('<nft_gdn_id>', "a token of a contract can't be combined with other NFTs", 'Show one at a time.')
   if (watch) throw flagError('--watch', 'requires the ID of an NFT', 'Omit --watch.')
   return token
 }

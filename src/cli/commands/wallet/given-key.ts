@@ -102,7 +102,7 @@ async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
 async function fromFile(typedPath: string, cwd: string): Promise<string> {
   if (looksLikeKey(typedPath)) {
     new Secret(typedPath)
-    throw new GdnError('usage', 'is a key or mnemonic, which every user of this machine can read in arguments', {
+    throw new GdnError('usage', 'is a key or mnemonic, and every user of this machine can read arguments', {
       place: { flag: '<file>' },
       hint: 'Move the assets to another wallet. Then run `gdn wallet import`, which prompts for a key.',
     })

@@ -58,7 +58,7 @@ function differenceOf(archived: Archived, { target, block, wholeDirectory }: Wan
 const otherArchive = (partial: string, difference: string) =>
   new GdnError('usage', `${safe(partial)} is an unfinished archive ${difference}`, {
     place: { flag: '--to' },
-    hint: `Finish the archive with the command that started it, use another --to, or run \`rm ${shellWord(partial)}\`.`,
+    hint: `Finish the archive with the command that started it, use another file with --to, or run \`rm ${shellWord(partial)}\`.`,
   })
 
 const mayResume = (error: GdnError) => isInterruption(error) || ['unreachable', 'bad_answer'].includes(error.code)

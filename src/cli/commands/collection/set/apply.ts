@@ -303,7 +303,7 @@ async function priceChanges(
       costs.set(setting, { gas, most: worstCost(used, { data: dataFee, offered: fees.maxFeePerGas }) })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
-      throw new GdnError('refused', `the network rejected the change to ${setting}: ${safe(error.message)}`, {
+      throw new GdnError('refused', `the change to ${setting} would fail: ${safe(error.message)}`, {
         hint: `Nothing was sent. Check the balance of ${from}, which pays for the gas.`,
       })
     }
@@ -360,7 +360,7 @@ async function withSafeHint(network: RemoteNetwork, error: unknown, { role, addr
   // The hint is optional, so ignore an error of the node.
   if (!(await isContract(network, address).catch(() => false))) return error
   return error.with({
-    hint: `Nothing was sent. The ${role} is a contract, which no wallet can sign for. If it is a Safe, use --safe <file> instead of --wallet.`,
+    hint: `Nothing was sent. The ${role} is a contract, so no wallet can sign for it. If it is a Safe, use --safe <file> instead of --wallet.`,
   })
 }
 

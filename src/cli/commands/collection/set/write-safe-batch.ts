@@ -49,9 +49,11 @@ export async function writeSafeBatch(
       `The Safe ${safe.address} has the version ${printable(safe.version.slice(0, 40))}, which gdn does not recognize.`,
     )
   }
-  const of = `of the Safe ${safe.address}, which requires ${safe.threshold} of ${count(safe.owners, 'signature')}`
+  const signatures = `The Safe requires ${safe.threshold} of ${count(safe.owners, 'signature')}.`
   if (dryRun) {
-    io.note(`Nothing was written. Without --dry-run, gdn writes a batch ${of} to ${printable(path)}.`)
+    io.note(
+      `Nothing was written. Without --dry-run, gdn writes a batch for the Safe ${safe.address} to ${printable(path)}. ${signatures}`,
+    )
     return safe
   }
   await refuseSpecial(path)
@@ -67,10 +69,10 @@ export async function writeSafeBatch(
   })
   if (!isNew) await refuseOther(path, batch)
   const did = isNew ? 'Wrote' : 'The file already contains'
-  io.note(`${did} ${count(calls.length, 'transaction')} ${of}: ${printable(path)}. Nothing was sent.`)
   io.note(
-    'Open the file in the Transaction Builder of Safe{Wallet}, which verifies its checksum, and sign the transactions there.',
+    `${did} ${count(calls.length, 'transaction')} for the Safe ${safe.address}: ${printable(path)}. Nothing was sent. ${signatures}`,
   )
+  io.note('Open the file in the Transaction Builder of Safe{Wallet}, and sign the transactions there.')
   return safe
 }
 

@@ -33,7 +33,7 @@ export async function readTokenMetadata(
   }
   if (place.kind === 'other') {
     const scheme = place.scheme === '' ? 'has no scheme' : `has the scheme ${place.scheme}`
-    return { problem: `can't be read, because its URI ${scheme}: gdn reads data, ipfs, https and http` }
+    return { problem: `can't be read, because its URI ${scheme}: gdn reads only data, ipfs, https and http URIs` }
   }
   if (place.kind === 'http' || (access === null && place.http !== null)) {
     return await fromWeb(place.kind === 'http' ? place.url : (place.http ?? ''), signal, createFetcher)
