@@ -23,7 +23,7 @@ function buildIfMissing() {
   const { join } = require('node:path')
   const setup = join(__dirname, '..', 'src', 'build', 'setup.mjs')
   if (existsSync(join(__dirname, '..', 'dist', 'main.cjs')) || !existsSync(setup)) return true
-  process.stderr.write('gdn is not built yet: building it once\n')
+  process.stderr.write('gdn is not built yet: building it now\n')
   const { spawnSync } = require('node:child_process')
   const { status } = spawnSync(process.execPath, [setup], { stdio: ['ignore', 2, 2] })
   if (status !== 0) process.exitCode = 1

@@ -40,7 +40,7 @@ describe('bin/gdn.js', () => {
     await write('src/build/setup.mjs', SETUP)
     const first = await gdn('x')
     expect(first).toMatchObject({ stdout: 'ran x', exitCode: 1 })
-    expect(first.stderr).toContain('gdn is not built yet: building it once')
+    expect(first.stderr).toContain('gdn is not built yet: building it now')
     expect(await gdn('x')).toMatchObject({ stdout: 'ran x', stderr: '' })
   })
 

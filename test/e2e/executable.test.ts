@@ -112,7 +112,7 @@ describe('the executable', () => {
     await cp(join(program, 'dist'), join(part, 'dist'), { recursive: true })
     await execa('chmod', ['-R', 'u+w', join(part, 'dist')])
     const { stderr } = await execa(join(part, 'gdn'), ['local', 'start'], { env, extendEnv: false, reject: false })
-    expect(stderr).toMatch(/need anvil: the package \S+ is not installed\n {2}Unpack the archive of gdn again/)
+    expect(stderr).toMatch(/need anvil: the package \S+ is not installed\n {2}Unpack the gdn archive again/)
   })
 
   test('is packed with what it needs, licenses and documentation', async () => {

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { waitForCollection } from '../../src/operations/waiting.ts'
 
 test('reports at each poll why a collection is pending', async () => {
-  const reason = 'the network polygon has no new block since 2026-01-31 12:00:00 UTC'
+  const reason = 'the network polygon has had no new block since 2026-01-31 12:00:00 UTC'
   const record = { transaction_gdn_ids: 'c', contract_address: '0x12' }
   const answers = [
     { ...record, status: 'initiated', pending_reason: reason },

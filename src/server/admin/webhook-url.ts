@@ -36,11 +36,11 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   }
   if (url.hash !== '') throw refuse('the URL has a fragment (#), which is never sent', 'Remove the fragment.')
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (isCloudMetadata(host)) throw refuse('the URL has the address of a metadata service', 'Use another address.')
+  if (isCloudMetadata(host)) throw refuse('the URL points to a cloud metadata service', 'Use another URL.')
   const isPrivate = looksPrivate(host)
   if (!isPrivate && url.protocol !== 'https:') throw refuse('must be an https URL, because the host is public', ALLOWED)
   if (!isPrivate && url.port !== '' && url.port !== '443') {
-    throw refuse(`must have port 443, not ${url.port}, because the host is public`, ALLOWED)
+    throw refuse(`must use port 443, not ${url.port}, because the host is public`, ALLOWED)
   }
   return { href: url.href, isPrivate }
 }

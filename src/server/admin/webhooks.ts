@@ -241,7 +241,7 @@ export async function replayDeliveries(
   const replayed = await store.transaction(async (db) => {
     const count = await requeueDeliveries(db, id, choice)
     if (choice.eventIds !== undefined && count < choice.eventIds.length) {
-      throw new GdnError('not_found_locally', `the webhook ${id} has no delivery of some of these events`, {
+      throw new GdnError('not_found_locally', `the webhook ${id} has no deliveries of some of these events`, {
         hint: `Run \`gdn webhook deliveries ${id}\` to list the deliveries of the last week.`,
       })
     }

@@ -78,7 +78,7 @@ export interface ChainsOptions {
 /** Thrown for an embedded chain that another process of the cluster runs. */
 export class RunElsewhere extends GdnError {
   constructor(blockchain: Blockchain) {
-    super('unreachable', `another process on this database runs the embedded chain ${blockchain}`, {
+    super('unreachable', `another process that uses this database runs the embedded chain ${blockchain}`, {
       hint: 'Send the request to that process, or configure an RPC URL that every process can reach.',
     })
   }

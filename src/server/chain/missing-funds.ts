@@ -60,9 +60,7 @@ export function missingFunds(
   if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: send ${lackOf(needed)}`
   const { leftOfLimit } = all
   const until =
-    leftOfLimit === undefined
-      ? ''
-      : `, until the limit of the run is reached (${text(leftOfLimit, 'down')} ${unit} is left)`
+    leftOfLimit === undefined ? '' : `, up to the run's cost limit (${text(leftOfLimit, 'down')} ${unit} left)`
   return `${has} ${text(all.wei, 'up')}: send ${lackOf(all.wei)}, which covers ${covered} at the current fees${until}`
 }
 

@@ -11,7 +11,7 @@ const HINTS: Readonly<Record<string, string>> = {
   EACCES: 'Choose a writable directory with --data-dir.',
   EPERM: 'Choose a writable directory with --data-dir.',
   ENOTDIR: 'Choose another directory with --data-dir: a part of the path is a file.',
-  EEXIST: 'Choose a directory with --data-dir: this is a file.',
+  EEXIST: 'Choose a directory with --data-dir: the path is a file.',
 }
 
 /**
@@ -51,7 +51,7 @@ function nameHolder(dataDir: string): string {
     const { pid, url } = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as { pid: number; url: string }
     return `process ${pid}, serving ${url}`
   } catch {
-    return 'another process, still starting'
+    return 'another process, which is still starting'
   }
 }
 
@@ -70,7 +70,7 @@ function lockDataDir(dataDir: string): DataDirLock {
   } catch (cause) {
     database.close()
     if (!/locked|busy/i.test(messageOf(cause))) throw cause
-    throw new GdnError('data_dir_busy', `a backend is already running on ${dataDir}: ${nameHolder(dataDir)}`, {
+    throw new GdnError('data_dir_busy', `a backend already uses the directory ${dataDir}: ${nameHolder(dataDir)}`, {
       hint: 'Use that backend, stop it first, or choose another directory with --data-dir.',
       cause,
     })

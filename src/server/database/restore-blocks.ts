@@ -103,6 +103,8 @@ async function checkTargets(
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const fix = error.hint === undefined ? 'Fix this problem.' : error.hint
-    throw error.with({ hint: `${fix} All blocks are stored, and the backend publishes them after the fix.` })
+    throw error.with({
+      hint: `${fix} All blocks are stored, and the backend publishes them after you fix the problem.`,
+    })
   }
 }

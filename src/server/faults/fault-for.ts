@@ -57,9 +57,9 @@ function effectOf(rule: FaultRule): string {
     case 'status':
       return `return HTTP ${rule.status}`
     case 'timeout':
-      return 'are accepted without a response'
+      return 'are accepted, but receive no response'
     case 'cut':
-      return `are disconnected ${rule.when} they are accepted`
+      return `lose their connection ${rule.when} they are accepted`
     case 'nft':
       return rule.becomes === 'failed' ? 'create NFTs that fail' : 'create NFTs that stay initiated'
   }

@@ -31,13 +31,14 @@ const wait = z
 
 const range = z.tuple([wait, wait]).check((context) => {
   const [low, high] = context.value
-  if (low > high) context.issues.push({ code: 'custom', message: 'must be a range: low, high', input: context.value })
+  const message = 'must have the lower number first: [low, high]'
+  if (low > high) context.issues.push({ code: 'custom', message, input: context.value })
 })
 
 const latency = z.strictObject({
   ...common,
   fault: z.literal('latency'),
-  milliseconds: z.union([wait, range], { error: 'must be milliseconds, or a range of them: [low, high]' }),
+  milliseconds: z.union([wait, range], { error: 'must be a number of milliseconds, or a range: [low, high]' }),
 })
 
 const status = z.strictObject({

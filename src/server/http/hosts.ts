@@ -38,7 +38,7 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
   return ({ headers, host }) => {
     // Check a proxy's X-Forwarded-Host in addition to the received Host header, not instead of it.
     if (isServed(headers.host ?? '') && isServed(host ?? '')) return
-    const servedNames = local ? 'localhost' : 'its own names'
+    const servedNames = local ? 'localhost' : 'its own host names'
     throw new Refusal(
       421,
       TITLES.misdirected,

@@ -69,13 +69,13 @@ function eventMetrics(registry: PromRegistry) {
     ),
     gas: counter(
       'gdn_gas_used_total',
-      'Gas used by transactions of this process that became final',
+      'Gas used by transactions that this process recorded as final',
       'blockchain',
       'kind',
     ),
     deployed: counter(
       'gdn_nfts_deployed_total',
-      'NFTs created by transactions of this process that became final',
+      'NFTs created by transactions that this process recorded as final',
       'blockchain',
     ),
     files: histogram(
@@ -87,7 +87,7 @@ function eventMetrics(registry: PromRegistry) {
     bytes: counter('gdn_storage_bytes_total', 'Bytes of files stored (add) and read by this process', 'operation'),
     restarts: counter(
       'gdn_chain_restarts_total',
-      'Nodes of embedded chains that ended unexpectedly and were replaced',
+      'Nodes of embedded chains that exited unexpectedly and were replaced',
       'blockchain',
     ),
     webhooks: counter(
@@ -124,14 +124,14 @@ function stateMetrics(registry: PromRegistry) {
       'Highest block whose transfers and setting changes have been read by at least one process',
       'blockchain',
     ),
-    funds: gauge('gdn_signer_balance_coins', 'Balance of a signer for gas, in whole coins', 'blockchain', 'signer'),
+    funds: gauge('gdn_signer_balance_coins', 'Balance of a signer, in coins such as POL', 'blockchain', 'signer'),
     hindrance: gauge(
       'gdn_network_hindered',
       '1 while a public network does not respond, or none of its signers can sign or pay',
       'blockchain',
     ),
     pendingDeliveries: gauge('gdn_webhook_deliveries_waiting', 'Pending webhook deliveries'),
-    hooks: gauge('gdn_webhooks', 'Webhooks by status: active, failing (for minutes) or disabled', 'status'),
+    hooks: gauge('gdn_webhooks', 'Webhooks by status: active, failing (for several minutes) or disabled', 'status'),
     isReady: gauge('gdn_ready', 'Whether this process is ready, as /readyz reports'),
     database: gauge('gdn_database_up', 'Whether the database responded to this scrape'),
     disk: gauge('gdn_data_dir_free_bytes', 'Free space on the disk of the data directory'),

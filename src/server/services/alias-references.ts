@@ -72,7 +72,7 @@ export async function aliasReferences(
 
 const noContentReference = (index: number) =>
   badRequest(
-    `nft_gdn_ids[${index}] is repeated, or is not an NFT of this collection whose reference ID was derived from content`,
+    `nft_gdn_ids[${index}] is repeated, is not an NFT of this collection, or has a reference ID that was not derived from content`,
   )
 
 const conflict = (message: string) =>

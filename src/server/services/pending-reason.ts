@@ -30,7 +30,7 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
   const newest = await remote.newestBlock(blockchain)
   if (newest === null || !newest.isStalled) return null
   const since = new Date(newest.time).toISOString().slice(0, 19).replace('T', ' ')
-  return `the network ${blockchain} has no new block since ${since} UTC`
+  return `the network ${blockchain} has had no new block since ${since} UTC`
 }
 
 /**

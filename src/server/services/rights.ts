@@ -43,7 +43,9 @@ export function requireToken(nft: FoundNft | null, collection: CollectionRow): s
 }
 
 export const pendingUpdate = (id: string) =>
-  badRequest(`an update of the NFT ${id} is pending: check its outcome with gettransactions before the next change`)
+  badRequest(
+    `an update of the NFT ${id} is pending: check its outcome with gettransactions before you change the NFT again`,
+  )
 
 /** Rejects a change of an NFT while another change of the NFT is pending. */
 export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> {
@@ -52,7 +54,7 @@ export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> 
   for (const id of nftIds) {
     if (!(await hasPendingTransfer(db, id))) continue
     throw badRequest(
-      `a transfer or burn of the NFT ${id} is pending: check its outcome with gettransactions before the next change`,
+      `a transfer or burn of the NFT ${id} is pending: check its outcome with gettransactions before you change the NFT again`,
     )
   }
 }

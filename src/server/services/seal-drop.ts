@@ -82,7 +82,7 @@ export async function refuseOtherSeal(
   sealed: string | undefined,
 ): Promise<void> {
   if (sealed !== undefined) {
-    if (sealOf(sealed) !== provenance) throw badRequest('provenance is not the seal of seal_of')
+    if (sealOf(sealed) !== provenance) throw badRequest('provenance is not the seal of the drop in seal_of')
     return
   }
   const drops = await termsOfCommitments(db, collectionId)
@@ -98,7 +98,7 @@ export async function refuseShortMargin(deps: ServiceDeps, collection: Collectio
   const finality = await askChain(deps, collection, 'the finality', async (facts) => await facts.finalitySeconds?.())
   if (finality == null || margin >= finality) return
   throw badRequest(
-    `shuffle_margin is ${margin} s, but the newest blocks of ${collection.blockchain} took ${finality} s until finality`,
+    `shuffle_margin is ${margin} s, but the newest blocks of ${collection.blockchain} took ${finality} s to become final`,
   )
 }
 

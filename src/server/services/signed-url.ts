@@ -102,7 +102,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
       if (!reported.has(name)) issues.push({ ...issue(name, 'is required', 'missing'), missing: true })
     } else if (value === '') issues.push(issue(name, 'must not be empty', 'empty'))
     else if ((name === 'expiry' || name === 'issued_at') && !/^(0|[1-9][0-9]{0,14})$/.test(value)) {
-      issues.push({ ...issue(name, 'must be a time as a whole number of seconds', 'invalid_type'), expected: 'int' })
+      issues.push({ ...issue(name, 'must be a Unix time in whole seconds', 'invalid_type'), expected: 'int' })
     }
   }
   if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_SHOWN) }

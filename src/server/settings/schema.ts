@@ -121,12 +121,12 @@ export const settingsFile = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('URL of the same database without the pooler, for notifications'),
+    .describe('URL that bypasses the pooler of the database, for notifications'),
   database_direct_url_file: z
     .string()
     .min(1)
     .optional()
-    .describe('Private file that contains the URL without the pooler'),
+    .describe('Private file that contains the URL that bypasses the pooler'),
 })
 
 export type SettingsFile = z.output<typeof settingsFile>

@@ -31,7 +31,7 @@ function urlProblem(text: string): string | null {
   if (hasUserInfo(url)) return 'must not have a user name or password: set token_file instead'
   if (url.hash !== '') return 'must not have a fragment'
   if (url.protocol === 'https:' || isOnLoopback(url)) return null
-  return 'must be https, because others could change the transactions: http is allowed only for loopback addresses'
+  return "must be https, because http doesn't protect the transactions: http is allowed only for loopback addresses"
 }
 
 const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credential', 'ca_file'] as const

@@ -44,7 +44,7 @@ const s3 = withSecrets(
     path_style: z
       .boolean({ error: 'must be true or false' })
       .optional()
-      .describe('Whether URLs contain the bucket in the path instead of the host. Default: true with an endpoint'),
+      .describe('Whether URLs contain the bucket in the path instead of the host. Default: true if endpoint is set'),
     credentials_file: z
       .string()
       .min(1)
@@ -96,7 +96,7 @@ export const pinning = withSecrets(
   const { endpoint } = context.value
   const url = parseUrl(endpoint)
   if (url?.protocol === 'http:' && !isOnLoopback(url)) {
-    const message = 'must be https, because the token would be sent unencrypted'
+    const message = 'must be https, because http would send the token unencrypted'
     context.issues.push({ code: 'custom', message, input: endpoint, path: ['endpoint'] })
   }
 })

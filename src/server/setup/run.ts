@@ -55,7 +55,7 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0
   return async () => {
     const head = await network.publicNetwork.head()
-    if (head < newest) throw new GdnError('unreachable', 'a node lags')
+    if (head < newest) throw new GdnError('unreachable', 'a node lags behind the network')
     newest = head
     return head
   }

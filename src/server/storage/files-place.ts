@@ -30,7 +30,7 @@ export interface FilesPlace {
 }
 
 const HINT =
-  'Configure one place for all processes: storage with kind: s3 or kind: ipfs in backend.yaml, or one shared directory as --data-dir. If that directory was moved here, also move the file `files-place` in it.'
+  'Configure one place for all processes: storage with kind: s3 or kind: ipfs in backend.yaml, or one shared directory as --data-dir. If you moved the data directory, also move the file `files-place` in it.'
 
 /**
  * Opens the record of the data directory that has the files.

@@ -291,7 +291,7 @@ test('a shortage of a run with a limit names no more than the limit can pay, and
   const target = [path('drop.csv'), '-b', 'polygon', '-c', contract]
   const funding = await fundingOf([path('drop.csv'), '-c', contract], { ...options, env })
   const lack =
-    /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 12 unsent rows at the current fees, until the limit of the run is reached \(0\.0027 POL is left\)/
+    /has 0 POL on polygon and needs ([0-9.]+): send \1 POL, which covers 12 unsent rows at the current fees, up to the run's cost limit \(0\.0027 POL left\)/
   const argv = ['batch', 'mint', ...target, '-y', '-o', 'ndjson', ...PATIENT, '--max-cost', '0.0027']
   const { payment, summary } = await mintAndPay(argv, { ...options, env }, lack)
   // A signer keeps 0.009 POL.

@@ -62,7 +62,7 @@ test.each([
   [
     'has a limit that pays for a part of its rows',
     { max_cost: String(2n * REQUEST * GWEI), counted: '0' },
-    /needs 0\.0034: send 0\.0031 ETH, .*, until the limit of the run is reached \(0\.0004 ETH is left\)$/,
+    /needs 0\.0034: send 0\.0031 ETH, .*, up to the run's cost limit \(0\.0004 ETH left\)$/,
   ],
   [
     'has a limit that is too low for its next row',

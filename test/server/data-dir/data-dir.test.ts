@@ -199,7 +199,7 @@ describe('an unusable data dir', () => {
     const error = await refusal(path)
     expect(error.code).toBe('data_dir')
     expect(error.message).toContain(path)
-    expect(error.hint).toMatch(/Choose a directory with --data-dir: this is a file/)
+    expect(error.hint).toMatch(/Choose a directory with --data-dir: the path is a file/)
     expect(await readFile(path, 'utf8')).toBe('x')
   })
 
@@ -238,7 +238,9 @@ describe('a second backend on a data dir', () => {
     const { url } = await start()
     const error = await failedChild(dir.path)
     expect(error.code).toBe('data_dir_busy')
-    expect(error.message).toBe(`a backend is already running on ${dir.path}: process ${process.pid}, serving ${url}`)
+    expect(error.message).toBe(
+      `a backend already uses the directory ${dir.path}: process ${process.pid}, serving ${url}`,
+    )
     expect(error.hint).toMatch(/--data-dir/)
     expect((await fetch(`${url}/healthz`)).status).toBe(200)
   })

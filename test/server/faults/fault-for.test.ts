@@ -112,7 +112,7 @@ describe('fault rules', () => {
     })
     expect(faults.map(describeRule)).toEqual([
       '12.5 % of all requests are delayed by 5 to 9 ms',
-      '10 % of createnft requests are disconnected after they are accepted',
+      '10 % of createnft requests lose their connection after they are accepted',
       '100 % of createnft and createnfttrans requests create NFTs that stay initiated',
     ])
   })

@@ -145,7 +145,7 @@ describe('an alias', () => {
       const { status, json } = await alias(['x'], [nft])
       expect([status, json.error.message]).toEqual([
         400,
-        'nft_gdn_ids[0] is repeated, or is not an NFT of this collection whose reference ID was derived from content',
+        'nft_gdn_ids[0] is repeated, is not an NFT of this collection, or has a reference ID that was not derived from content',
       ])
     }
     expect(await lookUp('x')).toEqual([])

@@ -191,7 +191,7 @@ describe('a restored database of a Solana cluster', () => {
     await startFrom(backup)
     expect(await ended(backend, pending)).toMatchObject({
       status: 'failed',
-      error: expect.stringMatching(/has revision 2 on chain, which this backend has no record of/),
+      error: expect.stringMatching(/has revision 2 on chain, and this backend has no record of the revision/),
     })
     expect(await showNfts(backend, ids)).toMatchObject([{ revision: 2 }])
     expect(await onChain(nfts[0]?.token_id)).toMatchObject({ name: 'B', revision: 2 })

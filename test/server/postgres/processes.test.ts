@@ -158,12 +158,12 @@ describe('embedded chains', () => {
     const call = { jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }
     const refused = await second.post('/rpc/polygon', call)
     expect(refused).toMatchObject({ status: 503 })
-    expect(refused.json.error.message).toBe('another process on this database runs the embedded chain polygon')
+    expect(refused.json.error.message).toBe('another process that uses this database runs the embedded chain polygon')
     const { post } = second
     const headers = { 'x-api-key': first.apiKey.reveal() }
     const unasked = await post('/api/v1/transfernft', body, headers)
     expect(unasked).toMatchObject({ status: 503 })
-    expect(unasked.json.error.message).toContain('another process on this database runs')
+    expect(unasked.json.error.message).toContain('another process that uses this database runs')
 
     const height = (await first.post('/rpc/polygon', call)).json.result
     await first.close()

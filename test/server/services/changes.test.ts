@@ -32,7 +32,7 @@ it.each([
   await expect(refused).rejects.toMatchObject({
     ...{
       status: 400,
-      message: expect.stringContaining('check its outcome with gettransactions before the next change'),
+      message: expect.stringContaining('check its outcome with gettransactions before you change the NFT again'),
     },
   })
 })

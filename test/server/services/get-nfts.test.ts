@@ -24,7 +24,7 @@ it('says for which funds, nodes or blocks an accepted NFT waits', async () => {
   const missing = 'the signer 0x12 has 0 ETH on base and needs 0.003: send 0.003 ETH'
   expect([await read(missing), await read(null)]).toEqual([missing, undefined])
   expect(await read(null, 'no node responds')).toBe("the network polygon can't be used: no node responds")
-  expect(await read(null, null, true)).toBe('the network polygon has no new block since 2026-01-31 12:00:00 UTC')
+  expect(await read(null, null, true)).toBe('the network polygon has had no new block since 2026-01-31 12:00:00 UTC')
 })
 
 it('says that an NFT waits because of the limit of its run, also where the signer lacks funds', async () => {

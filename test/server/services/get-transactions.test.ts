@@ -46,7 +46,10 @@ it('says for which funds or blocks an accepted change waits', async () => {
     [undefined, undefined],
   ])
   newest.isStalled = true
-  expect(await read(null)).toEqual(['the network polygon has no new block since 2026-01-31 12:00:00 UTC', undefined])
+  expect(await read(null)).toEqual([
+    'the network polygon has had no new block since 2026-01-31 12:00:00 UTC',
+    undefined,
+  ])
 })
 
 it('says for which funds or blocks a collection waits', async () => {
@@ -66,7 +69,10 @@ it('says for which funds or blocks a collection waits', async () => {
     [undefined, undefined],
   ])
   newest.isStalled = true
-  expect(await read(null)).toEqual(['the network polygon has no new block since 2026-01-31 12:00:00 UTC', undefined])
+  expect(await read(null)).toEqual([
+    'the network polygon has had no new block since 2026-01-31 12:00:00 UTC',
+    undefined,
+  ])
 })
 
 it('says for which funds a run waits, also without a limit', async () => {

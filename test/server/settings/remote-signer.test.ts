@@ -49,8 +49,8 @@ describe('an operator in backend.yaml', () => {
 
   const remote = (more: string) => `remote_signer: https://signer.example, address: '${ADDRESS}', ${more}`
   it.each([
-    ["remote_signer: 'http://signer.example'", 'remote_signer', /must be https, because others could/],
-    ["remote_signer: 'http://127.0.0.1.example'", 'remote_signer', /must be https, because others could/],
+    ["remote_signer: 'http://signer.example'", 'remote_signer', /must be https, because http doesn't protect/],
+    ["remote_signer: 'http://127.0.0.1.example'", 'remote_signer', /must be https, because http doesn't protect/],
     ['remote_signer: ftp://signer.example', 'remote_signer', /must be an https URL/],
     ['remote_signer: 5', 'remote_signer', /must be a string, not a number/],
     ['remote_signer: https://user:pass@signer.example', 'remote_signer', /must not have a user name or password/],

@@ -126,19 +126,19 @@ it('says how far the deployment is while it is not final, and what it may still 
     await real.mine(1)
     await until(
       state,
-      (seen) => seen === `the deployment of its factory waits for finality, ${FINALITY - 1} blocks left`,
+      (seen) => seen === `the deployment of its factory is not final yet (${FINALITY - 1} blocks left)`,
     )
     // The balance is that after it.
     expect(await planned([first, second])).toMatchObject({ gas: AUTHORIZE_GAS, owed: 0n })
     await real.mine(1)
     await until(
       state,
-      (seen) => seen === `the deployment of its factory waits for finality, ${FINALITY - 2} blocks left`,
+      (seen) => seen === `the deployment of its factory is not final yet (${FINALITY - 2} blocks left)`,
     )
     interrupt()
     await expect(run).rejects.toThrow('interrupted')
     await real.mine(FINALITY)
-    expect(await state()).toBe('its factory is deployed, but the setup is not completed')
+    expect(await state()).toBe('its factory is deployed, but the setup is not complete')
   } finally {
     await network.close()
   }

@@ -153,7 +153,7 @@ describe('on an embedded chain', () => {
       expect([answer.status, JSON.stringify(answer.json)]).toEqual([status, expect.stringContaining(message)])
     }
     await refused(other.seal, 400, `the collection is not committed to the shuffled drop ${other.drop}`)
-    await refused({ ...seal, provenance: other.drop }, 400, 'provenance is not the seal of seal_of')
+    await refused({ ...seal, provenance: other.drop }, 400, 'provenance is not the seal of the drop in seal_of')
     await refused({ provenance: sealOf(drop) }, 400, `provenance seals the drop ${drop}: add seal_of and leaves_url`)
     await refused({ ...seal, leaves_url: undefined }, 400, 'leaves_url is required to seal a drop')
     // A drop whose rows aren't shuffled has no seal.
@@ -189,7 +189,7 @@ describe('on a network with reorgs', () => {
     const short = await commitTo(backend, collection, { provenance: drop, shuffle_margin: 1 })
     expect([short.status, short.json.error.message]).toEqual([
       400,
-      expect.stringMatching(/^shuffle_margin is 1 s, but the newest blocks of polygon took \d+ s until finality$/),
+      expect.stringMatching(/^shuffle_margin is 1 s, but the newest blocks of polygon took \d+ s to become final$/),
     ])
     const mined = async <T>(ask: () => Promise<T>, right: (answer: T) => boolean) =>
       await until(async () => {

@@ -20,7 +20,7 @@ it.each([
   ['ftp://example.com/', /^must be an https URL$/],
   ['http://example.com/hook', /^must be an https URL, because the host is public$/],
   ['http://93.184.215.14/hook', /^must be an https URL, because the host is public$/],
-  ['https://example.com:8443/', /^must have port 443, not 8443, because the host is public$/],
+  ['https://example.com:8443/', /^must use port 443, not 8443, because the host is public$/],
   ['https://a:b@example.com/', /user name or password/],
   ['https://example.com/#x', /fragment/],
   ['http://169.254.169.254/latest', /metadata service/],

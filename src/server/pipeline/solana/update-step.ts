@@ -84,7 +84,7 @@ async function prepare(
   const isMade = chainRevision === storedRevision + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
   if (revision > storedRevision && !isMade) {
     const [, unknown = ''] = FILE_URI.exec(uri ?? '') ?? []
-    const error = `the NFT has revision ${revision} on chain, which this backend has no record of: check its metadata before the next change`
+    const error = `the NFT has revision ${revision} on chain, and this backend has no record of the revision: check the metadata before you update the NFT again`
     return { update, error, unknown: { revision, directory: unknown } }
   }
   const isFound = kind === 'update' ? isMade : isFinal
@@ -134,7 +134,7 @@ async function refuse(
   })
   if (unknown === undefined) return
   const facts = { blockchain, nft: update.nft_id, revision: unknown.revision }
-  log.error(facts, 'the chain has an NFT update unknown to this backend: its revision was recorded for the NFT')
+  log.error(facts, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFT')
 }
 
 /** Stores the transactions of prepared updates before any of them is sent. */

@@ -104,7 +104,7 @@ const failedPost = (error: string): PostOutcome => ({ status: null, answer: null
 function statusProblem(status: number): string | null {
   if (status >= 200 && status < 300) return null
   return status >= 300 && status < 400
-    ? `the receiver returned HTTP ${status}, and redirects are not followed`
+    ? `the receiver returned HTTP ${status}, but gdn does not follow redirects`
     : `the receiver returned HTTP ${status}`
 }
 

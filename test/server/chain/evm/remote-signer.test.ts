@@ -228,9 +228,9 @@ describe('what comes back is rejected', () => {
     ['end', CALL, async () => (await signed()).slice(0, -2), /can't be decoded|not canonical/],
     ['end, which is later,', CALL, async () => `${await signed()}00`, /can't be decoded|not canonical/],
     ['signature, which is missing,', CALL, () => serializeTransaction(requestOf(CALL) as never), /it is not signed/],
-    ['text, which is not hex,', CALL, () => '0x02zz', /it is not hex bytes/],
-    ['type of the response', CALL, () => 5, /it is not hex bytes/],
-    ['response, which is null,', CALL, () => null, /it is not hex bytes/],
+    ['text, which is not hex,', CALL, () => '0x02zz', /it is not hex-encoded/],
+    ['type of the response', CALL, () => 5, /it is not hex-encoded/],
+    ['response, which is null,', CALL, () => null, /it is not hex-encoded/],
   ])('if the %s differs', async (_, transaction, answer, message) => {
     const { url } = await serve(result(await answer()))
     const error = await failureOf(open(url + PATH).sign(transaction))
@@ -248,7 +248,7 @@ describe('a signer that fails', () => {
       'redirects',
       { status: 307, headers: { location: 'http://127.0.0.1:1/other' } },
       'bad_answer',
-      /returned a redirect/,
+      /redirected the request/,
     ],
     ['rejects the token', { status: 401, text: TOKEN }, 'unauthorized', /rejected the credentials \(HTTP 401\)/],
     ['forbids the request', { status: 403, json: ERROR }, 'unauthorized', /rejected the credentials \(HTTP 403\)/],

@@ -40,7 +40,7 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
  * @param enough the cost limit that would pay for all accepted requests
  */
 export const waitingForLimit = (least: bigint, most: bigint, enough: bigint): string =>
-  `${LOWER_FEES}blocks require at least ${inGwei(least)} gwei, but the rest of the run's cost limit pays for only ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+  `${LOWER_FEES}blocks require at least ${inGwei(least)} gwei, but the rest of the run's cost limit is enough for only ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
 
 /** Returns fees capped by the fee limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {

@@ -92,7 +92,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     child.once('error', (error) => resolve(messageOf(error)))
     child.once('exit', (code, signal) => {
       living.delete(child)
-      resolve(signal === null ? `ended with code ${code}` : `ended by ${signal}`)
+      resolve(signal === null ? `exited with code ${code}` : `was terminated by ${signal}`)
     })
   })
   const { pid } = child

@@ -34,7 +34,8 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
   let next = 0
   return raws.flatMap((raw, index) => {
     if (!foreign[index]) return outcomes[next++] ?? []
-    return { hash: hashOf(raw), outcome: 'rejected', reason: `signed for a chain other than ${chainId}` }
+    const reason = `the transaction is signed for a chain other than ${chainId}`
+    return { hash: hashOf(raw), outcome: 'rejected', reason }
   })
 }
 

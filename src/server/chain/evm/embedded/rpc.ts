@@ -110,7 +110,7 @@ async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promi
   if (receipt === null)
     throw new RpcError(
       NOT_MINED,
-      'the transaction is waiting for a transaction of its sender with an earlier nonce',
+      'the transaction is waiting for a transaction with a lower nonce from the same sender',
       hash,
     )
   return receipt

@@ -154,7 +154,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
 
   return {
     broadcast(raws) {
-      if (closing) return Promise.reject(nodeUnreachable('is closed'))
+      if (closing) return Promise.reject(nodeUnreachable('was shut down'))
       if (raws.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         const submission: Submission = {
@@ -173,7 +173,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     },
     async close() {
       closing = true
-      rejectAll(queue, nodeUnreachable('is closed'))
+      rejectAll(queue, nodeUnreachable('was shut down'))
       await running
     },
   }

@@ -115,5 +115,5 @@ export function superviseNode(
 }
 
 function closedError() {
-  return nodeUnreachable('is closed')
+  return nodeUnreachable('was shut down')
 }

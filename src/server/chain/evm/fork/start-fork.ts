@@ -180,7 +180,7 @@ function lostForkError(blockchain: string, error: GdnError): GdnError {
 
 async function newestBlock(upstream: ReadOnlyUpstream): Promise<Block> {
   const head = await upstream.call<Block | null>('eth_getBlockByNumber', ['latest', false])
-  if (head === null) throw new GdnError('unreachable', 'a node returned no newest block')
+  if (head === null) throw new GdnError('unreachable', 'a node did not return the newest block')
   return head
 }
 

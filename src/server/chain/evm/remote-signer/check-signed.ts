@@ -28,7 +28,7 @@ export async function checkSigned(
       cause,
     })
   if (typeof response !== 'string' || !RAW.test(response) || response.length % 2 !== 0)
-    throw fail('it is not hex bytes')
+    throw fail('it is not hex-encoded')
   const raw = response.toLowerCase() as Hex
   let parsed: Parsed
   try {

@@ -84,7 +84,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       if (status >= 300 && status < 400) {
         throw new GdnError(
           'bad_answer',
-          `the signer at ${host} returned a redirect, which gdn does not follow (HTTP ${status})`,
+          `the signer at ${host} redirected the request, but gdn does not follow redirects (HTTP ${status})`,
           {
             hint: 'Set remote_signer to the final URL.',
           },

@@ -198,7 +198,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     },
     async close() {
       signal?.removeEventListener('abort', onAbort)
-      await close(new NodeFailed('the network is closed'))
+      await close(new NodeFailed('the connection to the network was closed'))
     },
   }
 }

@@ -238,10 +238,10 @@ export async function deploymentState(
   }
   const blocksLeft = newest === null || block === null ? null : block + publicNetwork.finality - 1 - newest
   if ((state === 'final' && watched === 0) || (blocksLeft !== null && blocksLeft <= 0)) {
-    return { state: 'its factory is deployed, but the setup is not completed', hasBegun: true }
+    return { state: 'its factory is deployed, but the setup is not complete', hasBegun: true }
   }
-  const blocks = blocksLeft === null ? '' : `, ${count(blocksLeft, 'block')} left`
-  return { state: `the deployment of its factory waits for finality${blocks}`, hasBegun: true }
+  const blocks = blocksLeft === null ? '' : ` (${count(blocksLeft, 'block')} left)`
+  return { state: `the deployment of its factory is not final yet${blocks}`, hasBegun: true }
 }
 
 export const networkNotSetUp = (

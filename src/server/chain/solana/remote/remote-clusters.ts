@@ -177,5 +177,5 @@ const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }
 
 export const clusterNotSetUp = (blockchain: SolanaBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: no signer is assigned to it`, {
-    hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show the cost of tokens.`,
+    hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what a collection and an NFT cost.`,
   })

@@ -258,7 +258,9 @@ const invalidResponseError = (blockchain: SolanaBlockchain, method: string) =>
   })
 
 const laggingNodeError = (blockchain: SolanaBlockchain) =>
-  new GdnError('unreachable', `a node of ${blockchain} lags`, { hint: 'Try again, or configure another RPC URL.' })
+  new GdnError('unreachable', `a node of ${blockchain} lags behind the network`, {
+    hint: 'Try again, or configure another RPC URL.',
+  })
 
 /** Matches the system program's error for a balance that is too low, regardless of which instruction caused it. */
 const POOR = /"Custom":1\b|InsufficientFundsForRent/

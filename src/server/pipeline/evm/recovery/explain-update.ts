@@ -71,7 +71,7 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
       })
       await updateCollection(db, collection.id, { update_count: sequence })
     })
-    log.error(facts, 'the chain has an NFT update unknown to this backend: its revision was recorded for the NFTs')
+    log.error(facts, 'an NFT update on chain is unknown to this backend: its revision was recorded for the NFTs')
     return true
   }
   for (const { nft: id, metadata, files } of updates) await storeFilesAgain(options, { id, metadata, files })

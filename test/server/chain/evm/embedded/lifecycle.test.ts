@@ -41,7 +41,7 @@ describe('the node of a backend that was killed', () => {
     const orphan = await leaveOrphan(stateDir)
     const { chain, events } = await start({ stateDir })
     expect(events).toContainEqual({ type: 'orphan_ended', pid: orphan.pid })
-    expect(await orphan.exited).toBe('ended by SIGKILL')
+    expect(await orphan.exited).toBe('was terminated by SIGKILL')
     expect(chain.pid).not.toBe(orphan.pid)
   })
 
@@ -50,7 +50,7 @@ describe('the node of a backend that was killed', () => {
     await stub.close()
     const { home, marker } = nodeFilesOf(temporaryDir(), 'polygon')
     const node = { binary: findAnvil(), chainId: CHAIN_ID, upstreamUrl: stub.url, home, marker, onSpawn: () => {} }
-    await expect(spawnAnvil(node)).rejects.toThrow('ended with code 1 before it started listening')
+    await expect(spawnAnvil(node)).rejects.toThrow('exited with code 1 before it started listening')
   })
 
   test('is terminated if its state directory is opened by another path', async () => {
@@ -59,7 +59,7 @@ describe('the node of a backend that was killed', () => {
     symlinkSync(stateDir, link)
     const orphan = await leaveOrphan(stateDir)
     await start({ stateDir: link })
-    expect(await orphan.exited).toBe('ended by SIGKILL')
+    expect(await orphan.exited).toBe('was terminated by SIGKILL')
   })
 
   test('is not confused with another process that reuses its pid', async () => {
@@ -182,7 +182,7 @@ describe('a process that ends without closing its chains', () => {
     const handlers = process.listeners('exit').filter((handler) => handler.name === 'killLiving')
     expect(handlers).toHaveLength(1)
     for (const handler of handlers) handler.call(process, 0)
-    expect(await orphan.exited).toBe('ended by SIGKILL')
+    expect(await orphan.exited).toBe('was terminated by SIGKILL')
   })
 })
 

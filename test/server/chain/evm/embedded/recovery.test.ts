@@ -32,7 +32,7 @@ describe('an embedded chain after a crash', () => {
     expect(Number(await chain.request('eth_getStorageAt', [contract, '0x0', 'latest']))).toBe(1)
     expect(chain.pid).not.toBe(dead)
     expect(chain.height).toBe(3)
-    expect(events).toContainEqual({ type: 'died', pid: dead, reason: 'ended by SIGKILL' })
+    expect(events).toContainEqual({ type: 'died', pid: dead, reason: 'was terminated by SIGKILL' })
   })
 
   test('has the same blocks after a normal restart', async () => {

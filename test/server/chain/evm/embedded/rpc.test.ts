@@ -266,7 +266,7 @@ describe('the JSON-RPC proxy: sending transactions', () => {
 
   test('returns an error for an unreachable chain or any other failure, and never throws', async () => {
     const failing = (cause: unknown) => ({ ...chain, request: () => Promise.reject(cause) })
-    expect(await handleRpc(failing(nodeUnreachable('is closed')), call('eth_chainId'))).toEqual(error(-32000))
+    expect(await handleRpc(failing(nodeUnreachable('was shut down')), call('eth_chainId'))).toEqual(error(-32000))
     const secret = await handleRpc(failing(new Error('/secret/path')), call('eth_chainId'))
     expect(secret).toEqual(error(-32603))
     expect(JSON.stringify(secret)).not.toContain('secret')
