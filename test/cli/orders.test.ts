@@ -168,7 +168,7 @@ test('batch rm removes the record of a single command after --yes, even with an 
   const [{ run, run_id }] = await all()
   const { stdout: findings } = await cli(['doctor', '--json'], { env })
   expect(JSON.parse(findings)).toContainEqual(
-    expect.objectContaining({ check: 'runs', fix: expect.stringContaining(`run \`gdn batch rm ${run}\``) }),
+    expect.objectContaining({ check: 'runs', fix: expect.stringContaining(`with \`gdn batch rm ${run}\``) }),
   )
   const refused = await cli(['batch', 'rm', run, '--json'], { env })
   expect(errorOf(refused)).toMatchObject({ code: 'not_confirmed', message: expect.stringContaining('another request') })
