@@ -9,6 +9,7 @@ import type { BatchOptions, BatchSummary, PlannedEvent, ResultRow } from '../../
 import type { UploadOptions } from '../../src/client/api-client.ts'
 import { multipartFile } from '../../src/client/upload.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { sha256OfFile } from '../../src/core/sha256-of-file.ts'
 import type { ManifestItem } from '../../src/manifest/read.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -264,8 +265,8 @@ describe('local files', () => {
         const openAll = () => {
           for (const open of waiting.splice(0)) open()
         }
-        // Leaves time for one more than the limit to begin.
-        if (waiting.length === places) setTimeout(openAll, 20)
+        // An upload begins once its file is hashed. One more than the limit would begin before two later files are hashed.
+        if (waiting.length === places) void sha256OfFile(path).then(() => sha256OfFile(path).then(openAll))
         // All workers wait for the first content, and the last ones are fewer than the limit.
         else if (server.uploads.length === 1 || server.uploads.length > 9) openAll()
       })

@@ -70,14 +70,19 @@ function sink(tty: boolean, columns: number, colors: boolean, onText: (text: str
 }
 
 /** Options for a command whose --timeout is over as soon as it waits between two looks at the server. */
-export function timeUpWhileWaiting(): Required<Pick<CliOptions, 'signal' | 'clock'>> {
-  const over = new AbortController()
+export const timeUpWhileWaiting = () => stoppedWhileWaiting(timeUp(300_000))
+
+/** Options for a command that Ctrl-C interrupts as soon as it waits between two looks at the server. */
+export const interruptedWhileWaiting = () => stoppedWhileWaiting(new GdnError('interrupted', 'interrupted'))
+
+function stoppedWhileWaiting(reason: GdnError): Required<Pick<CliOptions, 'signal' | 'clock'>> {
+  const stop = new AbortController()
   const clock = hurriedClock()
   const sleep: typeof clock.sleep = async (_ms, signal) => {
-    over.abort(timeUp(300_000))
+    stop.abort(reason)
     signal?.throwIfAborted()
   }
-  return { signal: over.signal, clock: { ...clock, sleep } }
+  return { signal: stop.signal, clock: { ...clock, sleep } }
 }
 
 /** Runs a command line in this process, with its own streams, environment and folder. */

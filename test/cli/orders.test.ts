@@ -7,7 +7,7 @@ import { thisProcess } from '../../src/core/lock-holder.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { pngNamed } from '../helpers/images.ts'
 import { CONTRACT, DATE, fakeApi, nft, OWNER, type Reply, knows as tells } from './fake-api.ts'
-import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
+import { cli, errorOf, interruptedWhileWaiting, tempHome, timeUpWhileWaiting } from './harness.ts'
 
 const MINT = ['nft', 'mint', '-c', CONTRACT, '-b', 'polygon', '--receiver', OWNER, '--title', 'Dawn']
 const CREATE = ['collection', 'create', '--name', 'Dawn', '-b', 'polygon', '--wallet', OWNER]
@@ -63,18 +63,14 @@ describe('a mint that did not report its final state', () => {
   })
 
   test('is resumed by the same command after Ctrl-C', async () => {
-    const stop = new AbortController()
     let status = 'initiated'
     const api = await fakeApi({
       createnft: minting(),
-      getnfts: (body: { nft_gdn_ids: string[] }) => {
-        setTimeout(() => stop.abort(new GdnError('interrupted', 'interrupted')), 20)
-        return knows(nft('id-1', { status }))(body)
-      },
+      getnfts: (body: { nft_gdn_ids: string[] }) => knows(nft('id-1', { status }))(body),
     })
     const { env } = await machine()
     const argv = [...MINT, '--base-url', api.url, '-o', 'ids']
-    expect((await cli(argv, { env, signal: stop.signal })).code).toBe(130)
+    expect((await cli(argv, { env, ...interruptedWhileWaiting() })).code).toBe(130)
     status = 'deployed'
     expect(await cli(argv, { env })).toMatchObject({ code: 0, stdout: 'id-1\n' })
     expect(api.bodies('createnft')).toHaveLength(1)

@@ -149,10 +149,15 @@ describe('a fetcher with a pace', () => {
   })
 
   test('does not count the wait for a slot for the timeout', async () => {
+    internet.hosts['silent.example'] = [[PUBLIC_V4]]
+    internet.answer = (request, response) => {
+      if (request.headers.host !== 'silent.example') response.end('a file')
+    }
     const pausing = make(1500)
     const leave = [await pace.enter('http://files.example', never), await pace.enter('http://files.example', never)]
     const reading = pausing.fetchFile('http://files.example/')
-    await sleep(2000)
+    // A later request with the same time limit has timed out.
+    await expect(pausing.fetchFile('http://silent.example/')).rejects.toThrow('took longer than 1.5 s')
     for (const each of leave) each()
     for await (const _ of (await reading).content);
     await pausing.close()

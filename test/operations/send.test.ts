@@ -202,8 +202,10 @@ describe('sending an operation', () => {
   test('reports the unknown outcome after an interruption', async () => {
     const abort = new AbortController()
     const server = await serve((request) => {
-      if (request.path.endsWith('createnft')) setTimeout(() => abort.abort(new Error('stopped')), 20)
-      return request.path.endsWith('createnft') ? new Promise<Reply>(() => {}) : NFTS
+      if (!request.path.endsWith('createnft')) return NFTS
+      // The whole request has arrived.
+      abort.abort(new Error('stopped'))
+      return new Promise<Reply>(() => {})
     })
     const error = await rejection(mint(client(server.url), { signal: abort.signal }))
     expect(error).toMatchObject({ code: 'unknown_outcome' })

@@ -6,7 +6,7 @@ import { showWaitForNfts } from '../../../src/cli/request/waiting.ts'
 import type { Server } from '../../../src/config/server.ts'
 import { pngNamed } from '../../helpers/images.ts'
 import { announce, CONTRACT, DATE, fakeApi, knows, nft, OWNER, type Reply } from '../fake-api.ts'
-import { cli, errorOf, tempHome, timeUpWhileWaiting } from '../harness.ts'
+import { cli, errorOf, interruptedWhileWaiting, tempHome, timeUpWhileWaiting } from '../harness.ts'
 import { mkfifo } from '../mkfifo.ts'
 
 const env = { GDN_API_KEY: 'key' }
@@ -172,18 +172,10 @@ describe('nft mint', () => {
   })
 
   test('prints the accepted NFT after Ctrl-C during the wait', async () => {
-    const { GdnError } = await import('../../../src/core/errors.ts')
-    const stop = new AbortController()
-    const api = await fakeApi({
-      createnft: accepts,
-      getnfts: (body: { nft_gdn_ids: string[] }) => {
-        setTimeout(() => stop.abort(new GdnError('interrupted', 'interrupted')), 20)
-        return knows(nft('id-0', { status: 'initiated' }))(body)
-      },
-    })
+    const api = await fakeApi({ createnft: accepts, getnfts: knows(nft('id-0', { status: 'initiated' })) })
     const result = await cli([...MINT, '--title', 'x', '-o', 'ids', '--base-url', api.url], {
       env,
-      signal: stop.signal,
+      ...interruptedWhileWaiting(),
     })
     expect(result).toMatchObject({ code: 130, stdout: 'id-0\n' })
     expect(result.stderr).toContain(`Run \`gdn nft wait id-0 --base-url ${api.url}\` to keep waiting.\n`)

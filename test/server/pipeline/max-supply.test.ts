@@ -29,6 +29,8 @@ const [, BOB, CAROL] = WALLETS
 /** One block less than the depth of finality of the network. */
 const DEEPEST = 5
 const BLOCK_MS = 40
+/** Number of blocks after which what was mined before is final. */
+const FINAL_BLOCKS = 13
 
 const ABI = parseAbi([
   'function maxSupply() view returns (uint64)',
@@ -91,11 +93,11 @@ async function setup() {
       const [max, next] = await Promise.all([read('maxSupply'), read('nextTokenId')])
       return { max: Number(max), minted: Number(next) - 1 }
     },
-    async untilFinal() {
+    async untilMined(blocks: number) {
       const since = await reader.getBlockNumber({ cacheTime: 0 })
       await until(
         () => reader.getBlockNumber({ cacheTime: 0 }),
-        (now) => now > since + 12n,
+        (now) => now >= since + BigInt(blocks),
       )
     },
   }
@@ -138,13 +140,13 @@ describe('on a network with reorgs', () => {
     await until(inFlight, (rows) => rows.length >= 16)
     place.startMining()
     for (const depth of [2, 5, 3, 5]) {
-      await sleep(300)
+      await place.untilMined(8)
       await place.reorg(depth)
     }
     const nfts = await settled(place.backend, ids)
     expect(nfts.map(({ status }) => status)).toEqual(ids.map(() => 'deployed'))
     expect(nfts.map(({ token_id }) => Number(token_id)).sort((a, b) => a - b)).toEqual(ids.map((_, index) => index + 1))
-    await place.untilFinal()
+    await place.untilMined(FINAL_BLOCKS)
     expect(await place.onChain(collection)).toEqual({ max: 40, minted: 40 })
     expect(await supplyOf(place, collection)).toMatchObject({ minted: 40, accepted: 0, left: 0 })
     expect(await request(place, collection, 0, 1)).toMatchObject({ status: 409 })
@@ -152,9 +154,9 @@ describe('on a network with reorgs', () => {
 
   it('mints NFTs that a limit left out after a reorg has removed the limit, and fails them only once it is final', async () => {
     const place = await setup()
-    const collection = await place.limited()
+    const [collection, other] = [await place.limited(), await place.limited()]
     await settled(place.backend, await mint(place.backend, collection, plainMetadata(2)))
-    await place.untilFinal()
+    await place.untilMined(FINAL_BLOCKS)
     await place.stopMining()
     const release = await holdSigning(place.dataDir, 'mint')
     const ids = await mint(place.backend, collection, plainMetadata(6))
@@ -166,16 +168,24 @@ describe('on a network with reorgs', () => {
     )
     await release()
     // The mint of 3 of the 6 NFTs is signed; the others wait, because the limit isn't final.
-    const steps = () =>
+    const steps = (of: readonly string[]) =>
       withStore(place.dataDir, ({ db }) =>
-        db.selectFrom('nfts').select('step').where('id', 'in', ids).orderBy('seq').execute(),
+        db.selectFrom('nfts').select('step').where('id', 'in', of).orderBy('seq').execute(),
       )
-    await until(steps, (rows) => rows.filter(({ step }) => step === 'chain').length === 3)
-    await sleep(500)
+    await until(
+      () => steps(ids),
+      (rows) => rows.filter(({ step }) => step === 'chain').length === 3,
+    )
+    // The others still wait when a later mint of another collection has passed the same step.
+    const later = await mint(place.backend, other, plainMetadata(1))
+    await until(
+      () => steps(later),
+      (rows) => rows[0]?.step === 'chain',
+    )
     expect((await showNfts(place.backend, ids)).map(({ pending_reason }) => pending_reason).slice(3)).toEqual(
       Array(3).fill('the collection has reached its maximum supply of 5 NFTs, but its last mints are not final yet'),
     )
-    expect((await steps()).map(({ step }) => step)).toEqual(['chain', 'chain', 'chain', 'mint', 'mint', 'mint'])
+    expect((await steps(ids)).map(({ step }) => step)).toEqual(['chain', 'chain', 'chain', 'mint', 'mint', 'mint'])
     await place.real.reorg(3)
     await place.real.call('anvil_dropTransaction', [lowering])
     place.startMining()
@@ -241,7 +251,7 @@ async function schedule(steps: number): Promise<void> {
   const { random } = seededRandom('random supply')
   const place = await setup()
   const collection = await place.limited(40 + Math.floor(random() * 100))
-  await place.untilFinal()
+  await place.untilMined(FINAL_BLOCKS)
   const counts = {
     accepted: 0,
     refused: 0,
@@ -315,7 +325,7 @@ async function schedule(steps: number): Promise<void> {
     await release()
     return await known()
   }, isOver)
-  await place.untilFinal()
+  await place.untilMined(FINAL_BLOCKS)
   // Nothing changes any more: a failed NFT stays failed, and no token appears.
   const nfts = await until(known, isOver)
   const { max, minted } = await place.onChain(collection, 'final')

@@ -1,7 +1,6 @@
 /** @module-tag slow */
 import { createPublicClient, http } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sleep } from '../../../src/core/time.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
   call,
@@ -32,15 +31,6 @@ afterAll(async () => {
   await real?.close()
 })
 
-/** Mines until the condition holds, slowly enough that the result isn't final yet. */
-async function minedUntil<T>(ask: () => Promise<T>, right: (answer: T) => boolean): Promise<T> {
-  return until(async () => {
-    await real.mine()
-    await sleep(150)
-    return ask()
-  }, right)
-}
-
 const reader = () => createPublicClient({ transport: http(real.url, { retryCount: 0 }) })
 const isDeployed = async (id: string) => (await showTransaction(remote.backend, id))?.status === 'deployed'
 
@@ -51,7 +41,7 @@ async function dynamicCollection() {
   const { backend } = remote
   const collection = await createTestCollection(backend, { dynamic: true })
   const [nft = ''] = await mint(backend, collection, [metadataOf('a')])
-  await minedUntil(
+  await remote.minedUntil(
     () => showNfts(backend, [nft]),
     ([shownNft]) => shownNft?.status === 'deployed',
   )
@@ -69,12 +59,12 @@ it('makes an update pending again that a reorg removes, restores the metadata be
   const collection = await createTestCollection(backend, { dynamic: true })
   const ids = await mint(backend, collection, ['a', 'b'].map(metadataOf))
   const [first = '', second = ''] = ids
-  await minedUntil(
+  await remote.minedUntil(
     () => showNfts(backend, ids),
     (nfts) => nfts.every(({ status }) => status === 'deployed'),
   )
   const one = await update(backend, collection, first, 'A')
-  await minedUntil(() => isDeployed(one), Boolean)
+  await remote.minedUntil(() => isDeployed(one), Boolean)
   // Out of reach of the reorg below.
   await real.mine(CONFIRMATIONS + 1)
   const before = await showNfts(backend, ids)
@@ -103,7 +93,7 @@ it('makes an update pending again that a reorg removes, restores the metadata be
   ])
   // Another update of the collection waits for it.
   const three = await update(backend, collection, second, 'B')
-  await minedUntil(async () => (await isDeployed(two)) && (await isDeployed(three)), Boolean)
+  await remote.minedUntil(async () => (await isDeployed(two)) && (await isDeployed(three)), Boolean)
   expect((await showNfts(backend, ids)).map(({ revision }) => revision)).toEqual([2, 3])
   expect(await titles(backend, collection, ids, reader())).toEqual({ chain: ['AA', 'B'], api: ['AA', 'B'] })
 })
@@ -126,7 +116,7 @@ it('signs no update while a reorg that removed an earlier one is unnoticed', asy
     (pool) => pool.length > 0,
   )
   await letGo()
-  await minedUntil(async () => (await Promise.all([one, two, three].map(isDeployed))).every(Boolean), Boolean)
+  await remote.minedUntil(async () => (await Promise.all([one, two, three].map(isDeployed))).every(Boolean), Boolean)
   expect(await titles(backend, collection, [nft], reader())).toEqual({ chain: ['AA'], api: ['AA'] })
   const states = await withStore(dataDir, ({ db }) =>
     db
@@ -147,7 +137,7 @@ it('signs no update while a reorg that removed an earlier one is unnoticed', asy
 it('makes a commitment pending again that a reorg removes, and commits once', async () => {
   const { backend } = remote
   const { id, address: contract_address } = await createTestCollection(backend)
-  await minedUntil(
+  await remote.minedUntil(
     () => showCollection(backend, id),
     ({ status }) => status === 'deployed',
   )
@@ -165,7 +155,7 @@ it('makes a commitment pending again that a reorg removes, and commits once', as
   await real.reorg(CONFIRMATIONS + 1)
   await until(async () => !(await isDeployed()), Boolean)
   expect(await show()).toMatchObject({ first_token_id: null })
-  await minedUntil(isDeployed, Boolean)
+  await remote.minedUntil(isDeployed, Boolean)
   expect(await show()).toMatchObject({ first_token_id: '1', transaction_gdn_id: before?.transaction_gdn_id })
 })
 
@@ -173,7 +163,7 @@ it('withdraws a burn that a reorg removes: the NFT has its owner again until it 
   const { backend } = remote
   const collection = await createTestCollection(backend, { enable_burn: true })
   const ids = await mint(backend, collection, [metadataOf('a')])
-  await minedUntil(
+  await remote.minedUntil(
     () => showNfts(backend, ids),
     ([nft]) => nft?.status === 'deployed',
   )
@@ -191,7 +181,7 @@ it('withdraws a burn that a reorg removes: the NFT has its owner again until it 
   const burn = async () => (await historyOf(backend, ids[0] ?? '')).slice(1)
   const pending = { kind: 'burn', status: 'initiated', from: BOB, block_number: null }
   expect(await burn()).toMatchObject([pending])
-  await minedUntil(() => isDeployed(response.transaction_gdn_id), Boolean)
+  await remote.minedUntil(() => isDeployed(response.transaction_gdn_id), Boolean)
   expect(await burn()).toMatchObject([{ ...pending, status: 'deployed', block_number: expect.any(Number) }])
   expect(await isBurned()).toBe(true)
 })
@@ -200,7 +190,7 @@ it('signs burns and freezes once the mint is final, and meanwhile transfers and 
   const { backend } = remote
   const collection = await createTestCollection(backend, { dynamic: true, enable_burn: true, enable_transfer: true })
   const ids = await mint(backend, collection, ['a', 'b', 'c', 'd'].map(metadataOf))
-  await minedUntil(
+  await remote.minedUntil(
     () => showNfts(backend, ids),
     (nfts) => nfts.every(({ status }) => status === 'deployed'),
   )
@@ -224,7 +214,7 @@ it('signs burns and freezes once the mint is final, and meanwhile transfers and 
   )
   expect(await hashes(irreversible)).toEqual([null, null])
   await real.mine(FINALITY)
-  await minedUntil(
+  await remote.minedUntil(
     async () => (await Promise.all([...reversible, ...irreversible].map(isDeployed))).every(Boolean),
     Boolean,
   )
@@ -235,7 +225,7 @@ it('updates the token that an NFT has after a reorg gave it another one, and sho
   const collection = await createTestCollection(backend, { dynamic: true })
   const ids = await mint(backend, collection, ['a', 'b'].map(metadataOf))
   const [first = '', second = ''] = ids
-  const minted = await minedUntil(
+  const minted = await remote.minedUntil(
     () => showNfts(backend, ids),
     (nfts) => nfts.every(({ status }) => status === 'deployed'),
   )
@@ -253,7 +243,7 @@ it('updates the token that an NFT has after a reorg gave it another one, and sho
     await setToken(second, minted[0]?.token_id)
   })
   await letGo()
-  await minedUntil(() => isDeployed(updateId), Boolean)
+  await remote.minedUntil(() => isDeployed(updateId), Boolean)
   const shownNfts = await until(
     () => showNfts(backend, ids),
     (nfts) => nfts.map(({ revision }) => revision).join() === '2,1',

@@ -1,6 +1,5 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { sleep } from '../../../src/core/time.ts'
 import { call, createTestCollection, mint, plainMetadata, showNfts, until, WALLETS } from '../../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { CONFIRMATIONS, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
@@ -23,21 +22,12 @@ afterAll(async () => {
   await real?.close()
 })
 
-/** Mines until the condition holds, slowly enough that the result isn't final yet. */
-async function minedUntil<T>(ask: () => Promise<T>, right: (answer: T) => boolean): Promise<T> {
-  return until(async () => {
-    await real.mine()
-    await sleep(150)
-    return ask()
-  }, right)
-}
-
 const told = (type: string) => receiver.events().filter((event) => event.type === type)
 
 it('sends another event for an NFT that is deployed again after a reorg', async () => {
   const { backend } = remote
   const collection = await createTestCollection(backend, { enable_transfer: true })
-  await minedUntil(
+  await remote.minedUntil(
     async () => told('collection.deployed'),
     (all) => all.length === 1,
   )
@@ -60,7 +50,7 @@ it('sends another event for an NFT that is deployed again after a reorg', async 
     ([now]) => now?.status === 'initiated',
   )
   expect(undone?.status).toBe('initiated')
-  const events = await minedUntil(
+  const events = await remote.minedUntil(
     async () => told('nft.deployed'),
     (all) => all.length === 2,
   )
@@ -73,7 +63,7 @@ it('sends another event for an NFT that is deployed again after a reorg', async 
     ...{ sender_wallet_address: WALLETS[1], receiver_wallet_address: WALLETS[2] },
   }
   await call(backend, 'transfernft', transfer)
-  await minedUntil(
+  await remote.minedUntil(
     async () => told('transfer.deployed'),
     (all) => all.length === 1,
   )

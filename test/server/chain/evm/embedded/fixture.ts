@@ -1,4 +1,4 @@
-import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Hex } from 'viem'
@@ -25,6 +25,14 @@ export function temporaryDir(): string {
   const dir = realpathSync(mkdtempSync(join(tmpdir(), 'gdn-embedded-')))
   whenTestDone(() => rmSync(dir, { recursive: true, force: true }))
   return dir
+}
+
+export const pidfileOf = (stateDir: string) => join(stateDir, 'polygon.pid')
+
+/** Returns the process ID in the pidfile of the chain in a state directory. */
+export function recordedPid(stateDir: string): number | undefined {
+  const path = pidfileOf(stateDir)
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).pid : undefined
 }
 
 export interface Started {

@@ -3,16 +3,28 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { copyFileSync, existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import type { Hex } from 'viem'
 import { describe, expect, test } from 'vitest'
 import { findAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-binary.ts'
 import { spawnAnvil } from '../../../../../src/server/chain/evm/embedded/anvil-process.ts'
 import { nodeFilesOf, writePidfile } from '../../../../../src/server/chain/evm/embedded/pidfile.ts'
 import { startUpstreamStub } from '../../../../../src/server/chain/evm/embedded/upstream-stub.ts'
+import { until } from '../../../../helpers/backend.ts'
 import { GENESIS_TIMESTAMP, memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
 import { stopProcess } from '../../../../helpers/processes.ts'
-import { CHAIN_ID, isRunning, killNode, newAccount, sign, start, temporaryDir, whenDone } from './fixture.ts'
-
-const pidfileOf = (stateDir: string) => join(stateDir, 'polygon.pid')
+import { seededRandom } from '../../../../helpers/seed.ts'
+import {
+  CHAIN_ID,
+  isRunning,
+  killNode,
+  newAccount,
+  pidfileOf,
+  recordedPid,
+  sign,
+  start,
+  temporaryDir,
+  whenDone,
+} from './fixture.ts'
 
 /** A node as a killed backend leaves it: running, recorded in the pidfile, and without a parent. */
 async function leaveOrphan(stateDir: string) {
@@ -127,15 +139,37 @@ describe('closing an embedded chain', () => {
     await rejected
   })
 
-  test.each([0, 2, 5, 10, 20, 40])('leaves no node %d ms into a restart', async (delay) => {
+  test.each([
+    'its node was killed',
+    'it noticed the exit of its node',
+    'its next node was spawned',
+    'its next node replays the journal',
+    'its next node is ready',
+  ])('leaves no node if a restart has come to the point that %s', async (point) => {
     const stateDir = temporaryDir()
-    const { chain, events } = await start({ stateDir })
+    const journal = memoryBlockJournal()
+    const { chain, events } = await start({ stateDir, journal })
+    const first = recordedPid(stateDir)
+    let isReplaying = false
+    const { blocks } = journal
+    journal.blocks = () => {
+      isReplaying = true
+      return blocks()
+    }
+    const typesOfEvents = () => events.map(({ type }) => type).join()
+    const points: Record<string, () => boolean> = {
+      'its node was killed': () => true,
+      'it noticed the exit of its node': () => typesOfEvents() === 'ready,died',
+      'its next node was spawned': () => recordedPid(stateDir) !== first,
+      'its next node replays the journal': () => isReplaying,
+      'its next node is ready': () => typesOfEvents() === 'ready,died,ready',
+    }
     killNode(chain)
-    await new Promise((resolve) => setTimeout(resolve, delay))
-    const pidfile = existsSync(pidfileOf(stateDir)) ? JSON.parse(readFileSync(pidfileOf(stateDir), 'utf8')) : undefined
+    await until(() => points[point]?.(), Boolean, 30_000, 1)
+    const recorded = recordedPid(stateDir)
     await chain.close()
     const pids = events.flatMap((event) => ('pid' in event ? [event.pid] : []))
-    for (const pid of [...pids, pidfile?.pid ?? pids[0]]) expect(isRunning(pid)).toBe(false)
+    for (const pid of [...pids, recorded ?? first]) expect(isRunning(pid ?? 0)).toBe(false)
     expect(existsSync(pidfileOf(stateDir))).toBe(false)
   })
 
@@ -147,31 +181,52 @@ describe('closing an embedded chain', () => {
       await new Promise(() => {})
       yield* []
     }
-    const noted = () => (existsSync(pidfileOf(stateDir)) ? readFileSync(pidfileOf(stateDir), 'utf8') : '')
-    const first = noted()
+    const first = recordedPid(stateDir)
     killNode(chain)
-    while (noted() === first) await new Promise((resolve) => setTimeout(resolve, 1))
-    const { pid } = JSON.parse(noted())
+    const pid = await until(
+      () => recordedPid(stateDir),
+      (now) => now !== first,
+    )
     await chain.close()
-    expect(isRunning(pid)).toBe(false)
+    expect(isRunning(pid ?? 0)).toBe(false)
   })
 
   test('resolves or rejects each pending broadcast, and the journal has every resolved one', async () => {
+    const { random } = seededRandom('broadcasts at a close')
     const journal = memoryBlockJournal()
     const { chain } = await start({ journal })
     const account = newAccount()
     const raws = await Promise.all(Array.from({ length: 30 }, (_, nonce) => sign(account, nonce)))
-    const calls = raws.map(async (raw) => {
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 20))
-      return chain.broadcast([raw])
-    })
-    await new Promise((resolve) => setTimeout(resolve, 10))
-    const [results] = await Promise.all([Promise.allSettled(calls), chain.close()])
-    const kept = journal.entries.flatMap(({ transactions }) => transactions)
-    for (const [index, result] of results.entries()) {
-      if (result.status === 'fulfilled') expect(kept).toContain(raws[index])
-      else expect(result.reason).toMatchObject({ code: 'unreachable' })
+    const unsent = raws
+      .map((raw) => ({ raw, place: random() }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ raw }) => raw)
+    const sent: { raw: Hex; result: Promise<PromiseSettledResult<unknown>[]> }[] = []
+    const broadcast = (count: number) => {
+      for (const raw of unsent.splice(0, count))
+        sent.push({ raw, result: Promise.allSettled([chain.broadcast([raw])]) })
     }
+    const closeAt = 1 + Math.floor(random() * 4)
+    const closing = new Promise<void>((resolve) => {
+      journal.beforeAppend = (number) => {
+        broadcast(1 + Math.floor(random() * 5))
+        if (number === closeAt) resolve(chain.close())
+      }
+    })
+    broadcast(5)
+    await closing
+    broadcast(unsent.length)
+    const kept = journal.entries.flatMap(({ transactions }) => transactions)
+    const statuses = new Set<string>()
+    for (const { raw, result } of sent) {
+      for (const { status, ...settled } of await result) {
+        statuses.add(status)
+        if (status === 'fulfilled') expect(kept).toContain(raw)
+        else expect(settled).toMatchObject({ reason: { code: 'unreachable' } })
+      }
+    }
+    expect(sent).toHaveLength(30)
+    expect(statuses).toEqual(new Set(['fulfilled', 'rejected']))
   })
 })
 

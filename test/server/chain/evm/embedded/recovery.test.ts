@@ -3,22 +3,40 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { getContractAddress, keccak256 } from 'viem'
 import { describe, expect, test } from 'vitest'
+import { findProcess } from '../../../../../src/core/process-identity.ts'
+import { connectNode } from '../../../../../src/server/chain/evm/embedded/node-rpc.ts'
+import { until } from '../../../../helpers/backend.ts'
 import {
   GENESIS_TIMESTAMP,
   type MemoryBlockJournal,
   memoryBlockJournal,
 } from '../../../../helpers/memory-block-journal.ts'
-import { blockHash, COUNTER, killNode, newAccount, sign, start, temporaryDir } from './fixture.ts'
+import { blockHash, COUNTER, killNode, newAccount, recordedPid, sign, start, temporaryDir } from './fixture.ts'
 
 /** A few blocks of different kinds: transfers, a deployment, calls, a failing call. */
-async function someBlocks(journal: MemoryBlockJournal) {
-  const { chain, events } = await start({ journal })
+async function someBlocks(journal: MemoryBlockJournal, stateDir = temporaryDir()) {
+  const { chain, events } = await start({ journal, stateDir })
   const account = newAccount()
   const contract = getContractAddress({ from: account.address, nonce: 0n })
   await chain.broadcast([await sign(account, 0, { to: null, data: COUNTER, gas: 200_000n })])
   await chain.broadcast([await sign(newAccount(), 0), await sign(account, 1, { to: contract, gas: 100_000n })])
   await chain.broadcast([await sign(account, 2, { to: null, data: '0xfe', gas: 100_000n })])
   return { chain, events, account, contract, nonce: 3 }
+}
+
+/** Returns whether the node that replaces a dead one answers requests. */
+async function isNextAnswering(stateDir: string, dead: number): Promise<boolean> {
+  const pid = recordedPid(stateDir)
+  if (pid === undefined || pid === dead) return false
+  const [, host, port] = /--host (\S+) --port (\d+)/.exec(findProcess(pid)?.command ?? '') ?? []
+  const rpc = connectNode(Number(port), host)
+  return await rpc
+    .call('eth_chainId')
+    .then(
+      () => true,
+      () => false,
+    )
+    .finally(() => rpc.close())
 }
 
 describe('an embedded chain after a crash', () => {
@@ -86,12 +104,14 @@ describe('an embedded chain after a crash', () => {
     expect(journal.hashes()[3]).toBe(await blockHash(chain, 4))
   })
 
-  test('waits for a slow journal write before the next node starts', async () => {
+  test('waits for a slow journal write before the next node reads the journal', async () => {
     const journal = memoryBlockJournal()
-    const { chain, account, nonce } = await someBlocks(journal)
+    const stateDir = temporaryDir()
+    const { chain, account, nonce } = await someBlocks(journal, stateDir)
     journal.beforeAppend = async () => {
-      killNode(chain)
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      const dead = killNode(chain)
+      // Without the wait, the next node would read the journal before it has answered the test ten times.
+      for (let answers = 0; answers < 10; answers++) await until(() => isNextAnswering(stateDir, dead), Boolean)
     }
     const raw = await sign(account, nonce)
     expect(await chain.broadcast([raw])).toEqual([{ hash: keccak256(raw), outcome: 'accepted' }])
