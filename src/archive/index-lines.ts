@@ -99,7 +99,7 @@ export function* indexTokens(store: ArchiveStore): Generator<IndexToken> {
 }
 
 function indexFile({ field, url, cid, size, sha256, isVerifiable, problem }: DescribedFile): IndexFile {
-  if (cid === null) return { field, url, error: problem ?? 'it was not read' }
+  if (cid === null) return { field, url, error: problem ?? 'the file was not read' }
   return {
     field,
     url,

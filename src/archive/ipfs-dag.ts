@@ -257,7 +257,7 @@ export async function* blocksBelow(
       const key = link.toString()
       if (visited.has(key)) continue
       visited.add(key)
-      if (visited.size > most) throw failure(`it has more than ${most} blocks`)
+      if (visited.size > most) throw failure(`the content has more than ${most} blocks`)
       open.push(link)
     }
   }

@@ -171,7 +171,7 @@ class SourceRead {
 
   async directory(cid: string): Promise<Content> {
     const root = parseCid(cid)
-    if (root === null) throw lastingFailure('its CID is invalid')
+    if (root === null) throw lastingFailure('the CID of the directory is invalid')
     const { limits } = this.#shared.options
     return { ...(await archivedDirectory(this.#dag(limits.totalBytes), root)), sha256: null, isVerifiable: true }
   }

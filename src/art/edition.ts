@@ -49,7 +49,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   if (solution.kind === 'undecided') {
     throw new GdnError(
       'art_undecided',
-      `found neither an edition of ${counted(count, 'NFT')} nor a proof that none exists`,
+      `gdn found neither an edition of ${counted(count, 'NFT')} nor a proof that none exists`,
       {
         place: { file: art.file },
         hint: `Try another --seed or fewer NFTs, or relax a rule or exact count.${smaller()}`,

@@ -63,8 +63,8 @@ const trait = fields({
     .optional()
     .describe('Weight relative to the other weights of the layer. Default: 1'),
   count: count.optional().describe('Exact number of NFTs with this trait, instead of a weight'),
-  opacity: opacity.optional().describe("Opacity from 0 to 1, instead of the layer's"),
-  blend: blend.optional().describe("Blend mode, instead of the layer's"),
+  opacity: opacity.optional().describe('Opacity from 0 to 1. Default: the opacity of the layer'),
+  blend: blend.optional().describe('Blend mode. Default: the blend mode of the layer'),
   hidden: z.boolean().optional().describe('Whether NFTs have no attribute for this trait'),
   value: textOrNumber.optional().describe('Value of the attribute. Default: the name of the trait'),
 }).check((context) => {
@@ -100,7 +100,7 @@ const layer = fields({
 const references = z.union([line, z.array(line).min(1).max(1000)], {
   error: ({ input }) =>
     input === null || (Array.isArray(input) && input.length === 0)
-      ? 'is empty: name a layer, "Layer/Trait" or a group, or a list of these'
+      ? 'is empty: use a layer, "Layer/Trait", a group, or a list of these'
       : 'must be a layer, "Layer/Trait", a group, or a list of these',
 })
 
@@ -119,8 +119,8 @@ const rule = fields({
 const oneOfOne = fields({
   at: count.min(1, { error: 'must be at least 1' }).describe('Number of the NFT'),
   image: line.describe('Path of the image, relative to this file'),
-  title: template.optional().describe("Title, instead of the file's"),
-  description: template.optional().describe("Description, instead of the file's"),
+  title: template.optional().describe('Title of the NFT. Default: the title for all NFTs'),
+  description: template.optional().describe('Description of the NFT. Default: the description for all NFTs'),
   attributes: z.record(name, textOrNumber).optional().describe('Values of attributes by name'),
 })
 

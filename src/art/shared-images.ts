@@ -24,7 +24,8 @@ export function sharedImages({ file, layers }: Art, hashes: readonly string[] | 
       const earlier = keys.map((key) => first.get(key)).find((candidate) => candidate !== undefined)
       for (const key of keys) if (!first.has(key)) first.set(key, current)
       if (earlier === undefined) return []
-      const files = current.file === earlier.file ? current.file : `${current.file} equals ${earlier.file}`
+      const files =
+        current.file === earlier.file ? current.file : `${current.file} has the same content as ${earlier.file}`
       return [{ place, message: `${current.name} has the same image as ${earlier.name} (${earlier.place}): ${files}` }]
     }),
   )

@@ -313,7 +313,7 @@ async function refuseNamedTwice(store: StoredRun, rows: RowsIn): Promise<void> {
 const duplicateIdIssue = ({ id, line }: ManifestRow): ManifestIssue => ({
   place: { line, field: 'id' },
   message: `the ID ${JSON.stringify(id)} is already used in an earlier row`,
-  hint: 'Give each row a unique ID, or none.',
+  hint: 'Give each row a unique ID, or omit the ID.',
 })
 
 async function* asBlocks(items: AsyncIterable<ManifestItem>): AsyncGenerator<readonly ManifestItem[]> {

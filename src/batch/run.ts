@@ -153,7 +153,7 @@ function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: S
   if (!isOutOfTime || counts.pending + counts.unknown > 0 || !isStuck(waitsFor)) return null
   return {
     code: 'max_cost',
-    message: 'the limit of the run allows no higher fees for a signed transaction',
+    message: 'a signed transaction needs a higher fee than the limit of the run allows',
     hint: null,
   }
 }

@@ -81,7 +81,7 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
 export function activeHolderError({ pid, note }: LockHolder, subject = 'this run'): GdnError {
   // A stopped process doesn't handle Ctrl-C or SIGTERM until it continues.
   const stopped = isStopped(pid)
-  const message = `another gdn process is working on ${subject}: pid ${pid} (${note})${stopped ? ', which is stopped' : ''}`
+  const message = `another gdn process is working on ${subject}${stopped ? ', but is suspended' : ''}: pid ${pid} (${note})`
   return new GdnError('run_busy', message, {
     hint: stopped
       ? `Run \`kill -CONT ${pid}\` to continue the process, or \`kill -KILL ${pid}\` to end it.`

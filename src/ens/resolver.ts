@@ -366,7 +366,7 @@ const refusedError = (message: string, hint: string): GdnError => new GdnError('
 function abortReason(name: string, { gateway }: Trace, { reason }: AbortSignal): unknown {
   if (!(reason instanceof DeadlineError) || gateway === null) return reason
   return new DeadlineError(
-    `${name} did not resolve within ${reason.seconds} s, through the gateway ${gateway}`,
+    `${name} did not resolve within ${reason.seconds} s through the gateway ${gateway}`,
     reason.seconds,
   )
 }

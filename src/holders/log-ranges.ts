@@ -168,7 +168,7 @@ const prunedLogs = (origin: string, { from, to }: LogQuery, message: string) =>
   })
 
 const oneBlockTooMuch = (origin: string, block: number, problem: LogProblem) =>
-  new GdnError('refused', `${origin} can't return the logs of block ${block}: its limit of ${problem} is too low`, {
+  new GdnError('refused', `${origin} can't return the logs of block ${block}: its limit on ${problem} is too low`, {
     hint: 'Use a node with a higher limit, and run the same command again to resume.',
     details: { block },
   })

@@ -174,7 +174,7 @@ async function readTemplate(
       add(
         row.line,
         undefined,
-        'is a second row',
+        'is a second row, but only one row is allowed',
         'Use a file with one row. gdn mints the row to each receiver of the list.',
       )
       break

@@ -98,7 +98,7 @@ function asSent(operation: Operation): SentOperation {
 }
 
 const refusedEarlier = ({ id, reason }: Operation): GdnError =>
-  new GdnError('refused', `the operation ${id} was refused: ${reason}`, {
+  new GdnError('refused', `the operation ${id} was rejected: ${reason}`, {
     hint: 'Nothing was sent. Run the command without --operation to send another request.',
   })
 

@@ -481,6 +481,6 @@ function isSettled({ status, contract_address }: CollectionRecord): boolean {
 
 const addressElsewhere = (id: string) =>
   new GdnError('pending', 'the request was accepted, but this server has no endpoint that returns the address', {
-    hint: `Find the transaction ${id} in the list of collections on the service's website, and use its address.`,
+    hint: `Find the transaction ${id} in the list of collections on the service's website, and use the address of its collection.`,
     details: { transaction_gdn_id: id },
   })

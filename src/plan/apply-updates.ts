@@ -95,7 +95,7 @@ export async function applyUpdates(
 
 /** Returns the error for a reference ID that was already used for other metadata. */
 const otherVersion = (cause: unknown) =>
-  new GdnError('refused', 'another version of this row was already applied to this revision: create a new plan', {
+  new GdnError('refused', 'the server already accepted another version of this row: create a new plan', {
     cause,
   })
 

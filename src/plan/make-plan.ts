@@ -466,4 +466,4 @@ const noneOfDrop = (notes: readonly string[]): GdnError =>
     hint: notes.length > 0 ? `${notes.join('. ')}.` : RENAMED,
   })
 
-const RENAMED = 'If the file was renamed after its mint, add --run <former file name>.'
+const RENAMED = 'If the file was renamed after its rows were minted, add --run <former file name>.'

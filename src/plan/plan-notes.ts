@@ -128,7 +128,7 @@ function notesOfGone({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: Noted
 
 /** Returns the note that a manifest was moved and that `gdn apply` stores the new path. */
 export const noteOfMove = (from: string, run: string): string =>
-  `The manifest was moved from ${from}. gdn apply stores its path with the run ${run}`
+  `The manifest was moved from ${from}. gdn apply stores the new path with the run ${run}`
 
 /** Returns the note that the manifest of a run may have been moved to the path of this manifest. */
 export const noteOfMovedRun = ({ name, manifest }: { name: string; manifest: string | null }): string =>

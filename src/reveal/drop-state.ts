@@ -54,7 +54,7 @@ export function dropText(state: DropState, now: number): string {
   if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you named draws its rows`
   const at = isoOfSeconds(roundAt)
   return roundAt * 1000 > now
-    ? `The drop is sealed, and waits for round ${round} of drand at ${at}`
+    ? `The drop is sealed, and round ${round} of drand draws its rows at ${at}`
     : `The drop is sealed, and round ${round} of drand, which draws its rows, was due at ${at}`
 }
 

@@ -44,7 +44,7 @@ export async function readSeal(
     // Either a reorg occurred, or a load balancer forwarded the requests to different nodes.
     if (logged !== null && logged.hash !== block.hash) {
       throw new Unreadable(
-        `${chain.origin} returned two different blocks ${number}, so the seal of the drop may still change`,
+        `${chain.origin} returned two different versions of block ${number}, so the seal of the drop may still change`,
       )
     }
     // A network without finality doesn't support the tag.

@@ -23,7 +23,7 @@ export function checkSignedUrl(signedUrl: string, { baseUrl, walletUrl }: Wallet
     throw fail('the server returned an invalid signed URL', 'Check the base URL.')
   }
   if (url.username !== '' || url.password !== '' || url.hash !== '') {
-    throw fail('the signed URL of the server has user info or a fragment', 'Check the base URL.')
+    throw fail('the signed URL of the server has a user name, a password or a fragment', 'Check the base URL.')
   }
   const { origin } = url
   const allowed = [new URL(baseUrl).origin, ...(walletUrl === null ? [] : [new URL(walletUrl.value).origin])]

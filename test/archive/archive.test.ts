@@ -415,8 +415,8 @@ test('a blockchain that gdn does not know is reported with the one of the chain 
   const world = await one(dataUrl({ name: 'Tide' }))
   const flags = world.flags.map((flag) => (flag === 'polygon' ? 'foo-chain' : flag))
   const { code, stderr } = await cli(['collection', 'check', ...flags])
-  const warning = 'gdn has no blockchain named foo-chain. The node has the chain ID 137, as polygon has'
-  expect([code, stderr]).toEqual([0, expect.stringContaining(`${warning}: did you mean -b polygon?`)])
+  const warning = 'gdn has no blockchain named foo-chain. The node has the chain ID 137, which belongs to polygon'
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`${warning}. Did you mean -b polygon?`)])
 })
 
 test('a gateway that answers nothing is an error of the network, and the same command resumes', async () => {

@@ -177,12 +177,7 @@ describe('rejects with the location', () => {
       '14:57',
       'must be one line of text or a number: write texts such as "null" and "true" in quotes',
     ],
-    [
-      'a group without members',
-      `${LAYERS}groups:\n  warm:\n`,
-      '15:8',
-      'is empty: name a layer, "Layer/Trait" or a group',
-    ],
+    ['a group without members', `${LAYERS}groups:\n  warm:\n`, '15:8', 'is empty: use a layer, "Layer/Trait", a group'],
     ['a key twice', LAYERS.replace('Red:', 'Blue:'), '8:7', 'the key "Blue" is repeated'],
     ['a key twice, in quotes', LAYERS.replace('Red:', '"Blue":'), '8:7', 'is repeated'],
     ['broken YAML', 'layers: [', '3:10', 'not valid YAML'],

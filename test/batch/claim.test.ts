@@ -161,7 +161,7 @@ describe('two runs with the same rows in one collection', () => {
     })
     await expect(machine.run(server, rowsUpTo(3), { ...B, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, including these a second time, add --again\.$/m,
+        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, and these rows a second time, add --again\.$/m,
       ),
     })
   })

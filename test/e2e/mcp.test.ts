@@ -107,7 +107,7 @@ describe('gdn mcp', () => {
     const { answer } = await call('wallet_add', { name: 'bob', address: RECEIVER })
     expect(answer.error).toMatchObject({
       code: 'refused',
-      message: 'wallet_add is not offered',
+      message: 'wallet_add is not enabled',
       hint: 'Ask the operator to start gdn mcp with --allow-writes --toolsets nfts,config,wallets.',
     })
     // Resources don't depend on them.

@@ -272,7 +272,7 @@ describe('gateways', () => {
     gateway.answer = () => {}
     const error = await errorOf('get.eth', POLYGON, resolver({ timeoutMs: 300 }))
     expect(error.code).toBe('refused')
-    expect(error.message).toBe(`get.eth did not resolve within 0.3 s, through the gateway ${gateway.url}`)
+    expect(error.message).toBe(`get.eth did not resolve within 0.3 s through the gateway ${gateway.url}`)
   })
 })
 

@@ -320,7 +320,7 @@ describe('--operation', () => {
     service.faults = [{ status: 422 }]
     await machine.command(service, 'createnft', named)
     const { error } = await machine.command(service, 'createnft', named)
-    expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining(`${ID} was refused`) })
+    expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining(`${ID} was rejected`) })
     expect(service.arrived).toHaveLength(1)
   })
 })

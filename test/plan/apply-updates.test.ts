@@ -61,7 +61,7 @@ test('rejects another version of a row that was applied to the same revision', a
   await expect(machine.apply([edited('a', 'Dusk')], { signal })).rejects.toMatchObject({ code: 'interrupted' })
   server.onRequest = endsAs('deployed')
   const { update } = await machine.apply([edited('a', 'Noon')])
-  const reason = 'another version of this row was already applied to this revision: create a new plan'
+  const reason = 'the server already accepted another version of this row: create a new plan'
   expect(update.failed.first).toMatchObject([{ key: 'a', reason }])
   expect(server.transactions).toHaveLength(1)
 })

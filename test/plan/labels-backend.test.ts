@@ -174,7 +174,7 @@ test('rows of a renamed manifest are taken as minted by the command that apply n
   const { code, stderr } = await other.apply('jan/later.csv')
   expect(code).toBe(EXIT.unknownOutcome)
   expect(stderr).toContain('To treat these rows as minted, run `gdn batch mint` with --adopt.\n')
-  expect(stderr).toContain('If the manifest was renamed after its mint, add --run <former file name>.')
+  expect(stderr).toContain('If the manifest was renamed after its rows were minted, add --run <former file name>.')
   await succeeded(other.mint('jan/later.csv', '--adopt', '--listing-wait', '1s'))
   await succeeded(other.apply('jan/later.csv'))
   expect(await nftsOf(collection)).toEqual(JANUARY)
@@ -208,7 +208,7 @@ test('a saved plan gives the run of a moved manifest its new path, also without 
   await rename(one.path('jan'), one.path('archive'))
   const out = ['--out', one.path('plan.json')]
   const plan = await succeeded(one.plan('archive/drop.csv', '--adopt', ...out))
-  expect(plan.stderr).toMatch(/The manifest was moved from \S+jan\/drop\.csv\. gdn apply stores its path/)
+  expect(plan.stderr).toMatch(/The manifest was moved from \S+jan\/drop\.csv\. gdn apply stores the new path/)
   await succeeded(one.applySaved('plan.json'))
   await succeeded(one.run('batch', 'status', one.path('archive/drop.csv')))
 })

@@ -92,7 +92,7 @@ describe('a manifest that was moved on the machine that minted it', () => {
     const { mar, maerz } = await moved()
     const { changes, notes } = await machine.plan(EDITED, { ...maerz, adopt: true })
     expect(changes).toEqual(['update update a: title A → A!'])
-    expect(notes.join('\n')).toContain(`The manifest was moved from ${mar.manifestPath}. gdn apply stores its path`)
+    expect(notes.join('\n')).toContain(`The manifest was moved from ${mar.manifestPath}. gdn apply stores the new path`)
     expect(server.labels).toEqual(Array(3).fill('mar/drop.csv'))
     expect(await openRun(machine.stateDir, mar.manifestPath)).toBeDefined()
   })

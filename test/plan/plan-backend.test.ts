@@ -782,9 +782,7 @@ describe('gdn plan and apply against a backend', () => {
       const other = await machine(collection)
       const second = await other.run(['apply'], csv(['a', 'Noon', ALICE]), '--yes')
       expect(second.code).toBe(7)
-      expect(second.stderr).toContain(
-        'another version of this row was already applied to this revision: create a new plan',
-      )
+      expect(second.stderr).toContain('the server already accepted another version of this row: create a new plan')
       await letGo()
       expect((await first).code).toBe(0)
       expect(await applied(other, csv(['a', 'Noon', ALICE]))).toMatchObject({ updated: 1 })

@@ -413,7 +413,7 @@ test.each<[string, (one: World) => void, string]>([
     (one) => {
       one.logHash = `0x${word(99)}`
     },
-    'returned two different blocks 20, so the seal of the drop may still change',
+    'returned two different versions of block 20, so the seal of the drop may still change',
   ],
   [
     'without the metadata of an earlier token, which could have the same slot',

@@ -17,7 +17,7 @@ const EXAMPLE = {
 
 export const getcontentreferences = defineEndpoint({
   name: 'getcontentreferences',
-  summary: 'List NFTs with a given label minted from rows without IDs',
+  summary: "List a label's NFTs that were minted from rows without IDs",
   origin: 'extension',
   permissions: ['nft:read'],
   request: z

@@ -4,7 +4,7 @@ import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 /** Descriptions of fields, by name. They are used if `ENDPOINT_NOTES` has no specific description. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'Time at which the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
-  after: 'The value of next in the previous response.',
+  after: 'The value of `next` in the previous response.',
   aliased: 'Number of new aliases. Existing aliases are not counted.',
   attribute:
     'Attributes (traits) of the NFT. The stored metadata contains them as `attributes`, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
@@ -42,7 +42,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   first_token_id:
     'ID of the first token that was not minted yet when the commitment was made. Only this token and later ones were minted after the commitment. Null while the commitment is pending.',
   from: 'The owner before the event; null if the owner did not change.',
-  gas_used: 'Decimal digits.',
+  gas_used: 'Gas used by the transaction, as decimal digits.',
   holder_wallet_address: 'Wallet address of the current owner.',
   image: 'URL of an image: http(s), ipfs or ar.',
   is_dynamic: 'Whether the metadata of the NFT can be updated.',
@@ -53,7 +53,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   is_simulated: 'Whether the network is an embedded chain, where coins have no value.',
   isgdnnft: 'Whether the account minted an NFT with these values.',
   key: 'Metadata key for the URL of the stored file.',
-  kind: 'update, freeze, transfer or burn.',
+  kind: 'Kind of the change: update, freeze, transfer or burn.',
   max_fee: 'Maximum gas price of the run in wei, as decimal digits.',
   max_value: 'Extension: the maximum of a typed trait that is not a date, as a decimal number.',
   metadata: `The NFTs to create: at most ${groupDigits(MAX_NFTS_PER_REQUEST)}. A larger request returns 413.`,
@@ -69,7 +69,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
   pending_reason:
     'Reason for a delay: a problem with a file, signers that cannot sign, a network that does not respond, or a pending transaction of the collection. Absent if there is no delay.',
-  provenance: 'The hash: 0x and 64 hex digits.',
+  provenance: 'The provenance hash: 0x and 64 hex digits.',
   receiver_name:
     'Extension: the normalized ENS name that resolved to receiver_wallet_address. The name replaces the address in the digest. EVM blockchains only.',
   receiver_wallet_address: 'Wallet address of the owner.',
@@ -77,7 +77,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   reference_id:
     'Extension: your own ID for this operation. A repeated request returns the existing object and creates nothing. The same ID for another operation returns 409.',
   reference_ids:
-    'Extension: a reference ID for each NFT, in the order of metadata. Unique in the collection for this endpoint.',
+    'Extension: a reference ID for each NFT, in the order of metadata. Each ID is unique for this collection and endpoint.',
   reference_kind:
     'The source of the reference ID: the ID of its row (id), or the content of the row (content). Null if the request did not specify the source.',
   reference_kinds: 'Extension: the source of each reference ID, in the order of reference_ids: id or content.',
@@ -98,7 +98,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   royalty_bps: 'Extension: royalty in basis points of the sale price (100 = 1 %); 0 by default.',
   royalty_receiver: 'Extension: wallet address that receives royalties; the value of wallet_address by default.',
   run: 'Name of the run that created the NFTs: the value of the request header Gdn-Run.',
-  status: 'initiated, deployed or failed; the last two are final.',
+  status: 'initiated, deployed or failed. The statuses deployed and failed are final.',
   tag: 'Name of the attribute.',
   timeout: 'Minutes for which the signed URL is valid; 60 by default.',
   title: 'Title of the NFT.',
@@ -118,16 +118,20 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   getnfthistory: {
     accepted_date: 'Time at which the request was accepted, in UTC; null for an event outside the service.',
     block_number: 'Number of the block that contains the event; on Solana, the slot. Null while the event is pending.',
-    kind: 'mint, transfer, update, freeze or burn.',
+    fee_paid:
+      'For a mint: the fee of the transaction in wei, or in lamports on Solana, as decimal digits. If the transaction minted several NFTs, only the share of this NFT is counted. Absent for other events.',
+    gas_used:
+      'For a mint: the gas used by the transaction, as decimal digits. If the transaction minted several NFTs, only the share of this NFT is counted. Absent for other events.',
+    kind: 'Kind of the event: mint, transfer, update, freeze or burn.',
     after: 'The value after the update; null if there is none.',
     before: 'The value before the update; null if there was none.',
     field: 'The metadata field.',
     limit: 'Number of events per page: at most 100, which is the default.',
     revision: 'The revision that an update created; null for other events.',
-    transaction_gdn_id: 'Null for the mint, and for events outside the service.',
+    transaction_gdn_id: 'Identifier of the transaction; null for the mint, and for events outside the service.',
   },
   getnftowners: {
-    after: 'The value of next in the previous response.',
+    after: 'The value of `next` in the previous response.',
     block:
       'The last block whose transfers the backend has read; null if there is none. For an NFT, the block of the mint or transfer that set the owner.',
     hash: 'Hash of the block.',
@@ -144,7 +148,9 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones: 1 or more. Default: unlimited.',
     name: 'Name of the collection.',
   },
-  getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
+  getreferences: {
+    reference_ids: 'Reference IDs to look up. Reference IDs of createcollection are unique in the account.',
+  },
   aliasreferences: {
     nft_gdn_ids: 'IDs of the NFTs that the aliases identify, in the order of reference_ids.',
     operation: 'The endpoint that minted the NFTs.',

@@ -77,7 +77,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ...USUAL_HEADERS,
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `The code of the reason for the rejection, such as ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The header is absent if the reason has no code. The outcome of an earlier request is not affected.`,
+    `The code of the reason for the rejection, such as ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The header is absent if the reason has no code. The rejection does not change the outcome of an earlier request.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   RateLimit: header(

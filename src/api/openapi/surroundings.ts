@@ -92,7 +92,7 @@ export const SURROUNDINGS: readonly ExtraRoute[] = [
       },
       responses: {
         200: response(
-          'The JSON-RPC response, or the responses in order.',
+          'The JSON-RPC response, or a list of responses in the order of the requests.',
           json({}, { jsonrpc: '2.0', id: 1, result: '0x1a' }),
         ),
         ...errorResponses([400, 404, 413, 415, 421, 500], 'A'),

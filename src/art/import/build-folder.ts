@@ -62,7 +62,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
   const ignored = [...folders].flatMap(([parent, names]) => names.map((name) => join(parent, name)))
   if (numbered.length === 0 && !hasList) throw await notABuild(path, cwd, top)
   if (images === metadata && basename(resolve(cwd, path)) === 'json' && (await isFolder(path, '../images', cwd))) {
-    throw refuse(path, 'has no images', `Pass the folder that contains it: ${importOf(dirname(resolve(cwd, path)))}`)
+    throw refuse(path, 'has no images', `Pass its parent folder: ${importOf(dirname(resolve(cwd, path)))}`)
   }
   const imageNames = new Set(inImages.files.filter((name) => !/\.json$/i.test(name)))
   const lacksImages = metadata !== path && images === metadata && ![...imageNames].some(isImageName)

@@ -390,7 +390,7 @@ function differenceOf(
 ): { field: string; own: string; other: string } | null {
   if (own === other) return null
   if (Array.isArray(own) && Array.isArray(other) && own.length !== other.length) {
-    return { field, own: `a list of ${own.length}`, other: `one of ${other.length}` }
+    return { field, own: `a list of length ${own.length}`, other: `of length ${other.length}` }
   }
   if (isObject(own) && isObject(other) && Array.isArray(own) === Array.isArray(other)) {
     for (const key of new Set([...Object.keys(own), ...Object.keys(other)])) {

@@ -255,7 +255,7 @@ function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, othe
       "If this manifest is another edition of that run's manifest, use only one of the two manifests.",
     ].join('\n')
   }
-  const all = isOfList(drop) ? 'mint to all receivers, including these' : 'mint all rows, including these'
+  const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
   const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
   return `To ${action}, add ${runName === null ? '--run <name> --again' : '--again'}.`
 }

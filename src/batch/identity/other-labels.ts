@@ -62,7 +62,7 @@ export function shownLabels(labels: Iterable<string>): string {
 }
 
 const HINT = [
-  'Nothing was sent. Manifests with the same file name have the same reference IDs in a collection.',
+  'Nothing was sent. In a collection, manifests with the same file name use the same reference IDs.',
   'If the manifest was moved, add --adopt.',
   'If this manifest is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
 ].join('\n')
@@ -74,7 +74,7 @@ const HINT = [
 export const stoppedByLabel = (message: string) =>
   new GdnError('seems_minted', message, {
     hint: [
-      'Rows that were already accepted stay minted. If the manifest was moved, add --adopt.',
+      'Rows that were already accepted are still minted. If the manifest was moved, add --adopt.',
       'If this manifest is another drop, move the unsent rows to a separate manifest, and run `gdn batch mint` on that manifest with --run <name>.',
     ].join('\n'),
   })

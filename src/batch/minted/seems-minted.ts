@@ -33,7 +33,7 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
     },
   )
 
-export const RENAMED = 'If the manifest was renamed after its mint, add --run <former file name>.'
+export const RENAMED = 'If the manifest was renamed after its rows were minted, add --run <former file name>.'
 
 /**
  * Returns the error for rows of an unrevealed drop whose NFTs have other metadata than would be sent.

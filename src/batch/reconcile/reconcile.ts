@@ -217,7 +217,7 @@ function undecidedForTime(open: Open, { verdicts }: Decision, wait: number): Dec
   const seconds = Math.ceil(wait / 1000)
   const short = undecideAll(
     open,
-    `the server's list of NFTs was not up to date before the timeout (${seconds} s more needed): reconcile again with a longer --timeout`,
+    `the server's list of NFTs was not up to date before the timeout: reconcile again with a --timeout that is at least ${seconds} s longer`,
   )
   // A permanent reason is more useful to the user than the timeout.
   for (const [row, verdict] of verdicts) {
@@ -327,7 +327,7 @@ function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: OtherRe
   }
   return hasBaseline
     ? null
-    : 'an NFT with the same metadata was found, but gdn has no list of the NFTs from before the run'
+    : 'an NFT with the same metadata was found, but gdn has no list of the NFTs that existed before the run'
 }
 
 async function write({ store }: RunContext, open: Open, decision: Decision): Promise<Reconciled> {

@@ -18,8 +18,8 @@ export const MAX_DUPLICATES = 50
  */
 export const namedTwiceIssue = (file: string | undefined, { line, otherLine }: NamedTwice): ManifestIssue => ({
   place: { file, line, field: 'receiver' },
-  message: `the row differs from line ${otherLine} only in the ENS name or address that identifies the same wallet`,
-  hint: 'Remove one of the rows, or give each an ID.',
+  message: `the row differs from line ${otherLine} only in the ENS name or address that it uses for the same wallet`,
+  hint: 'Remove one of the rows, or give each row an ID.',
 })
 
 /** Finds rows without an ID that equal an earlier row. Stores a 64-bit hash and a line number for each row. */

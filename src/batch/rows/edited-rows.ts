@@ -309,7 +309,7 @@ export const howToAdd = (drop: Drop, rows: string): string =>
     : `To mint the ${rows}, add --new-rows.`
 
 const resultsText = (run: string): string =>
-  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the burned rows. Also remove the column key and all columns after it.`
+  `To get the rows as gdn last minted or applied them, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the burned rows. Also remove the column key and all columns after it.`
 
 /** Returns the hint for edited rows without an ID. If only one column was sorted, the pairs are guesses. */
 export function editedWithoutId({ dynamic }: Pick<Drop, 'dynamic'>, pairs: readonly EditedPair[]): string[] {

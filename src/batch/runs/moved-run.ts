@@ -134,7 +134,7 @@ const movedOrRenamed = (from: string, { manifestPath }: Pick<BatchOptions, 'mani
 
 /** Returns a note that the manifest may have been renamed since it was minted on another machine. */
 export const noteOfUnnamed = (nfts: number): string =>
-  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed after its mint, add --run <former file name>`
+  `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed after its rows were minted, add --run <former file name>`
 
 /** Returns the number of path segments that two paths have in common at the end. */
 function commonEnd(path: string, other: string): number {

@@ -21,8 +21,8 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
       if (busyRun !== null) return busyRun
       const later = dropsOf(sql, family).find((drop) => drop.generation > generation && drop.setId !== null)
       if (later !== undefined) {
-        throw new GdnError('run_busy', `the run ${name} has a later run, ${later.name}`, {
-          hint: `Remove that run first: \`gdn batch rm ${later.name}\`.`,
+        throw new GdnError('run_busy', `the run ${name} can't be removed before the later run ${later.name}`, {
+          hint: `First, run \`gdn batch rm ${later.name}\`.`,
         })
       }
       keepDuplicates(sql, id)

@@ -211,7 +211,7 @@ async function refuseOtherPaths({
     const where = server === undefined ? inCollection : ` on ${server.name}${inCollection}`
     throw new GdnError(
       'not_found_locally',
-      `${file} has no run${where}; its runs are:\n${ofPath.map(inALine).join('\n')}`,
+      `${file} has no run${where}, but has these runs:\n${ofPath.map(inALine).join('\n')}`,
       {
         hint: [
           `Use the ID of a run, such as ${newest.id}.`,
@@ -248,7 +248,7 @@ function hintIfRenamed(file: string, all: readonly Run[]): string {
   const gone = all.filter((run) => isNewest(run) && isGone(run)).slice(0, MAX_RENAMED)
   if (gone.length === 0) return START
   return [
-    'The manifests of these runs no longer exist. If one was renamed to this file, run its command:',
+    'The manifests of these runs no longer exist. If one of them was renamed to this file, run the command on its line:',
     ...gone.map((run) => {
       const { name, runName, manifestPath: manifest } = run
       return `  ${name} (${manifest}): gdn plan ${shellWord(file)} ${howToTake({ runName, manifest })}`

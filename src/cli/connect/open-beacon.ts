@@ -25,7 +25,7 @@ export function addBeaconFlags(command: GdnCommand, group?: string): GdnCommand 
     parse: httpAddress,
     repeatable: true,
   })
-  return command.valueFlag('--beacon <file>', 'Beacon that replaces drand in tests', { group, parse: notEmpty })
+  return command.valueFlag('--beacon <file>', 'Beacon file that replaces drand in tests', { group, parse: notEmpty })
 }
 
 /** Opens the beacon that the flags specify. Default: drand's quicknet. */

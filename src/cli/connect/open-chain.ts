@@ -80,7 +80,7 @@ export async function openChain(
  */
 function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
   const knownName = blockchainWithId(chainId)
-  const suggestion = knownName === null ? '' : `, as ${knownName} has: did you mean -b ${knownName}?`
+  const suggestion = knownName === null ? '' : `, which belongs to ${knownName}. Did you mean -b ${knownName}?`
   io.warn(`gdn has no blockchain named ${blockchain}. The node has the chain ID ${chainId}${suggestion || '.'}`)
 }
 

@@ -103,8 +103,8 @@ function watchPruned(reader: ChainReader) {
 }
 
 const tooManyBlocks = ({ origin }: ChainReader) =>
-  new GdnError('bad_answer', `${origin} mined a new block each time before gdn had read the contract`, {
-    hint: 'Run the same command again when fewer transactions are sent.',
+  new GdnError('bad_answer', `${origin} mined a new block during each attempt to read the contract`, {
+    hint: 'Run the same command again when fewer transactions are being sent.',
   })
 
 /** Returns the output fields that identify a block. */

@@ -113,7 +113,7 @@ export async function costAtMost(
   if (limit === null || left === null) {
     if (foundFees !== null && use !== null) notes.push(await noteOfRise(use, foundFees, highest))
     const estimated = `, for an estimated maximum of ${atFees} at the current fees`
-    return { text: needed === 0n ? ', which needs no transaction' : estimated, notes: notes.filter(isNote) }
+    return { text: needed === 0n ? ', without a transaction' : estimated, notes: notes.filter(isNote) }
   }
   const ofThese = isReserved && accepted === null ? 'for these ' : ''
   const costNow =
@@ -138,10 +138,10 @@ function noteOfLimit(
   const rest = `${coin}${addition}, and ${inCoins(left, 'down')} ${coin} of the limit is left`
   const enough = `--max-cost ${inCoins(counted + reserved, 'up')}`
   if (left < typical) {
-    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, some rows are not sent before the limit is reached. ${enough} is enough at the current fees.`
+    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, the limit is reached before all rows are sent. ${enough} is enough at the current fees.`
   }
   if (left >= reserved) return null
-  return `This reserves at most ${inCoins(reserved, 'up')} ${rest}, so rows wait until earlier transactions are final. To avoid that, use ${enough}.`
+  return `The run reserves at most ${inCoins(reserved, 'up')} ${rest}, so rows wait until earlier transactions are final. To avoid that, use ${enough}.`
 }
 
 /** Returns the end of the question for requests with a limit. */
@@ -160,8 +160,7 @@ function limitedText(
       ? ' including requests that are already accepted'
       : ''
   const paid = BigInt(costs?.fee_paid ?? 0)
-  if (paid > limit)
-    return `${before}, although ${inCoins(paid)} ${coin} has already been spent, which exceeds the limit`
+  if (paid > limit) return `${before}, although the amount already spent (${inCoins(paid)} ${coin}) exceeds the limit`
   if (payable === 0n) return `${before}, although the limit is used up`
   if (isSignedAbove && costs?.counted != null) {
     const most = inCoins(payable + counted - limit, 'up')
@@ -211,7 +210,7 @@ async function noteOfFunds(
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
   const rest = funds.owed === 0n ? '' : ' left after its pending transactions'
-  return `${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
+  return `${has}${rest}, and the command may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
 }
 
 /**

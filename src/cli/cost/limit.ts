@@ -79,7 +79,7 @@ export async function costLimit(
           hint: `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
         })
       }
-      deps.io.warn(`--max-cost: ${problem}. This limit applies to the run, and rows that exceed it aren't sent.`)
+      deps.io.warn(`--max-cost: ${problem}. This limit applies to the run, and rows that would exceed it aren't sent.`)
     },
   }
 }

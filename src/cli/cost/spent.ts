@@ -93,7 +93,7 @@ async function reportedBy(
   } catch (error) {
     if (statusOf(error) !== 404) throw error
     if (client.supports('runCosts') !== true) {
-      return { costs: UNKNOWN_COSTS, problem: 'The server of the run does not report its cost.' }
+      return { costs: UNKNOWN_COSTS, problem: 'The server does not report the cost of the run.' }
     }
     if (!isUnsent) throw error
     const storedMaxCost = await keptMaxCost(settings.stateDir, run.id)

@@ -128,7 +128,7 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
     'Unexpected error, or a missing native package. Run the command again with --debug, and report an unexpected error.',
   usage: 'Invalid command line, manifest, file or configuration, or a conflict with another run or process.',
   notConfirmed:
-    'You declined a prompt or pressed Ctrl-C in it, or gdn could not prompt without a terminal. --yes confirms in advance.',
+    'You declined a prompt or canceled it with Ctrl-C, or gdn had no terminal to prompt in. --yes confirms in advance.',
   auth: 'The API key is missing, invalid, expired or revoked, or lacks a permission.',
   refused:
     'The API rejected the request, a cost exceeds its limit, a planned change or an art edition is impossible, an NFT failed, or a verification found a difference.',

@@ -57,7 +57,7 @@ async function refuseEmbeddedChain(
     await client.close()
   }
   const where = server.loopback ? 'on this machine' : `at ${server.origin}`
-  throw new GdnError('refused', `the chain ${blockchain} exists only ${where}, so OpenSea can't read its NFTs`, {
+  throw new GdnError('refused', `the blockchain ${blockchain} exists only ${where}, so OpenSea can't read its NFTs`, {
     hint: 'Nothing was sent. To try the command with another server that has the OpenSea API, add --opensea-url <url>.',
   })
 }

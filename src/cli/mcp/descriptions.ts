@@ -8,7 +8,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection set':
     "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner must accept the offered ownership.",
   'collection show': 'To show any EVM contract, pass a blockchain.',
-  'collection list': 'The API cannot list other collections.',
+  'collection list': 'The API cannot list collections created elsewhere.',
   'nft mint': 'gdn uploads local files. For many NFTs, use batch_mint.',
   'nft transfer': 'You can omit values that gdn can look up: token_id, contract, blockchain, sender.',
   'nft burn': 'A burn is permanent. The collection must have enable_burn.',
@@ -25,8 +25,8 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch reconcile':
     'The tool searches for rows with an unknown outcome by their reference IDs, then in the collection. It mints nothing. batch_results shows why a row is undecided.',
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
-  plan: 'The plan lists the mints, updates, transfers and burns of apply, impossible changes, and changes made elsewhere.',
-  apply: 'The tool makes the planned changes. If a change is impossible, it makes none unless "only" is "mint".',
+  plan: 'The plan lists planned mints, updates, transfers and burns, impossible changes, and changes made elsewhere.',
+  apply: 'The tool makes the planned changes. If a change is impossible, nothing changes unless "only" is "mint".',
   cost: 'The estimate uses the current fees, and includes the amount to fund. If you pass no collection, it includes a deployment.',
   'wallet list': 'Use @name wherever a parameter accepts an address.',
   'wallet generate': '',

@@ -21,10 +21,10 @@ export const NOT_TOOLS: Readonly<Record<string, string>> = {
   'collection check': 'fetches files that can take gigabytes',
   'collection restore': BACKEND,
   'art init': 'reads folders that the agent names',
-  'art preview': 'searches for minutes if an edition is hard to find',
+  'art preview': 'can run for minutes if an edition is hard to find',
   'art import': 'reads folders that the agent names',
   'art generate': 'writes folders on this machine',
-  'art check': 'searches for minutes if an edition is hard to find',
+  'art check': 'can run for minutes if an edition is hard to find',
   'wallet proofs': 'prints or writes proofs that can take gigabytes',
   'nft refresh': 'uses the API key of a marketplace',
   'batch rehearse': MACHINE,
@@ -54,7 +54,7 @@ export const NOT_TOOLS: Readonly<Record<string, string>> = {
   'db migrate': BACKEND,
 }
 
-const OPERATOR = 'is chosen by the operator, when gdn mcp starts'
+const OPERATOR = 'is chosen by the operator when gdn mcp starts'
 const OUTPUT = 'is for people, or set by gdn mcp'
 const TUNING = 'tunes requests, and the default is suitable'
 const PLANNED = 'is replaced by dry_run and plan_id'

@@ -45,7 +45,7 @@ export class Toolbox {
     if (tool === undefined) throw unknownTool(name, [...this.#tools.keys()])
     const missing = this.#missing(tool)
     if (missing.length === 0) return tool
-    throw new GdnError('refused', `${name} is not offered`, {
+    throw new GdnError('refused', `${name} is not enabled`, {
       hint: `Ask the operator to start gdn mcp with ${missing.join(' ')}.`,
     })
   }

@@ -53,7 +53,7 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
   }
   const burns = only === 'mint' ? 0 : all.filter((action) => action === 'burn').length
   if (burns > Number(max_burns ?? 0)) {
-    return `Nothing was changed. The plan burns ${count(burns, 'NFT')}, which can't be undone, but max_burns permits only ${Number(max_burns ?? 0)}. Ask the user first, and plan again with max_burns ${burns}.`
+    return `Nothing was changed. The plan burns ${count(burns, 'NFT')} permanently, but max_burns permits only ${Number(max_burns ?? 0)}. Ask the user first, and plan again with max_burns ${burns}.`
   }
   const actionsToCheck = only === 'mint' ? ['mint'] : CHANGES
   // A new limit has an effect even if there are no changes.

@@ -113,7 +113,7 @@ export async function drawRows(
 }
 
 const simulation = (round: number, isEarly: boolean) =>
-  `Round ${round} is from a beacon that you named${isEarly ? ', which signed it before its time' : ''}, so the draw is a simulation.`
+  `Round ${round} is from a beacon that you named${isEarly ? ', and the beacon signed the round early' : ''}, so the draw is a simulation.`
 
 /** Returns the error for NFTs that were revealed with a round of a different beacon than the one in the flags. */
 function otherBeacon(

@@ -61,7 +61,7 @@ export const leftText = (ms: number): string => {
 /** Returns a sentence about the delay between the seal and the draw. */
 export const waitAfterSeal = ({ marginSeconds }: ShuffleRule, { isEarly }: Pick<BeaconSource, 'isEarly'>): string =>
   isEarly
-    ? 'The beacon file signs the round immediately, so gdn does not wait for it.'
+    ? 'The beacon in the file signs the round immediately, so gdn does not wait for it.'
     : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for the draw.`
 
 /**

@@ -8,7 +8,7 @@ const FIELD_NOTES: Record<
 > = {
   $schema: 'The schema of this file, for editors',
   profile: 'Default profile',
-  profiles: 'Settings of each profile, by its name',
+  profiles: 'Settings of each profile, by name',
   base_url: 'URL of the server',
   blockchain: 'Blockchain of the collection',
   contract: 'Contract address of the collection',
@@ -22,7 +22,7 @@ const FIELD_NOTES: Record<
   storage_region: 'Region of the bucket',
   storage_public_url: 'Public base URL of the stored files',
   ipfs_api: 'URL of the RPC API of a Kubo node',
-  email: 'E-mail address of your account, for wallets',
+  email: 'E-mail address of your account, used to generate wallets',
   wallet_url: "Origin of signed wallet URLs, if it differs from the server's origin",
   price_url: "URL of a coin's price. {coin} is the symbol of the network's coin",
   price_path: 'Path of the price in the JSON response, such as data.amount',

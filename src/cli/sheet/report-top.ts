@@ -87,7 +87,7 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${notEmbedded === 0 ? '' : `<p class="note">${groupDigits(notEmbedded)} ${notEmbedded === 1 ? 'image is' : 'images are'} not in this file. The report only names or links to ${notEmbedded === 1 ? 'it' : 'them'}.</p>\n`}${presentNotes(top)}</header>
+${failures(top)}${notEmbedded === 0 ? '' : `<p class="note">${groupDigits(notEmbedded)} ${notEmbedded === 1 ? 'image is' : 'images are'} not in this file. The report contains only ${notEmbedded === 1 ? 'its name or link' : 'their names or links'}.</p>\n`}${presentNotes(top)}</header>
 ${filter(choices(top, total))}${ROWS_START}`
 }
 
@@ -96,12 +96,12 @@ function presentNotes({ counts, present, times }: ReportTop): string {
   const { missing, historiesLeft, isPlain, hasServer } = present
   const notes: string[] = []
   if (missing > 0) {
-    const which =
-      missing === counts.deployed + counts.burned
-        ? 'NFTs are shown as gdn recorded them on this machine'
-        : `${groupDigits(missing)} deployed ${missing === 1 ? 'row is' : 'rows are'} shown as gdn recorded them on this machine`
+    const isAll = missing === counts.deployed + counts.burned
+    const them = isAll || missing > 1 ? 'them' : 'it'
+    const subject = isAll ? 'NFTs are' : `${groupDigits(missing)} deployed ${missing === 1 ? 'row is' : 'rows are'}`
+    const which = `${subject} shown as gdn recorded ${them} on this machine`
     const at = times.endedAt ?? times.answeredAt
-    const why = hasServer ? 'the server did not return them' : 'the server could not be reached'
+    const why = hasServer ? `the server did not return ${them}` : 'the server could not be reached'
     notes.push(`${which}${at === null ? '' : `, as of ${time(at)}`}: ${why}.`)
   }
   if (isPlain) notes.push('The server does not report updates, freezes or burns.')

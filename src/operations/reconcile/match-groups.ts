@@ -75,7 +75,7 @@ export function decideGroup(group: ContentGroup): GroupVerdict {
     const [ownerClass, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
     if (another !== undefined) {
       return all(
-        undecidedVerdict('the sender still owns an NFT with the same metadata, which may match several rows', true),
+        undecidedVerdict('the sender still owns an NFT with the same metadata: it may match several rows', true),
       )
     }
     ownerClass?.matches.push(match)

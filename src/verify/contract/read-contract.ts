@@ -195,7 +195,7 @@ function contradictionsIn(
   if (royalty !== null && royalty.percent > 100)
     contradictions.push(`its royalty of ${royalty.percent}% exceeds the price`)
   if (total_supply !== null && max_supply !== null && BigInt(total_supply) > BigInt(max_supply)) {
-    contradictions.push(`totalSupply() is ${total_supply}, which exceeds ${max_supply_function}, ${max_supply}`)
+    contradictions.push(`totalSupply() is ${total_supply}, but ${max_supply_function} is only ${max_supply}`)
   }
   return contradictions
 }

@@ -406,7 +406,7 @@ describe('gdn art check', () => {
     for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
       const { stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
       expect(stderr).toContain(
-        'art.yaml:5: "Sky/Red" has the same image as "Sky/Blue" (art.yaml:5): "r.png" equals "b.png"',
+        'art.yaml:5: "Sky/Red" has the same image as "Sky/Blue" (art.yaml:5): "r.png" has the same content as "b.png"',
       )
     }
   })

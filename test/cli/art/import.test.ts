@@ -512,7 +512,7 @@ describe('gdn art import', () => {
   test.each<[string, Files, string, string]>([
     ['layers', { 'layers/Eyes/Red#3.png': PNG, 'layers/Hat/Cap.png': PNG }, 'layers', 'gdn art init layers > art.yaml'],
     ['the folder of HashLips itself', { ...BUILD, 'layers/Eyes/Red.png': PNG }, '.', 'gdn art import build'],
-    ['the folder json', BUILD, 'build/json', 'Pass the folder that contains it: gdn art import '],
+    ['the folder json', BUILD, 'build/json', 'Pass its parent folder: gdn art import '],
     [
       'the output of gdn art generate',
       { 'drop/edition.json': {}, 'drop/manifest.csv': 'id', 'drop/images/1.png': PNG },

@@ -229,7 +229,7 @@ test.skipIf(process.platform === 'win32')(
     for (const more of [[], ['--dry-run']]) {
       expect(errorOf(await cli([...command(m, 'drop.csv'), ...more], m.options))).toMatchObject({
         code: 'run_busy',
-        message: `another gdn process is working on this run: pid ${pid} (a batch), which is stopped`,
+        message: `another gdn process is working on this run, but is suspended: pid ${pid} (a batch)`,
         hint: expect.stringContaining(
           `Run \`kill -CONT ${pid}\` to continue the process, or \`kill -KILL ${pid}\` to end it.`,
         ),

@@ -342,7 +342,7 @@ describe('finding a run', () => {
     await mint((await fakeApi(service())).url, 'drop.csv')
     const at = { ...options, cwd: path('') }
     const { stderr } = await cli(['batch', command, 'drop.csv', '-c', OTHER_CONTRACT, '--state-dir', stateDir], at)
-    expect(stderr).toContain(`./drop.csv has no run in the collection ${OTHER_CONTRACT}; its runs are:\n`)
+    expect(stderr).toContain(`./drop.csv has no run in the collection ${OTHER_CONTRACT}, but has these runs:\n`)
     expect(stderr).toMatch(/To select the collection, use --contract 0x[0-9a-fA-F]{40}\./)
   })
 
@@ -376,7 +376,7 @@ describe('finding a run', () => {
       ]) {
         const failed = await cli([...command, 'drop.csv', ...argv, '--state-dir', stateDir, '--json'], at)
         expect(failed.code, command.join(' ')).toBe(2)
-        expect(errorOf(failed).message).toContain(`./drop.csv has no run on ${other.url}; its runs are:\n`)
+        expect(errorOf(failed).message).toContain(`./drop.csv has no run on ${other.url}, but has these runs:\n`)
         for (const part of [...mine, first.url, second.url]) expect(errorOf(failed).message).toContain(part)
         expect(errorOf(failed).hint).toContain('To select the server, add --local or --base-url <url>.')
       }
@@ -515,7 +515,7 @@ describe('finding a run', () => {
     ]) {
       const none = await gdn('batch', ...command, path('drop.csv'), '-c', NO_CONTRACT, ...at)
       expect({ command, code: none.code }).toEqual({ command, code: 2 })
-      expect(none.stderr, command[0]).toContain(`has no run in the collection ${NO_CONTRACT}; its runs are:\n`)
+      expect(none.stderr, command[0]).toContain(`has no run in the collection ${NO_CONTRACT}, but has these runs:\n`)
       expect(none.stderr, command[0]).toContain('To select the collection, use --contract 0x')
     }
     expect(errorOf(await gdn('batch', 'status', 'other', '-c', CONTRACT, ...at, '--json')).message).toBe(

@@ -301,7 +301,7 @@ describe('contracts that lie or break', () => {
     )
     expect((await shown(contract)).contradictions).toEqual([
       'its royalty of 200% exceeds the price',
-      'totalSupply() is 11, which exceeds maxSupply(), 10',
+      'totalSupply() is 11, but maxSupply() is only 10',
     ])
   })
 

@@ -132,7 +132,7 @@ test('a limit that is used up is named instead of an amount of nothing', async (
 
 test('a limit below what was paid is named, also while a reorg may still change what was paid', async () => {
   const lowered = { limit: 10n ** 17n, reserved: [], asked: [], offered: 10n ** 9n }
-  const text = ', although 1 POL has already been spent, which exceeds the limit'
+  const text = ', although the amount already spent (1 POL) exceeds the limit'
   expect(await prompt({ ...lowered, paid: 10n ** 18n, unfinal: 0n })).toBe(text)
   expect(await prompt({ ...lowered, paid: 0n, unfinal: 10n ** 18n })).toContain(text)
 })

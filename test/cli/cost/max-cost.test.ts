@@ -117,7 +117,7 @@ describe('batch mint --max-cost', () => {
 
   test.each([
     ['yes', '0', 'Paid: 0 of at most 0.5 coins: nothing has been accepted yet'],
-    ['no', null, 'does not report its cost'],
+    ['no', null, 'The server does not report the cost of the run'],
   ])('before anything was accepted, a server that limits costs (%s) has the fees %s', async (limits, fee, text) => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const headers = { 'run-max-cost-supported': limits, 'idempotency-key-supported': 'yes' }

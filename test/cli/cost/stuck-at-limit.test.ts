@@ -96,7 +96,7 @@ describe('a command whose signed transaction its limit keeps from higher fees', 
     const stuck = await run(['batch', 'resume', 'drop', '--yes', '--timeout', '5s'])
     const { code, message, hint } = errorOf(stuck)
     expect([stuck.code, code]).toEqual([5, 'max_cost'])
-    expect(message).toMatch(/^the limit of the run allows no higher fees for a signed transaction$/m)
+    expect(message).toMatch(/^a signed transaction needs a higher fee than the limit of the run allows$/m)
     expect(message).toMatch(REASON)
     expect(JSON.parse((await run(['batch', 'status', 'drop', '--costs'])).stdout).waiting).toMatch(REASON)
     const [, flags = ''] = /Run `gdn batch resume \S+ (--max-\S+ [0-9.]+)` to raise the limit/.exec(hint ?? '') ?? []

@@ -26,7 +26,7 @@ test.each([
   [
     ['burn', 'mint', 'burn'],
     { max_burns: 1 },
-    "Nothing was changed. The plan burns 2 NFTs, which can't be undone, but max_burns permits only 1. Ask the user first, and plan again with max_burns 2.",
+    'Nothing was changed. The plan burns 2 NFTs permanently, but max_burns permits only 1. Ask the user first, and plan again with max_burns 2.',
   ],
   [['update', 'impossible'], { only: 'mint' }, 'There are no rows to mint, so there is nothing to do.'],
 ])('a plan of apply with %j and %j has no ID, and says why', (actions, values, reason) => {

@@ -42,7 +42,10 @@ describe('nft refresh', () => {
     const result = await refresh(['7', ...TARGET, '--base-url', api.url, '--json'])
     expect([result.code, errorOf(result)]).toMatchObject([
       5,
-      { code: 'refused', message: "the chain polygon exists only on this machine, so OpenSea can't read its NFTs" },
+      {
+        code: 'refused',
+        message: "the blockchain polygon exists only on this machine, so OpenSea can't read its NFTs",
+      },
     ])
     await writeFile(path('drop.csv'), `title,description,receiver\nDawn,x,${OWNER}\n`)
     const applied = await cli(

@@ -442,7 +442,7 @@ function sealedDrop(
 }
 
 const RENAMED_SINCE =
-  'To mint more rows, use another manifest. If the file was renamed after its mint, add --run <former file name>, and --adopt on the machine that minted it.'
+  'To mint more rows, use another manifest. If the file was renamed after its rows were minted, add --run <former file name>, and --adopt on the machine that minted them.'
 
 function alreadyRevealed(
   { hidden, revealed, others }: UnrevealedMints,
