@@ -3,9 +3,10 @@ import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { whereToGetIds } from '../batch/rows/given-id.ts'
 import { count } from '../core/count.ts'
 import type { PlanCounts } from './planned.ts'
+import type { Tally } from './tally.ts'
 
 /** The facts from which the notes of a plan are derived. */
-export interface NotedFacts {
+export interface NotedFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'revealed'> {
   /** NFTs that have another label on the server, with their labels. */
   relabeled: { count: number; labels: readonly string[] }
   label: string
@@ -13,17 +14,11 @@ export interface NotedFacts {
   paired: readonly Pick<StoredPair, 'alias'>[]
   /** Rows that the run has sent but that aren't in the manifest. */
   gone: GoneRows
-  /** Number of new rows without an ID. */
-  newUnnamed: number
   /**
    * The run that stores the IDs of NFTs whose rows have no ID, or null if there are no such rows. `run` is null if
    * another machine stored the IDs.
    */
   identified: { run: string | null } | null
-  /** Number of rows that need a change, although their content matches the last recorded content. */
-  unedited: number
-  /** Number of revealed NFTs to update. */
-  revealed: number
   /** Whether the plan burns the NFTs of the rows in `gone`. */
   prunes: boolean
   counts: Pick<PlanCounts, 'drift' | 'lasting' | 'keptBurns'>

@@ -16,16 +16,12 @@ export class RowComparer {
   /** Number of rows of a shuffled drop that were not minted. Set by `changesOf`. */
   abandoned = 0
   readonly #store: StoredRun
-  readonly #options: Pick<PlanOptions, 'noMints' | 'sealedSlots' | 'committedRows'>
+  readonly #options: PlanOptions
   readonly #contents: PlanDeps['contents']
   #noMintsReason: string | null | undefined
   #isCommitted: ((row: ManifestRow, n: number) => Promise<boolean>) | null | undefined
 
-  constructor(
-    store: StoredRun,
-    options: Pick<PlanOptions, 'noMints' | 'sealedSlots' | 'committedRows'>,
-    contents: PlanDeps['contents'],
-  ) {
+  constructor(store: StoredRun, options: PlanOptions, contents: PlanDeps['contents']) {
     this.#store = store
     this.#options = options
     this.#contents = contents

@@ -133,13 +133,13 @@ export class SavedChanges {
   /**
    * Finds saved burns that this machine wouldn't make, because its run hasn't minted the NFT. Skips burned NFTs.
    *
-   * @param isBurned returns which of the NFTs are already burned
+   * @param isBurned returns which of the changed NFTs are already burned
    */
-  async compareLeftBurns(isBurned: (nfts: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
+  async compareLeftBurns(isBurned: (changes: readonly PlannedChange[]) => Promise<ReadonlySet<string>>): Promise<void> {
     const remaining = await this.#state.scratch(savedBurns)
     for (const chunk of chunksOf(remaining, PAGE)) {
       const page = chunk.map(({ change }) => JSON.parse(change) as PlannedChange)
-      const burned = await isBurned(page.flatMap(({ nftGdnId }) => nftGdnId ?? []))
+      const burned = await isBurned(page)
       for (const change of page) {
         if (burned.has(change.nftGdnId ?? '')) continue
         const reason = 'this machine has no run that minted it'

@@ -4,7 +4,6 @@ import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { addSeen, seenPage } from '../state/plan-tables.ts'
 import type { NftNow, RowPart } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
-import { createTables } from '../state/temporary-tables.ts'
 import { type NftChange, ownership, type Want } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
@@ -17,10 +16,6 @@ export class SeenNfts {
 
   constructor(store: StoredRun) {
     this.#store = store
-  }
-
-  async begin(): Promise<void> {
-    await this.#store.state.scratch((sql) => createTables(sql, 'seen'))
   }
 
   /** Adds the changed NFTs of a page, but only for rows that the run has sent. */

@@ -11,11 +11,11 @@ export class VanishedRows {
   /** The operation of each row, by NFT. */
   readonly #operations = new Map<string, string>()
   /** Operations whose NFTs belong to rows of the manifest. */
-  readonly #renamed = new Set<string>()
+  readonly renamed = new Set<string>()
   /** Operations whose rows were replaced by new rows. */
   readonly #replaced = new Set<string>()
   /** The names of the first rows. */
-  #first: string[] = []
+  first: readonly string[] = []
 
   /**
    * Reads the rows from the state.
@@ -36,7 +36,7 @@ export class VanishedRows {
   addNamed(nfts: readonly string[]): void {
     for (const nft of nfts) {
       const id = this.#operations.get(nft)
-      if (id !== undefined && this.#keys.delete(id)) this.#renamed.add(id)
+      if (id !== undefined && this.#keys.delete(id)) this.renamed.add(id)
     }
   }
 
@@ -45,7 +45,7 @@ export class VanishedRows {
     if (this.all === 0) return []
     const { burned, first } = await lookAtGone(store, source)
     for (const { id } of burned) this.#keys.delete(id)
-    this.#first = first
+    this.first = first
     return burned
   }
 
@@ -58,16 +58,8 @@ export class VanishedRows {
     return [...this.#keys.keys()].filter((id) => !this.#replaced.has(id)).length
   }
 
-  get first(): readonly string[] {
-    return this.#first
-  }
-
   /** Number of rows without an ID that weren't replaced. */
   get unnamed(): number {
     return [...this.#keys].filter(([id, key]) => !this.#replaced.has(id) && isContentKey(key)).length
-  }
-
-  get renamed(): ReadonlySet<string> {
-    return this.#renamed
   }
 }

@@ -113,7 +113,8 @@ export async function findNftByMetadata(db: Db, collectionId: string, metadataUr
     await write(
       'src/server/services/find-nft.ts',
       `import { findNftByMetadata } from '../store/metadata-urls.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import { findOwnCollection } from './find-own-collection.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 export async function findNft({ store }: Pick<ServiceDeps, 'store'>, { accountId, parsed }: RequestOf<'findnft'>) {
   const { contract_address: contractAddress, blockchain, metadata_url: metadataUrl } = parsed

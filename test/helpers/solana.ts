@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { type Address, address, getAddressDecoder, getTransactionDecoder, lamports } from '@solana/kit'
 import { decodeMint, decodeToken, findAssociatedTokenPda, TOKEN_2022_PROGRAM_ADDRESS } from '@solana-program/token-2022'
 import { FailedTransactionMetadata, LiteSVM } from 'litesvm'
+import type { Blockchain } from '../../src/api/blockchains.ts'
 import type { BlockJournal, JournalledBlock } from '../../src/server/store/block-journal.ts'
 import { withStore } from './backend.ts'
 
@@ -74,7 +75,7 @@ export function executeAll(
 }
 
 /** The chain of a data dir, whether or not a backend runs on it. */
-export async function readChain(dataDir: string, blockchain = 'solana'): Promise<LiteSVM> {
+export async function readChain(dataDir: string, blockchain: Blockchain = 'solana'): Promise<LiteSVM> {
   const blocks = await withStore(dataDir, ({ db }) =>
     db.selectFrom('chain_blocks').selectAll().where('blockchain', '=', blockchain).orderBy('number').execute(),
   )

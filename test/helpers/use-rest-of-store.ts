@@ -84,7 +84,7 @@ export async function useRestOfStore(
   await updates.blockOfLastUpdate(db, { id: collectionId, transaction_id: 'none' })
   const unknown = {
     ...{ collectionId: 'none', sequence: 1, directory: 'd', tokenIds: [1n] },
-    ...{ blockchain: 'polygon', block_number: 1, transaction_hash: 'none' },
+    ...{ blockchain: 'polygon' as const, block_number: 1, transaction_hash: 'none' },
   }
   await updates.recordUnknownUpdate(db, unknown)
   await updates.forgetUnknownUpdates(db, 'polygon', 1)

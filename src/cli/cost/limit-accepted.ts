@@ -50,19 +50,21 @@ export async function limitAccepted(
   const stated = limit === null ? null : limitIn(limit)
   const wei = commandLimit === null ? request.maxCost : stated
   if (wei === null || costs === null) return
+  // The schema of the response accepts any name.
+  const blockchain = costs.blockchain as Blockchain
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
   // A stored limit can only lower the server's limit, because the user may have set a lower limit elsewhere.
   const changes = before === null || (commandLimit === null ? before > wei : before !== wei)
   if (commandLimit !== null && changes) {
     const raised = { run: id, maxCost: wei, effect: 'The backend can then send the accepted request.' }
-    await confirmRaise(deps, yes, costs.blockchain as Blockchain, connection, raised)
+    await confirmRaise(deps, yes, blockchain, connection, raised)
   }
   if (commandLimit !== null) await keep(wei)
   if (changes) {
     const { contract_address = await findCollectionAddress(connection, accepted.transaction_gdn_id, signal) } =
       JSON.parse(request.body)
     if (contract_address === null) return await refuse('and its collection has no address yet')
-    const limited = { run: id, contract_address, blockchain: costs.blockchain as Blockchain, max_cost: String(wei) }
+    const limited = { run: id, contract_address, blockchain, max_cost: String(wei) }
     const only_lower = commandLimit === null ? true : undefined
     await client.call('setrunmaxcost', { ...limited, only_lower }, { signal })
   }

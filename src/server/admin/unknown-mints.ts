@@ -1,5 +1,5 @@
 import { checksumAddress } from '../../api/address.ts'
-import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { isEvm } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { failNftsOfCollection } from '../state/nfts.ts'
 import { type CollectionRow, findCollectionById, findCollectionsByAddress } from '../store/collections.ts'
@@ -45,7 +45,7 @@ export async function showUnknownMints(store: Store, options: { released: boolea
 }
 
 function transactionOf({ blockchain, hash, start_id, token_count, block_number }: UnknownMintRow) {
-  if (!isEvm(blockchain as Blockchain)) {
+  if (!isEvm(blockchain)) {
     return { hash: null, first_token_id: null, last_token_id: null, block_number: null }
   }
   const last_token_id = String(BigInt(start_id) + BigInt(token_count) - 1n)

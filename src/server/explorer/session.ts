@@ -4,7 +4,7 @@ import type { Permission } from '../../api/permissions.ts'
 import { Secret } from '../../core/secret.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { type Caller, callerOfKey, findCaller } from '../services/authenticate.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 import type { Db } from '../store/schema.ts'
 import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../store/signed-urls.ts'
 

@@ -39,13 +39,13 @@ export async function transactionsOf({ db }: ExplorerDeps, nft: Minted): Promise
 export async function historyOf(
   explorer: ExplorerDeps,
   nft: Minted,
-  blockchain: string,
+  blockchain: Blockchain,
 ): Promise<{ history: ExplorerEvent[]; history_left_out: boolean }> {
   const { db, chains, slow, linkOf } = explorer
   const events = await listHistory(db, nft, { offset: 0, limit: MAX_EVENTS + 1, newestFirst: true })
   const rows = events.slice(0, MAX_EVENTS)
   const blocks = JSON.stringify(rows.map(({ block_number: block }) => block))
-  const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain as Blockchain, rows))
+  const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain, rows))
   const times = await slow.soon(`times of ${nft.id}`, blocks, read)
   const history: ExplorerEvent[] = []
   // Process rows one after the other, because the metadata of each may be a megabyte long.

@@ -10,14 +10,8 @@ import { type FieldIssue, validate } from '../../api/validate.ts'
 import { inVersion } from '../../api/versions.ts'
 import { ownTurn } from '../../core/turns.ts'
 import type { AcceptedRequest } from '../services/accept.ts'
-import {
-  Refusal,
-  type RequestOf,
-  type RunCostLimit,
-  refusalOf,
-  type ServiceDeps,
-  type ServiceRequest,
-} from '../services/services.ts'
+import { Refusal, refusalOf } from '../services/refusals.ts'
+import type { RequestOf, RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
 import { createHeldReads, type HeldReads } from './held-reads.ts'
 import { requestOrigin } from './hosts.ts'

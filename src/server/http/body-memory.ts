@@ -2,7 +2,7 @@ import { Transform } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 import { clientNetwork } from './connections.ts'
 
 /** Limits, in bytes, for the request bodies in memory. */

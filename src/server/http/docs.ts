@@ -5,7 +5,7 @@ import { gunzip, gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { systemCode } from '../../core/errors.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 import { DOCS_STYLE, PAGE } from './docs-page.ts'
 
 const compress = promisify(gzip)

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 
 /** Paths that serve the page of the web explorer. Its script selects the view from the URL. */
 const PAGES = [

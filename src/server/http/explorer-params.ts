@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import type { Part } from '../explorer/explorer.ts'
 import type { Status } from '../explorer/types.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 
 const MAX_AT_ONCE = 200
 const AT_ONCE = 60

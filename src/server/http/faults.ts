@@ -7,7 +7,7 @@ import { HEADERS } from '../../api/headers.ts'
 import type { InjectedFault } from '../faults/fault-for.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 
 /** Name of the header that marks a response as injected. */
 export const FAULT_HEADER = 'x-gdn-fault'

@@ -5,7 +5,8 @@ import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
-import { badRequest, Refusal, type ServiceDeps } from '../services/services.ts'
+import { badRequest, Refusal } from '../services/refusals.ts'
+import type { ServiceDeps } from '../services/services.ts'
 import { ContentTooLargeError } from '../storage/adapter.ts'
 
 /** Adds `POST /api/v1/files`, which stores an uploaded file and returns its CID for file_fields. */

@@ -1,6 +1,6 @@
 import { type ErrorFormB, errorCodeOf, TITLES } from '../../api/errors.ts'
 import type { FieldIssue } from '../../api/validate.ts'
-import { CodedRefusal, InvalidRequest, type Refusal } from '../services/services.ts'
+import { CodedRefusal, InvalidRequest, type Refusal } from '../services/refusals.ts'
 
 type Detail = ErrorFormB['detail'][number]
 

@@ -2,7 +2,7 @@ import { isIP, isIPv4 } from 'node:net'
 import type { FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 
 /** Returns the host in a Host header without its port. Keeps the brackets of an IPv6 address. */
 export const hostName = (header: string) => header.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')

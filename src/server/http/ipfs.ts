@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { looksLikeHtml, SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { parseCid } from '../../ipfs/cid.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { repeatedKey, stringEnd } from '../../core/json-scan.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 
 const UTF8 = /^"?utf-?8"?$/i
 const MAX_NAME_SHOWN = 100

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import type { OpenApiOptions, RegisteredRoute } from '../../api/openapi/document.ts'
 import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 
 /**
  * Adds `GET /openapi.json`: the part of the contract that this server implements, in the server's version of the API or

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../api/endpoint.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
-import { Refusal } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
 import type { Store } from '../store/open-store.ts'
 import { countRequest } from '../store/rate-windows.ts'
 

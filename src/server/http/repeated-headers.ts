@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { HEADERS } from '../../api/headers.ts'
-import { badRequest } from '../services/services.ts'
+import { badRequest } from '../services/refusals.ts'
 
 /**
  * Headers that may occur only once. If one is repeated, Node keeps only the first value or joins the values, so the

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { RunElsewhere } from '../chain/chains.ts'
-import { Refusal, type ServiceDeps } from '../services/services.ts'
+import { Refusal } from '../services/refusals.ts'
+import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
 /**

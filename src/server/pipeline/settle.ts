@@ -1,4 +1,4 @@
-import { type Blockchain, type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
+import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { Log } from '../log.ts'
 import { deployCollection, failCollection } from '../state/collections.ts'
 import {
@@ -85,7 +85,7 @@ function directoryOf({ transaction: { collection_id: collectionId }, outcome: { 
 async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Promise<void> {
   const { id, kind, collection_id: collectionId } = transaction
   if (verdict.kind === 'none') return
-  if (verdict.kind === 'again' && isEvm(transaction.blockchain as Blockchain)) {
+  if (verdict.kind === 'again' && isEvm(transaction.blockchain)) {
     await assignRunOf(db, id, await requestsOfTransaction(db, transaction))
   }
   if (isTransfer(transaction)) return applyToTransfer(db, transaction, outcome, verdict)
@@ -149,7 +149,7 @@ async function applyToUpdates(
   // The update's sequence number can be used again. If it belongs to an unknown update on chain, the update step
   // examines that update. After a reorg, an earlier number may already be free. On Solana, each token counts its
   // updates separately.
-  if (collectionId !== null && sequence !== null && isEvm(blockchain as Blockchain)) {
+  if (collectionId !== null && sequence !== null && isEvm(blockchain)) {
     const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })
   }

@@ -4,11 +4,12 @@ import { newId } from '../../core/ids.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
+import { findOwnCollection } from './find-own-collection.ts'
 import { keepRefusedLimit, prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
-import { findOwnCollection, type ServiceDeps, type ServiceRequest } from './services.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
  * A change to NFTs or a commitment to a provenance hash. Its members define the behavior that differs between
@@ -84,7 +85,7 @@ export async function acceptChange<Name extends OperationEndpoint, Echo extends 
     },
     async prepare() {
       const collection = await findCollection()
-      const blockchain = collection.blockchain as Blockchain
+      const { blockchain } = collection
       refuseValue(deps, request, blockchain)
       await change.checkInDatabase?.(collection)
       await requireChain(deps, blockchain)

@@ -5,7 +5,7 @@ import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { Store } from '../store/open-store.ts'
 import { findRepeated, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
-import { Refusal } from './services.ts'
+import { Refusal } from './refusals.ts'
 
 /** A create request, with its caller, its endpoint and the keys under which it is stored. */
 export interface Acceptance {

@@ -1,8 +1,10 @@
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
 import { type ContentReference, findContentReferences, setAlias } from '../store/references.ts'
+import { findOwnCollection } from './find-own-collection.ts'
 import { claimReferences, refuseLabelConflicts, refuseRepeated, scopeIn } from './references.ts'
-import { badRequest, findOwnCollection, Refusal, type RequestOf, type ServiceDeps } from './services.ts'
+import { badRequest, Refusal } from './refusals.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Adds aliases to NFTs. An alias is a second reference ID, derived from the ID that the row got after the mint.

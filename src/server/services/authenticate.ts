@@ -7,7 +7,7 @@ import { Secret } from '../../core/secret.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { type ApiKeyRow, findApiKey, findApiKeyById, insertApiKey } from '../store/accounts.ts'
 import type { Db } from '../store/schema.ts'
-import { Refusal } from './services.ts'
+import { Refusal } from './refusals.ts'
 
 const PREFIX_LENGTH = 12
 

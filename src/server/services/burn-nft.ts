@@ -1,11 +1,11 @@
 import { addressProblem, canonicalAddress, ZERO_ADDRESS } from '../../api/address.ts'
-import type { Blockchain } from '../../api/blockchains.ts'
 import { burnnft } from '../../api/endpoints/burnnft.ts'
 import { addTransfer } from '../state/transfers.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
+import { badRequest } from './refusals.ts'
 import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Accepts a burn if the given holder currently owns the NFT on chain and the collection was created with `enable_burn`.
@@ -20,7 +20,7 @@ export async function burnNft(deps: ServiceDeps, request: RequestOf<'burnnft'>) 
     async check(collection) {
       const tokenId = requireToken(await findNft(store.db, nft_gdn_id), collection)
       await refusePending(store.db, nft_gdn_id)
-      const blockchain = collection.blockchain as Blockchain
+      const { blockchain } = collection
       const problem = addressProblem(holder_wallet_address, blockchain)
       if (problem !== null) throw badRequest(`holder_wallet_address ${problem}`)
       const holder = canonicalAddress(holder_wallet_address, blockchain)

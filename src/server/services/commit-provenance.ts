@@ -3,9 +3,10 @@ import { addUpdates } from '../state/updates.ts'
 import { lockCollection } from '../store/collections.ts'
 import { type CommitmentTerms, findCommitment } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
+import { badRequest } from './refusals.ts'
 import { askChain, refuseUnlessService } from './rights.ts'
 import { refuseOtherSeal, refuseShortMargin, refuseUnlessSealable } from './seal-drop.ts'
-import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Accepts a collection's commitment to a hash. If the collection is already committed to the hash, returns the existing

@@ -5,6 +5,7 @@ import { newId } from '../../core/ids.ts'
 import { addNfts } from '../state/nfts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { accept } from './accept.ts'
+import { findOwnCollection } from './find-own-collection.ts'
 import { joinRun, keepRefusedLimit, prepareCostCheck, reserveCost } from './limit-cost.ts'
 import {
   claimReferences,
@@ -16,13 +17,14 @@ import {
   showAccepted,
   type WantedReference,
 } from './references.ts'
+import { badRequest } from './refusals.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import { requireExplained } from './require-explained.ts'
 import { reserveSupply } from './reserve-supply.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import { refuseSealed } from './seal-drop.ts'
-import { badRequest, findOwnCollection, type InputOf, type ServiceDeps, type ServiceRequest } from './services.ts'
+import type { InputOf, ServiceDeps, ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
 /** The parsed request, with the fields of all three endpoints. */

@@ -3,8 +3,9 @@ import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { acceptChange } from './accept-change.ts'
+import { badRequest } from './refusals.ts'
 import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import { badRequest, type InputOf, type RequestOf, type ServiceDeps } from './services.ts'
+import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
 type Parsed = InputOf<'freezenft'>
 

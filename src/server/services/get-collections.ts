@@ -1,4 +1,3 @@
-import type { Blockchain } from '../../api/blockchains.ts'
 import { type CollectionRow, collectionFields, listCollections } from '../store/collections.ts'
 import { signedBy } from './get-transactions.ts'
 import { limitReasons, pendingReason, stuckReasons } from './pending-reason.ts'
@@ -30,8 +29,7 @@ export async function getCollections(
     if (row === undefined) continue
     const { transaction_id: signed, request_id, blockchain, status } = row
     const limit = signed === null ? limits.get(request_id) : stuck.get(signed)
-    const reason =
-      status === 'initiated' ? await pendingReason(chains, blockchain as Blockchain, signed !== null) : null
+    const reason = status === 'initiated' ? await pendingReason(chains, blockchain, signed !== null) : null
     collections.push(toRecord(row, limit ?? reason))
   }
   return { requests: { transaction_gdn_ids: body.transaction_gdn_ids }, collections }

@@ -1,7 +1,8 @@
 import { MAX_CONTENT_REFERENCES } from '../../api/endpoints/getcontentreferences.ts'
 import { listUnaliased } from '../store/references.ts'
+import { findOwnCollection } from './find-own-collection.ts'
 import { scopeIn } from './references.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Lists the reference IDs of a label that were derived from content and whose NFTs have no alias. Omits failed and

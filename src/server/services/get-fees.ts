@@ -2,7 +2,8 @@ import { withTimeout } from '../../core/with-timeout.ts'
 import { isNoResponse } from '../chain/rpc/rpc-response.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
-import { badRequest, notNow, Refusal, type RequestOf, type ServiceDeps } from './services.ts'
+import { badRequest, notNow, Refusal } from './refusals.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 /** Timeout in milliseconds for fees that a response can omit. */

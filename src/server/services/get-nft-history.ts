@@ -9,7 +9,8 @@ import { feesOfMint } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { paidFeeFields } from './get-transactions.ts'
 import { blockTimes, shownChangesOf } from './nft-history.ts'
-import { Refusal, type RequestOf, type ServiceDeps } from './services.ts'
+import { Refusal } from './refusals.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns an NFT's share of the gas and the fee of its mint. All NFTs of a transaction have equal shares. */
 async function paidByMint(
@@ -31,7 +32,7 @@ export async function getNftHistory(
   const { nft_gdn_id: id, offset = 0, limit = MAX_EVENTS_PER_REQUEST } = parsed
   const nft = await findNft(db, id)
   if (nft?.account_id !== accountId) throw new Refusal(404, TITLES.notFound, `there is no NFT ${id}`)
-  const blockchain = nft.blockchain as Blockchain
+  const { blockchain } = nft
   const history = await listHistory(db, nft, { offset, limit: limit + 1 })
   const rows = history.slice(0, limit)
   const times = await blockTimes({ db, chains }, blockchain, rows)

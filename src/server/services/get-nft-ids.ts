@@ -1,5 +1,6 @@
 import { listNftIds } from '../store/nfts.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import { findOwnCollection } from './find-own-collection.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns the IDs of a collection's NFTs, oldest first. */
 export async function getNftIds(

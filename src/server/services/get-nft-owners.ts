@@ -2,7 +2,8 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { MAX_OWNERS_PER_REQUEST } from '../../api/endpoints/getnftowners.ts'
 import { listOwners } from '../store/nft-owners.ts'
 import { findCursor } from '../store/owner-events.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import { findOwnCollection } from './find-own-collection.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns a page of the owners of a collection, and the last block whose transfers the backend has read. */
 export async function getNftOwners(

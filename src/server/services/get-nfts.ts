@@ -1,5 +1,4 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts, ownerOf } from '../store/nfts.ts'
@@ -64,7 +63,7 @@ function statusReasonFields(
 ) {
   if (status === 'failed') return error === null ? {} : { error }
   if (status === 'initiated' && (step === 'mint' || step === 'chain')) {
-    const problem = signingProblem(chains, blockchain as Blockchain, step === 'chain')
+    const problem = signingProblem(chains, blockchain, step === 'chain')
     const limit = transaction_id === null ? limits.get(request_id) : stuck.get(transaction_id)
     const reason = limit ?? problem ?? stalls.get(blockchain) ?? held.get(collection_id) ?? null
     return reason === null ? {} : { pending_reason: reason }
@@ -77,10 +76,10 @@ async function waitsOf(deps: Deps, rows: readonly FoundNft[]): Promise<Waits> {
   const { store, chains } = deps
   const waiting = rows.filter(({ status, step }) => status === 'initiated' && (step === 'mint' || step === 'chain'))
   const stalls = new Map<string, string | null>()
-  for (const blockchain of new Set(waiting.map((row) => row.blockchain as Blockchain))) {
+  for (const blockchain of new Set(waiting.map((row) => row.blockchain))) {
     stalls.set(blockchain, await stallOf(chains, blockchain))
   }
-  const collections = waiting.map((row) => ({ id: row.collection_id, blockchain: row.blockchain as Blockchain }))
+  const collections = waiting.map((row) => ({ id: row.collection_id, blockchain: row.blockchain }))
   return {
     stalls,
     held: await heldReasons(store.db, chains, collections),

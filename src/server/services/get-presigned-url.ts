@@ -1,6 +1,7 @@
 import { TITLES } from '../../api/errors.ts'
 import { accountEmail } from '../store/accounts.ts'
-import { Refusal, type RequestOf, type ServiceDeps } from './services.ts'
+import { Refusal } from './refusals.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 import { signUrl } from './signed-url.ts'
 
 const DEFAULT_MINUTES = 60

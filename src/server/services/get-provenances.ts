@@ -1,5 +1,6 @@
 import { listCommitments, termsIn } from '../store/updates.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import { findOwnCollection } from './find-own-collection.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns the hashes that the account's collection is committed to, oldest first. */
 export async function getProvenances(

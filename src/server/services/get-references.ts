@@ -1,7 +1,8 @@
 import { formatAcceptedDate } from '../../core/time.ts'
 import { createsNfts } from '../store/references.ts'
+import { findOwnCollection } from './find-own-collection.ts'
 import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
-import { findOwnCollection, type InputOf, type RequestOf, type ServiceDeps } from './services.ts'
+import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
 type Parsed = InputOf<'getreferences'>
 

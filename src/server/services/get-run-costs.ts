@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Blockchain } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { finalityReason } from '../../api/finality-reason.ts'
 import { hasMaxCost } from '../chain/fees.ts'
@@ -22,7 +21,8 @@ import { findSeenRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { feesIfKnown, nodeResponse, returnedFees } from './get-fees.ts'
 import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
-import { badRequest, Refusal, type RequestOf, type ServiceDeps } from './services.ts'
+import { badRequest, Refusal } from './refusals.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 const WHOLE: Share = { first: 0, count: 1, total: 1 }
 
@@ -36,7 +36,7 @@ export async function getRunCosts(
   const started = await findSeenRun(db, accountId, run)
   const collection = started === null ? null : await findCollectionById(db, started.collection_id)
   if (collection === null) throw new Refusal(404, TITLES.notFound, `there is no run ${run}`)
-  const blockchain = collection.blockchain as Blockchain
+  const { blockchain } = collection
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`this server does not record the cost of runs on ${blockchain}`)
   /** Number of the run's NFTs that each transaction minted. */

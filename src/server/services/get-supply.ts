@@ -1,5 +1,6 @@
 import { supplyOf } from '../store/supply.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import { findOwnCollection } from './find-own-collection.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns how many NFTs a collection has, and how many more can be accepted. */
 export async function getSupply(

@@ -22,7 +22,7 @@ export async function getTransactions(
   const reasons = new Map<string, string | null>()
   for (const { id, hash, blockchain, transaction_id, request_id } of pending) {
     const limit = transaction_id === null ? limits.get(request_id) : stuck.get(transaction_id)
-    reasons.set(id, limit ?? (await pendingReason(chains, blockchain as Blockchain, hash !== null)))
+    reasons.set(id, limit ?? (await pendingReason(chains, blockchain, hash !== null)))
   }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },
@@ -31,7 +31,7 @@ export async function getTransactions(
       if (row === undefined) return []
       const { status, gas_used, fee_paid, error, blockchain } = row
       const hash = knownHash(row.hash)
-      const link = hash === null ? null : chains.transactionUrl(blockchain as Blockchain, hash)
+      const link = hash === null ? null : chains.transactionUrl(blockchain, hash)
       const page = link === null ? {} : { explorer_url: link }
       const pending_reason = reasons.get(id) ?? undefined
       return [
@@ -41,7 +41,7 @@ export async function getTransactions(
           transaction_hash: hash,
           gas_used,
           error,
-          ...paidFeeFields(chains, blockchain as Blockchain, fee_paid),
+          ...paidFeeFields(chains, blockchain, fee_paid),
           pending_reason,
           ...page,
         },
@@ -51,8 +51,13 @@ export async function getTransactions(
 }
 
 /** Returns the transaction that was signed for a request. Returns an empty object if there is none. */
-export const signedBy = ({ transaction_id: id, blockchain }: { transaction_id: string | null; blockchain: string }) =>
-  id === null ? [] : [{ id, blockchain: blockchain as Blockchain }]
+export const signedBy = ({
+  transaction_id: id,
+  blockchain,
+}: {
+  transaction_id: string | null
+  blockchain: Blockchain
+}) => (id === null ? [] : [{ id, blockchain }])
 
 /** Returns the fields of the fee that a transaction has paid. Returns an empty object if the fee isn't known. */
 export function paidFeeFields({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {

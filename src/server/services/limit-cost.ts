@@ -19,7 +19,8 @@ import {
 import { startRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { returnedFees } from './get-fees.ts'
-import { badRequest, Refusal, type RunCostLimit, type ServiceDeps } from './services.ts'
+import { badRequest, Refusal } from './refusals.ts'
+import type { RunCostLimit, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 

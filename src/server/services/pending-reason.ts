@@ -108,7 +108,7 @@ export async function stuckReasons(
 interface Accepted {
   request_id: string
   collection_id: string
-  blockchain: string
+  blockchain: Blockchain
   transaction_id: string | null
 }
 
@@ -124,10 +124,10 @@ export async function limitReasons(
   const unsigned = accepted.filter((row) => row.transaction_id === null)
   /** The fees by blockchain. Caching them avoids waiting for a slow network more than once. */
   const fees = new Map<string, Awaited<ReturnType<typeof feesIfKnown>>>()
-  for (const collectionId of new Set(unsigned.map((row) => row.collection_id))) {
+  const collections = new Map(unsigned.map((row) => [row.collection_id, row.blockchain]))
+  for (const [collectionId, blockchain] of collections) {
     const rows = unsigned.filter((row) => row.collection_id === collectionId)
     const limited = await limitedRuns(db, collectionId)
-    const blockchain = rows[0]?.blockchain as Blockchain
     const { gas } = chainFacts(chains, blockchain)
     if (gas === undefined || limited.length === 0) continue
     const current = fees.get(blockchain) ?? (fees.has(blockchain) ? null : await feesIfKnown(gas))

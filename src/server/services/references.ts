@@ -12,7 +12,7 @@ import {
   withPossibleTokens,
 } from '../store/references.ts'
 import type { Db } from '../store/schema.ts'
-import { Refusal } from './services.ts'
+import { Refusal } from './refusals.ts'
 
 /** A reference ID in a request, with the digest of the operation. */
 export type WantedReference = Omit<NewReference, 'target_id'>

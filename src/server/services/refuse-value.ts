@@ -1,7 +1,8 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, VALUE_ERRORS } from '../../api/headers.ts'
-import { Refusal, type ServiceDeps, type ServiceRequest } from './services.ts'
+import { Refusal } from './refusals.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
  * Rejects a request that requires coins without value, if the blockchain's coins have value.

@@ -1,6 +1,7 @@
 import { replaceLabel } from '../store/references.ts'
+import { findOwnCollection } from './find-own-collection.ts'
 import { lookUpReferences, refuseLabelConflicts, scopeIn } from './references.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Replaces the label of reference IDs. Repeating the request has no effect. Reference IDs without a label stay

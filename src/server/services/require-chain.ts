@@ -1,6 +1,7 @@
 import { type Blockchain, isEvm, type SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { nothingAccepted, notReady, type ServiceDeps } from './services.ts'
+import { nothingAccepted, notReady } from './refusals.ts'
+import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 10
 const SOLANA_RETRY_SECONDS = 30

@@ -1,11 +1,11 @@
-import type { Blockchain } from '../../api/blockchains.ts'
 import { count } from '../../core/count.ts'
 import { messageOf } from '../../core/errors.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { isBehind } from '../store/followers.ts'
 import { openMintsOf } from '../store/unknown-mints.ts'
-import { nothingAccepted, notNow, type ServiceDeps } from './services.ts'
+import { nothingAccepted, notNow } from './refusals.ts'
+import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 
@@ -18,7 +18,7 @@ export async function requireExplained(
   collection: CollectionRow,
 ): Promise<void> {
   const { db } = store
-  const blockchain = collection.blockchain as Blockchain
+  const { blockchain } = collection
   const open = await openMintsOf(db, collection.id)
   const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
   if (open.some(({ state }) => state === 'unexplained')) {

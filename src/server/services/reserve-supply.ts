@@ -5,7 +5,7 @@ import { findCollectionById } from '../store/collections.ts'
 import { lockUntilCommit } from '../store/dialect.ts'
 import type { Db } from '../store/schema.ts'
 import { supplyOf } from '../store/supply.ts'
-import { Refusal } from './services.ts'
+import { Refusal } from './refusals.ts'
 
 /**
  * Reserves a part of a collection's maximum supply for new NFTs, in the transaction that adds them.

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import type { Blockchain } from '../../api/blockchains.ts'
 import { RunElsewhere } from '../chain/chains.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { ChainFacts, CollectionState } from '../pipeline/facts.ts'
@@ -9,7 +8,8 @@ import type { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
-import { badRequest, notNow, type ServiceDeps } from './services.ts'
+import { badRequest, notNow } from './refusals.ts'
+import type { ServiceDeps } from './services.ts'
 
 type FoundNft = NonNullable<Awaited<ReturnType<typeof findNft>>>
 
@@ -74,7 +74,7 @@ export async function askChain<Result>(
   subject: string,
   ask: (facts: ChainFacts) => Promise<Result>,
 ): Promise<Result> {
-  const blockchain = collection.blockchain as Blockchain
+  const { blockchain } = collection
   const tooLong = async () => {
     await delay(CHAIN_PATIENCE_MS, undefined, { ref: false })
     throw new Error(`${blockchain} did not respond within ${CHAIN_PATIENCE_MS / 1000} s`)

@@ -1,3 +1,4 @@
+import type { Blockchain } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, SHUFFLE_ERRORS } from '../../api/headers.ts'
 import { sealOf } from '../../api/provenance-seal.ts'
@@ -7,8 +8,9 @@ import { lockUntilCommit } from '../store/dialect.ts'
 import { countUnfinalNaming } from '../store/drop-nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { termsOfCommitments } from '../store/updates.ts'
+import { badRequest, Refusal } from './refusals.ts'
 import { askChain } from './rights.ts'
-import { badRequest, Refusal, type ServiceDeps } from './services.ts'
+import type { ServiceDeps } from './services.ts'
 
 /** The metadata keys of an NFT that is minted for a drop: the file with the drop's leaves, and the NFT's slot. */
 const [LEAVES, SLOT] = ['provenance', 'provenance_row'] as const
@@ -55,7 +57,7 @@ export async function refuseSealed(db: Db, collectionId: string, metadata: reado
  */
 export async function refuseUnlessSealable(
   db: Db,
-  { collectionId, blockchain }: { collectionId: string; blockchain: string },
+  { collectionId, blockchain }: { collectionId: string; blockchain: Blockchain },
   { seal_of, leaves_url }: { seal_of: string; leaves_url: string },
 ): Promise<void> {
   await lockSeals(db, collectionId, 'alone')

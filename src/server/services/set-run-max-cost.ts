@@ -1,5 +1,6 @@
+import { findOwnCollection } from './find-own-collection.ts'
 import { joinRun, lockLimit, prepareCostCheck } from './limit-cost.ts'
-import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Sets the cost limit of a run. The limit also applies to accepted requests that aren't signed yet. */
 export async function setRunMaxCost(

@@ -1,7 +1,9 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { lockRun, setLimit } from '../store/run-costs.ts'
+import { findOwnCollection } from './find-own-collection.ts'
 import { joinRun } from './limit-cost.ts'
-import { badRequest, findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
+import { badRequest } from './refusals.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Sets the maximum gas price of a run. The maximum also applies to requests that are already accepted. */
 export async function setRunMaxFee(

@@ -7,8 +7,9 @@ import { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { finalTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { acceptChange } from './accept-change.ts'
+import { badRequest } from './refusals.ts'
 import { askChain, refuseUnlessTransferable, requireToken } from './rights.ts'
-import { badRequest, type ServiceDeps, type ServiceRequest } from './services.ts'
+import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof transferRequest12>
 

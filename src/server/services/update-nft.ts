@@ -3,8 +3,9 @@ import type { CollectionState, Lifecycle, TokenState } from '../pipeline/facts.t
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
+import { badRequest } from './refusals.ts'
 import { askChain, pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
 /** Accepts new metadata for an NFT. The new metadata replaces the old metadata completely. */

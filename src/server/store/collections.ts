@@ -191,7 +191,7 @@ export async function deployedCollectionsOf(db: Db, blockchain: Blockchain): Pro
 /** Returns the blockchains that have collections. */
 export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
   const rows = await db.selectFrom('collections').select('blockchain').distinct().execute()
-  return rows.map((row) => row.blockchain as Blockchain)
+  return rows.map((row) => row.blockchain)
 }
 
 /** Returns the lifecycle of a collection's NFTs, in the format of the API. The royalty is the royalty at creation. */

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { Db } from './schema.ts'
 
 /**
@@ -9,7 +10,7 @@ import type { Db } from './schema.ts'
  */
 export async function countUnfinalNaming(
   db: Db,
-  { collectionId, blockchain, url }: { collectionId: string; blockchain: string; url: string },
+  { collectionId, blockchain, url }: { collectionId: string; blockchain: Blockchain; url: string },
 ): Promise<number> {
   const names = sql`nfts.metadata like ${`%"${url}"%`}`
   // These expressions prevent plans that read all NFTs of the collection. Databases choose such plans without
@@ -28,7 +29,7 @@ export async function countUnfinalNaming(
 
 async function countWatched(
   db: Db,
-  { collectionId, blockchain }: { collectionId: string; blockchain: string },
+  { collectionId, blockchain }: { collectionId: string; blockchain: Blockchain },
   names: ReturnType<typeof sql>,
 ): Promise<number> {
   const watchedTransactions = await db

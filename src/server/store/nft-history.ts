@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { ZERO_ADDRESS } from '../../api/address.ts'
+import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftRow } from './nfts.ts'
 import type { Db, NftStatus } from './schema.ts'
 import { knownHash } from './transactions.ts'
@@ -140,7 +141,7 @@ export async function metadataAround(db: Db, nftId: string, seq: number): Promis
 }
 
 /** Returns blocks of an embedded chain, with their Unix times in seconds. */
-export async function embeddedBlocks(db: Db, blockchain: string, numbers: readonly number[]) {
+export async function embeddedBlocks(db: Db, blockchain: Blockchain, numbers: readonly number[]) {
   if (numbers.length === 0) return []
   const rows = await db
     .selectFrom('chain_blocks')

@@ -83,8 +83,8 @@ export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
 }
 
 /** Returns the owner of an NFT. For a burned token, this is the zero address on EVM chains, and null on Solana. */
-export function ownerOf(nft: Pick<NftRow, 'owner' | 'receiver'> & { blockchain: string }): string | null {
-  if (nft.owner === ZERO_ADDRESS && !isEvm(nft.blockchain as Blockchain)) return null
+export function ownerOf(nft: Pick<NftRow, 'owner' | 'receiver'> & { blockchain: Blockchain }): string | null {
+  if (nft.owner === ZERO_ADDRESS && !isEvm(nft.blockchain)) return null
   return nft.owner ?? nft.receiver
 }
 

@@ -1,5 +1,5 @@
 import type { ColumnType, Generated, Kysely, Transaction } from 'kysely'
-import type { EvmBlockchain } from '../../api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { OperationEndpoint } from '../../api/operation-digest.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 
@@ -121,7 +121,7 @@ export interface CollectionsTable extends Work {
   id: string
   account_id: string
   request_id: string
-  blockchain: string
+  blockchain: Blockchain
   name: string
   symbol: string
   wallet_address: string
@@ -217,7 +217,7 @@ export type TransactionAction = 'bump' | 'cancel'
  */
 export interface TransactionsTable extends Work {
   id: string
-  blockchain: string
+  blockchain: Blockchain
   signer: string
   /** Nonce of the transaction; null on Solana. */
   nonce: number | null
@@ -304,7 +304,7 @@ export type TransferKind = 'transfer' | 'burn'
 export interface TransfersTable extends Accepted {
   kind: Generated<TransferKind>
   nft_id: string
-  blockchain: string
+  blockchain: Blockchain
   sender: string
   receiver: string
   /** The normalized ENS name that the request specified for `receiver`; null if there is none. */
@@ -329,7 +329,7 @@ export type UpdateKind = 'update' | 'freeze' | 'provenance'
 export interface UpdatesTable extends Work, Accepted {
   /** ID of the NFT; null for a commitment. */
   nft_id: string | null
-  blockchain: string
+  blockchain: Blockchain
   kind: UpdateKind
   /**
    * The metadata as the client sent it, in JSON; an empty object for a freeze. For a commitment, the hash: 0x and 64
@@ -393,7 +393,7 @@ export type OwnerEventKind =
  * `max_supply`, '0' means no limit.
  */
 export interface OwnerEventsTable {
-  blockchain: string
+  blockchain: Blockchain
   block_number: number
   log_index: number
   transaction_hash: string
@@ -417,13 +417,13 @@ export interface OwnerCursorsTable {
 
 /** The next nonce of each signer. */
 export interface SignerNoncesTable {
-  blockchain: string
+  blockchain: Blockchain
   signer: string
   next_nonce: number
 }
 
 export interface ChainsTable {
-  blockchain: string
+  blockchain: Blockchain
   /** Kind of a chain. `embedded`: gdn runs the chain. `remote`: a network that gdn uses through RPC URLs. */
   network: Generated<'embedded' | 'remote'>
   /** Chain ID of a public network; null for an embedded chain, and on Solana. */
@@ -455,7 +455,7 @@ export interface ChainsTable {
  * slot.
  */
 export interface ChainBlocksTable {
-  blockchain: string
+  blockchain: Blockchain
   number: number
   /** Unix time in seconds. */
   timestamp: number
@@ -524,7 +524,7 @@ export interface UnknownMintsTable {
   collection_id: string
   /** Hash of the transaction. On Solana, the group's address and a time in milliseconds. */
   hash: string
-  blockchain: string
+  blockchain: Blockchain
   block_number: number
   start_id: string
   token_count: number
@@ -543,7 +543,7 @@ export interface UnknownUpdatesTable {
   token_id: string
   /** The sequence of the update in its collection. */
   sequence: number
-  blockchain: string
+  blockchain: Blockchain
   block_number: number
   transaction_hash: string
 }

@@ -375,5 +375,5 @@ export async function blockchainsWithSigned(db: Db): Promise<Blockchain[]> {
     .where('state', '=', sql.lit('signed'))
     .union(db.selectFrom('transactions').select('blockchain').where('watched', '=', sql.lit(1)))
     .execute()
-  return rows.map((row) => row.blockchain as Blockchain)
+  return rows.map((row) => row.blockchain)
 }

@@ -156,7 +156,7 @@ export async function collectionOfUpdates(db: Db, transactionId: string): Promis
  */
 export async function updatesFollowUnfinal(
   db: Db,
-  { id, blockchain, collectionId }: { id: string; blockchain: string; collectionId: string },
+  { id, blockchain, collectionId }: { id: string; blockchain: Blockchain; collectionId: string },
 ): Promise<boolean> {
   const unfinal = db
     .selectFrom('transactions')

@@ -92,7 +92,7 @@ it('a reorg removes reverted owners from the history', async () => {
   const { token_id } = await show(backend, `nfts/${id}`)
   const [owner, other, third] = [WALLETS[1], WALLETS[0], WALLETS[2]]
   const event = (block_number: number, previous: string, next: string) => ({
-    ...{ blockchain: 'polygon', block_number, log_index: 0, transaction_hash: `0xhash${block_number}` },
+    ...{ blockchain: 'polygon' as const, block_number, log_index: 0, transaction_hash: `0xhash${block_number}` },
     ...{ collection_id: collection.id, kind: 'transfer' as const, token_id, previous, next },
   })
   const steps = async () => {

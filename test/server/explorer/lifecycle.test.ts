@@ -149,8 +149,8 @@ describe('an updated NFT', () => {
   it('says that the metadata of an update is not known which the database does not have', async () => {
     const { collection, ids, nfts } = await dynamicNfts(backend, ['Known'])
     const unknown = {
-      ...{ collectionId: collection.id, sequence: 5, directory: 'bafydir', blockchain: 'polygon', block_number: 1 },
-      ...{ transaction_hash: '0xunknown', tokenIds: [BigInt(nfts[0]?.token_id ?? '')] },
+      ...{ collectionId: collection.id, sequence: 5, directory: 'bafydir', block_number: 1 },
+      ...{ blockchain: 'polygon' as const, transaction_hash: '0xunknown', tokenIds: [BigInt(nfts[0]?.token_id ?? '')] },
     }
     await withStore(dataDir.path, (opened) => opened.transaction((db) => recordUnknownUpdate(db, unknown)))
     expect(await show(backend, `nfts/${ids[0]}`)).toMatchObject({

@@ -49,8 +49,8 @@ beforeEach(async () => {
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
-  const chain = { blockchain: 'polygon', genesis_timestamp: 0, factory_address: factoryAddress(admin), created_at: NOW }
-  await rememberChain(store.db, { ...chain, start_block: 0 })
+  const chain = { genesis_timestamp: 0, factory_address: factoryAddress(admin), created_at: NOW }
+  await rememberChain(store.db, { ...chain, blockchain: 'polygon', start_block: 0 })
   collection = await deployCollection()
   await follow()
 })

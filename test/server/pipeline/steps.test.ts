@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { EvmBlockchain } from '../../../src/api/blockchains.ts'
+import type { Blockchain, EvmBlockchain } from '../../../src/api/blockchains.ts'
 import { type EmbeddedSigners, openEmbeddedSigners } from '../../../src/server/chain/evm/embedded/embedded-signers.ts'
 import {
   EMBEDDED_FEES,
@@ -49,7 +49,7 @@ afterEach(async () => {
 
 const addCollection = (
   id: string,
-  changes: { status: 'initiated' | 'failed' | 'deployed'; name?: string; error?: string; blockchain?: string },
+  changes: { status: 'initiated' | 'failed' | 'deployed'; name?: string; error?: string; blockchain?: Blockchain },
 ) =>
   insertCollection(store.db, {
     id,

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { accept } from '../../../src/server/services/accept.ts'
-import { badRequest } from '../../../src/server/services/services.ts'
+import { badRequest } from '../../../src/server/services/refusals.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
 import { openTestStore } from '../../helpers/test-database.ts'

@@ -32,7 +32,8 @@ const depsWith = (problem: string | null) => ({
 
 it('says for which funds or blocks an accepted change waits', async () => {
   const transfer = {
-    ...{ request_id: 'r', collection_id: 'c', nft_id: 'n0', blockchain: 'polygon', sender: ALICE, receiver: BOB },
+    ...{ request_id: 'r', collection_id: 'c', nft_id: 'n0', sender: ALICE, receiver: BOB },
+    blockchain: 'polygon' as const,
   }
   await insertTransfer(place.store.db, { ...transfer, id: 'waits', kind: 'transfer', status: 'initiated' })
   await insertTransfer(place.store.db, { ...transfer, id: 'failed', kind: 'transfer', status: 'failed', error: 'x' })
@@ -54,9 +55,9 @@ it('says for which funds or blocks an accepted change waits', async () => {
 
 it('says for which funds or blocks a collection waits', async () => {
   const collection = {
-    ...{ account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'd', symbol: 'D', wallet_address: ALICE },
+    ...{ account_id: 'a', request_id: 'r', name: 'd', symbol: 'D', wallet_address: ALICE },
     ...{ factory_address: ALICE, enable_api: 1, enable_transfer: 1, is_locked: 0, description: null, image: null },
-    ...{ next_token_id: '1', next_attempt_at: 0 },
+    ...{ blockchain: 'polygon' as const, next_token_id: '1', next_attempt_at: 0 },
   }
   await insertCollection(place.store.db, { ...collection, id: 'd', contract_address: BOB, status: 'initiated' })
   const read = async (problem: string | null) => {

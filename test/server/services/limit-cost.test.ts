@@ -4,7 +4,7 @@ import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
 import { hasMaxCost } from '../../../src/server/chain/fees.ts'
 import { chainFacts } from '../../../src/server/pipeline/chain-facts.ts'
 import { reserveCost } from '../../../src/server/services/limit-cost.ts'
-import type { Refusal } from '../../../src/server/services/services.ts'
+import type { Refusal } from '../../../src/server/services/refusals.ts'
 import { limitedRuns } from '../../../src/server/store/run-costs.ts'
 import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
 

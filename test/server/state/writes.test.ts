@@ -24,7 +24,7 @@ const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000
 
 const COLLECTION = {
-  ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon', name: 'c', symbol: 'C' },
+  ...{ id: 'c', account_id: 'a', request_id: 'r', blockchain: 'polygon' as const, name: 'c', symbol: 'C' },
   ...{ wallet_address: ALICE, contract_address: CAROL, factory_address: CAROL, description: null, image: null },
   ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, next_token_id: '1', next_attempt_at: NOW },
 } as const

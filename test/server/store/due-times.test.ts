@@ -31,7 +31,7 @@ afterEach(async () => {
 async function addWaiting(next_attempt_at: number, lease_until: number): Promise<void> {
   const { db } = store
   const work = { next_attempt_at, lease_until }
-  const signed = { blockchain: 'polygon', raw: '', state: 'signed' as const, created_at: NOW, ...work }
+  const signed = { blockchain: 'polygon' as const, raw: '', state: 'signed' as const, created_at: NOW, ...work }
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   await insertRequest(db, {
     ...{ id: 'r', account_id: 'a', endpoint: 'createnft', idempotency_key: null, body_hash: '', response: '' },

@@ -30,13 +30,13 @@ const SIGNED_FOR: Partial<Record<TransactionKind, () => Promise<unknown>>> = {
     ]),
   transfer: async () => {
     await place.addNfts(1)
-    const transfer = { id: 'x', request_id: 'r', collection_id: 'c', nft_id: 'n0', blockchain: 'polygon' }
+    const transfer = { id: 'x', request_id: 'r', collection_id: 'c', nft_id: 'n0', blockchain: 'polygon' as const }
     const parties = { kind: 'transfer', sender: ALICE, receiver: BOB } as const
     await insertTransfer(place.store.db, { ...transfer, ...parties, status: 'initiated', transaction_id: 't' })
   },
   update: async () => {
     await place.addNfts(1)
-    const update = { id: 'u', request_id: 'r', collection_id: 'c', nft_id: 'n0', blockchain: 'polygon' }
+    const update = { id: 'u', request_id: 'r', collection_id: 'c', nft_id: 'n0', blockchain: 'polygon' as const }
     const work = { kind: 'update', metadata: '{}', status: 'initiated', step: 'chain', transaction_id: 't' } as const
     await stateDb(place.store.db)
       .insertInto('updates')

@@ -117,10 +117,10 @@ it('restores the owner named by the last known event when a transfer is reverted
   await add('1', CAROL, BOB)
   await assignTransfers(store.db, [{ id: '1', transactionId: 't1' }])
   await endTransfer(store.db, '1', { status: 'deployed' })
-  const event = { blockchain: 'polygon', block_number: 3, log_index: 0, transaction_hash: '0x1', collection_id: 'c' }
+  const event = { block_number: 3, log_index: 0, transaction_hash: '0x1', collection_id: 'c' }
   await store.db
     .insertInto('owner_events')
-    .values({ ...event, kind: 'transfer', token_id: '1', previous: ALICE, next: CAROL })
+    .values({ ...event, blockchain: 'polygon', kind: 'transfer', token_id: '1', previous: ALICE, next: CAROL })
     .execute()
   await withdrawTransfer(store.db, 't1')
   expect(await ownerOf()).toBe(CAROL)

@@ -1,0 +1,106 @@
+import { refuseClaimed, refuseNftsOfOthers } from '../batch/identity/claim.ts'
+import { refuseExchanged } from '../batch/identity/exchanged.ts'
+import { refuseRenumbered } from '../batch/identity/renumbered.ts'
+import { findSecondEdition } from '../batch/identity/second-edition.ts'
+import { isInEdition, secondEditionText, seemsOtherEdition } from '../batch/rows/other-edition.ts'
+import { movedRuns } from '../batch/runs/moved-run.ts'
+import { GdnError } from '../core/errors.ts'
+import { refuseExchangedContents } from './other-contents.ts'
+import { noteOfMove, noteOfMovedRun } from './plan-notes.ts'
+import type { Planning } from './planning.ts'
+
+/**
+ * Refuses changes of rows and NFTs that belong to other runs, and changes that seem to be a mistake. Adds notes about
+ * those that may be one.
+ *
+ * @returns the note that the manifest may be another edition; null if there is none
+ * @throws GdnError `already_accepted`, `edited_rows`, `seems_minted`, `not_found`
+ */
+export async function checkPlan(planning: Planning): Promise<string | null> {
+  await refuseRowsOfOthers(planning)
+  const otherEdition = await findOtherEdition(planning)
+  if (otherEdition !== null) planning.notes.push(otherEdition)
+  if (planning.options.isSaved !== true) await refuseDoubtful(planning, otherEdition !== null)
+  await checkMove(planning)
+  return otherEdition
+}
+
+/**
+ * Refuses to mint rows or change NFTs that belong to other runs.
+ *
+ * @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change
+ */
+async function refuseRowsOfOthers({ store, options, pairs, tally: { counts, mints } }: Planning): Promise<void> {
+  if (counts.update + counts.transfer > 0) await store.state.scratch((sql) => refuseNftsOfOthers(sql, store))
+  // Edited rows are checked by `refuseEdited` when the plan is applied.
+  const checked = { rows: 'draft', isRead: true, pending: mints, renamed: pairs.renamed } as const
+  await store.read((sql) => refuseClaimed(sql, store, { ...options, newRows: true }, checked))
+}
+
+/**
+ * Returns a note if another run has minted the rows with other content. Also returns a note if most minted rows have
+ * other content, and either some rows are new or `gdn art generate` created the manifest. Otherwise, returns null.
+ */
+async function findOtherEdition({ store, options, tally }: Planning): Promise<string | null> {
+  const second = await findSecondEdition(store, 'draft', tally.mints)
+  if (second !== null) return secondEditionText(second)
+  const { rows, mint, retries, abandoned } = tally.counts
+  const sent = rows - mint - abandoned
+  const edited = tally.edited - tally.unedited
+  if (!seemsOtherEdition({ edited, sent })) return null
+  const { manifestPath } = options
+  if (mint === retries && !(manifestPath !== null && (await isInEdition(manifestPath)))) return null
+  return `${edited} of the ${sent} minted rows have different content: this manifest may belong to another edition`
+}
+
+/**
+ * Refuses changes that seem to be a mistake.
+ * @throws GdnError `edited_rows`, `seems_minted`
+ */
+async function refuseDoubtful(
+  { store, options, otherDrop, notes, tally: { counts } }: Planning,
+  mayBeOther: boolean,
+): Promise<void> {
+  const { drop, state } = store
+  const { unchanged, abandoned, rows, mint } = counts
+  const { adopt = false, allowExchanged: isAllowed = false } = options
+  if (unchanged + abandoned === rows) return
+  if (!isAllowed) {
+    await refuseExchangedContents(store)
+    if (drop.setId !== null) await store.read((sql) => refuseRenumbered(sql, drop, 'draft'))
+  }
+  const judged = { rows: 'draft', named: rows - mint, isAllowed, mayBeOther } as const
+  const exchanged = await state.scratch((sql) => refuseExchanged(sql, drop, judged))
+  notes.push(...exchanged.notes)
+  const note = drop.setId === null && !adopt && !exchanged.areTitles ? otherDrop.refuse() : null
+  if (note !== null) notes.push(note)
+}
+
+/**
+ * Adds notes about a moved or renamed manifest.
+ * @throws GdnError `seems_minted` if another run minted the rows; `not_found` if the drop is sealed, but no row has
+ *   an NFT
+ */
+async function checkMove({ store, options, comparer, withoutRow, notes, tally }: Planning): Promise<void> {
+  const { movedFrom, drop } = store
+  const { mint, rows, abandoned } = tally.counts
+  if (drop.setId === null && options.adopt !== true && options.isSaved !== true && mint > 0)
+    await withoutRow.refuseMinted(tally.mints)
+  if (movedFrom !== null) notes.push(noteOfMove(movedFrom, drop.name))
+  if (drop.setId !== null) return
+  const renamed = rows > 0 && comparer.missing === rows ? await withoutRow.notesOfRename() : []
+  if (rows > 0 && abandoned === rows) {
+    throw new GdnError(
+      'not_found',
+      'the drop of these rows is sealed, but no row has an NFT under the name of this file',
+      {
+        hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED,
+      },
+    )
+  }
+  notes.push(...renamed)
+  const moved = await store.read((sql) => movedRuns(sql, options))
+  notes.push(...moved.map(noteOfMovedRun))
+}
+
+const RENAMED = 'If the file was renamed after its rows were minted, add --run <former file name>.'

@@ -1,0 +1,135 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { ServerNames } from '../batch/identity/server-names.ts'
+import type { StoredPair } from '../batch/identity/store-pairs.ts'
+import { moveToCopy } from '../batch/rows/duplicate-rows.ts'
+import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/rows/row-key.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
+import type { BatchClient } from '../batch/types.ts'
+import { mintReferences, namesOfContents } from '../state/draft-rows.ts'
+import { addNamed } from '../state/plan-tables.ts'
+import { type RowRecord, rowsAt } from '../state/rows.ts'
+import { type Candidate, findCandidates, type NftSource, readCandidates } from './find-nfts.ts'
+import type { Planning } from './planning.ts'
+
+/** A page of rows with their NFTs. */
+export interface MatchedRows {
+  page: readonly RowRecord[]
+  candidates: Candidate[]
+  records: Map<string, NftRecord>
+}
+
+/** Returns a page of rows with their NFTs. Also records labels, IDs to store, and which NFTs have a row. */
+export async function matchRows(
+  { store, source, deps, labels, pairedNfts, paired, vanished }: Planning,
+  rows: readonly RowRecord[],
+): Promise<MatchedRows> {
+  const matched = await readPage(store, source, rows)
+  const { candidates, records } = matched
+  await labels.add(candidates)
+  const underOtherKey = candidates.filter((candidate) => {
+    candidate.nftGdnId ??= pairedNfts.get(candidate.row.position) ?? null
+    return candidate.nftGdnId !== null && !records.has(candidate.nftGdnId)
+  })
+  for (const [id, record] of await readCandidates(source, underOtherKey)) records.set(id, record)
+  paired.push(...(await unstoredPairs(store, source, deps.client, candidates)))
+  const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
+  await store.state.scratch((sql) => addNamed(sql, named))
+  vanished.addNamed(named)
+  return matched
+}
+
+/**
+ * Finds the NFTs of a page of rows. If the NFT of a row without an ID was burned, the row gets an unburned NFT of
+ * an identical removed row, if there is one.
+ */
+async function readPage(store: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<MatchedRows> {
+  const candidates = await findCandidates(store, source, page)
+  const records = await readCandidates(source, candidates)
+  const burned = candidates.flatMap(({ row, nftGdnId }, at) => {
+    const record = page[at]
+    const isBurned = records.get(nftGdnId ?? '')?.burned === true
+    return record !== undefined && isBurned && isContentKey(row.key) ? [record] : []
+  })
+  if (burned.length === 0 || !source.hasReferences || !(await leaveBurned(store, source, burned))) {
+    return { page, candidates, records }
+  }
+  const positions = page.map(({ position }) => position)
+  const moved = await store.state.read((sql) => rowsAt(sql, 'draft', positions))
+  const movedCandidates = await findCandidates(store, source, moved)
+  return { page: moved, candidates: movedCandidates, records: await readCandidates(source, movedCandidates) }
+}
+
+/** Assigns NFTs of other copies to rows whose NFTs were burned. Returns whether any row got another NFT. */
+async function leaveBurned(
+  { state, drop }: StoredRun,
+  source: NftSource,
+  burned: readonly RowRecord[],
+): Promise<boolean> {
+  const contents = [...new Set(burned.map((row) => contentOfKey(rowKey(row))))]
+  const names = await state.read((sql) => namesOfContents(sql, contents))
+  const knownNames = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))
+  const server = new ServerNames(source.client, source)
+  const copies = await server.otherCopies(drop.referenceScope, contents, (content, copy) =>
+    knownNames.has(`${content} ${copy}`),
+  )
+  const ended = await server.endedOf(copies.map(({ nftGdnId }) => nftGdnId))
+  const available = copies.filter(({ nftGdnId }) => !ended.has(nftGdnId))
+  return await state.scratch((sql) => {
+    let isMoved = false
+    for (const row of burned) {
+      const at = available.findIndex(({ content }) => content === contentOfKey(rowKey(row)))
+      const [match] = at === -1 ? [] : available.splice(at, 1)
+      if (match === undefined) continue
+      isMoved = true
+      moveToCopy(sql, 'draft', row, match.copy)
+    }
+    return isMoved
+  })
+}
+
+const rowKey = ({ key, reference }: RowRecord): RowKey => reference ?? key
+
+/**
+ * Returns the pairs that are in the state but not on the server, because storing them there was interrupted or isn't
+ * supported.
+ */
+async function unstoredPairs(
+  { state }: StoredRun,
+  source: NftSource,
+  client: Pick<BatchClient, 'supports'>,
+  candidates: readonly Candidate[],
+): Promise<StoredPair[]> {
+  if (!source.hasReferences) return []
+  const unknown = new Map(
+    candidates.flatMap((candidate) =>
+      candidate.named === null && candidate.sent?.nft != null && candidate.row.row.id !== null
+        ? [[candidate.sent.id, candidate] as const]
+        : [],
+    ),
+  )
+  if (unknown.size === 0) return []
+  const minted = await state.read((sql) => mintReferences(sql, unknown.keys()))
+  const renamed = minted.flatMap(({ id, operation, reference }) => {
+    const candidate = unknown.get(id)
+    const isRenamed = candidate !== undefined && reference !== null && reference !== candidate.reference
+    return isRenamed ? [{ operation, reference, candidate }] : []
+  })
+  const pairOf = ({ operation, candidate }: (typeof renamed)[number], alias: StoredPair['alias']): StoredPair => ({
+    nftGdnId: candidate.sent?.nft ?? '',
+    operation,
+    reference: candidate.reference,
+    sent: null,
+    alias,
+    key: candidate.row.key,
+  })
+  if (client.supports('aliases') !== true) return renamed.map((renaming) => pairOf(renaming, 'impossible'))
+  const records = await new ServerNames(source.client, source).lookUp(renamed)
+  return renamed.flatMap((renaming) => {
+    const record = records.get(renaming)
+    const isOpen =
+      record?.nft_gdn_id === renaming.candidate.sent?.nft &&
+      record?.reference_kind === 'content' &&
+      typeof record.reference_alias !== 'string'
+    return isOpen ? [pairOf(renaming, 'wanted')] : []
+  })
+}

@@ -1,0 +1,58 @@
+import type { RowPairs } from '../batch/identity/check-rows.ts'
+import type { StoredPair } from '../batch/identity/store-pairs.ts'
+import type { StoredRun } from '../batch/runs/stored-run.ts'
+import type { Abilities } from './compare.ts'
+import { OtherLabels } from './find-labels.ts'
+import type { NftSource } from './find-nfts.ts'
+import { NftsWithoutRow } from './nfts-without-row.ts'
+import { OtherDrop } from './other-drop.ts'
+import type { PlanDeps, PlanOptions } from './planned.ts'
+import { RowComparer } from './row-comparer.ts'
+import type { SavedChanges } from './saved-changes.ts'
+import { SeenNfts } from './seen-nfts.ts'
+import { newTally } from './tally.ts'
+import { VanishedRows } from './vanished-rows.ts'
+
+interface PlanInput {
+  store: StoredRun
+  options: PlanOptions
+  deps: PlanDeps
+  saved: SavedChanges
+  pairs: RowPairs
+  notes: string[]
+}
+
+/** The input of a plan, and the findings that its phases share. */
+export type Planning = ReturnType<typeof newPlanning>
+
+/** Returns a plan before its first phase. The client must have learned what the server supports. */
+export function newPlanning(input: PlanInput) {
+  const { store, options, deps, pairs } = input
+  const { contractAddress, blockchain, signal, backend, origin, takeOver = false, label = null } = options
+  const { client } = deps
+  const hasReferences = client.supports('references') === true
+  const hasUpdates = client.supports('updates') === true
+  const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
+  const { marker } = store.drop
+  // `noTransfers` is read when a row requires a transfer.
+  const abilities: Abilities = { updates: hasUpdates, noTransfers: null, takeOver, sendersOwn: !hasReferences, marker }
+  /** Rows that got an ID after they were minted, with the pairs to store. */
+  const paired: StoredPair[] = pairs.identified.map((pair) => ({ ...pair, key: pair.row.key }))
+  return {
+    ...input,
+    source,
+    /** See `ownerHistories`. */
+    scope: JSON.stringify(['plan', backend?.id ?? origin, blockchain, contractAddress.toLowerCase()]),
+    abilities,
+    paired,
+    /** The NFTs of rows that were minted under another key, by row position. */
+    pairedNfts: new Map(pairs.all.map(({ row, nftGdnId }) => [row.position, nftGdnId])),
+    labels: new OtherLabels(store, label),
+    comparer: new RowComparer(store, options, deps.contents),
+    vanished: new VanishedRows(),
+    seen: new SeenNfts(store),
+    otherDrop: new OtherDrop(label),
+    withoutRow: new NftsWithoutRow(store, source, options),
+    tally: newTally(),
+  }
+}
