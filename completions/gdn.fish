@@ -354,7 +354,7 @@ function __gdn_bundles
     case 'nft history'
       printf '%s\n' 'server-12647a output-31b492'
     case 'nft verify'
-      printf '%s\n' 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
+      printf '%s\n' 'flags-0ea566 verifying-5ceb4e server-12647a output-31b492'
     case 'batch template'
       printf '%s\n' 'flags-9432ff server-da4928 output-d9d285'
     case 'batch validate'
@@ -394,11 +394,11 @@ function __gdn_bundles
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-a5c0b8 server-12647a output-7bedd8'
+      printf '%s\n' 'flags-11055f server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-720a37 cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-8a848e cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
+      printf '%s\n' 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-7109df server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -783,12 +783,12 @@ function __gdn_flags
         '--receiver-wallet-address ~ @wallets Owner of the NFT' \
         '--blockchain -b =blockchain Blockchain of the NFT' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'verifying-e7a897'
+    case 'verifying-5ceb4e'
       printf '%s\n' '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
-        '--beacon - file Beacon that replaces drand in tests'
+        '--beacon - file Beacon file that replaces drand in tests'
     case 'flags-9432ff'
       printf '%s\n' '--format - =format Format: csv, json, jsonl (csv)' \
         '--blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)' \
@@ -1002,7 +1002,7 @@ function __gdn_flags
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'
-    case 'flags-a5c0b8'
+    case 'flags-11055f'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1021,12 +1021,12 @@ function __gdn_flags
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
-        '--beacon - file Beacon that replaces drand in tests' \
+        '--beacon - file Beacon file that replaces drand in tests' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'flags-720a37'
+    case 'flags-8a848e'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1045,7 +1045,7 @@ function __gdn_flags
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
-        '--beacon - file Beacon that replaces drand in tests' \
+        '--beacon - file Beacon file that replaces drand in tests' \
         '--only - =only Make only one kind of change: mint' \
         '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \
@@ -1079,11 +1079,11 @@ function __gdn_flags
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs without sending anything' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'verifying-e8bede'
+    case 'verifying-7109df'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
-        '--beacon - file Beacon that replaces drand in tests'
+        '--beacon - file Beacon file that replaces drand in tests'
     case 'flags-e6f761'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \

@@ -248,7 +248,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     'nft refresh' = 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
     'nft history' = 'server-12647a output-31b492'
-    'nft verify' = 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
+    'nft verify' = 'flags-0ea566 verifying-5ceb4e server-12647a output-31b492'
     'batch template' = 'flags-9432ff server-da4928 output-d9d285'
     'batch validate' = 'flags-eea9e1 server-12647a output-31b492'
     'batch rarity' = 'flags-869258 server-12647a output-31b492'
@@ -268,9 +268,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'art preview' = 'flags-095ebd output-31b492'
     'art generate' = 'flags-a8f9e7 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
-    'plan' = 'flags-a5c0b8 server-12647a output-7bedd8'
-    'apply' = 'flags-720a37 cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
+    'plan' = 'flags-11055f server-12647a output-7bedd8'
+    'apply' = 'flags-8a848e cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-7109df server-12647a output-31b492'
     'cost' = 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
@@ -554,11 +554,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --receiver-wallet-address ~ @wallets Owner of the NFT
 --blockchain -b =blockchain Blockchain of the NFT
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'verifying-e7a897' = '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
+    'verifying-5ceb4e' = '--on-chain - - Also compare owner, token URI and metadata with the chain and the storage
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)
 --beacon-url - text+ drand relay for shuffled drops; repeatable
---beacon - file Beacon that replaces drand in tests'
+--beacon - file Beacon file that replaces drand in tests'
     'flags-9432ff' = '--format - =format Format: csv, json, jsonl (csv)
 --blockchain -b =blockchain Blockchain of the collection (the configured one, or polygon)
 --receiver - @wallets Receiver of the NFTs
@@ -744,7 +744,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --clean - - Delete unfinished folders that have different settings'
     'flags-685e02' = '--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file'
-    'flags-a5c0b8' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-11055f' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -762,12 +762,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs
 --beacon-url - text+ drand relay for shuffled drops; repeatable
---beacon - file Beacon that replaces drand in tests
+--beacon - file Beacon file that replaces drand in tests
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`'
-    'flags-720a37' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-8a848e' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -785,7 +785,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Allow rows to exchange values, content or IDs
 --beacon-url - text+ drand relay for shuffled drops; repeatable
---beacon - file Beacon that replaces drand in tests
+--beacon - file Beacon file that replaces drand in tests
 --only - =only Make only one kind of change: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)
@@ -814,10 +814,10 @@ mcp Serve the commands to coding agents as MCP tools'
     'sending-and-waiting-eb853f' = '--dry-run - - Check the manifest and its NFTs without sending anything
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'verifying-e8bede' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+    'verifying-7109df' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)
 --beacon-url - text+ drand relay for shuffled drops; repeatable
---beacon - file Beacon that replaces drand in tests'
+--beacon - file Beacon file that replaces drand in tests'
     'flags-e6f761' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
