@@ -14,6 +14,8 @@ import {
   settled,
   startTestBackend,
   type TestBackend,
+  until,
+  withStore,
 } from '../../helpers/backend.ts'
 import { failedChild, startedChild } from '../../helpers/backend-child.ts'
 import { copyFolder } from '../../helpers/backups.ts'
@@ -279,7 +281,12 @@ describe('a second backend on a data dir', () => {
       receiver_wallet_address: wallet,
       metadata: plainMetadata(40),
     })
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    const steps = () =>
+      withStore(dir.path, async ({ db }) =>
+        (await db.selectFrom('nfts').select('step').execute()).map(({ step }) => step),
+      )
+    // The transaction of an NFT is signed and may already be in a block.
+    await until(steps, (all) => all.some((step) => step === 'chain' || step === 'done'), 150_000, 1)
     await child.kill('SIGKILL')
     const second = await start()
     expect(second.apiKey.reveal()).toBe(child.apiKey)

@@ -8,11 +8,17 @@ import {
   mint,
   plainMetadata,
   settled,
+  showNfts,
   startTestBackend,
+  until,
   usedNonces,
   WALLETS,
+  withStore,
 } from '../../helpers/backend.ts'
 import { createSmallDisk, type SmallDisk } from '../../helpers/small-disk.ts'
+
+/** The steps of an NFT in order. */
+const STEPS = ['files', 'mint', 'chain', 'done']
 
 async function smallDisk(kilobytes: number, context: TestContext): Promise<SmallDisk> {
   const disk = await createSmallDisk(kilobytes)
@@ -108,15 +114,34 @@ it('loses no NFT if the disk fills up while minting', async (context) => {
   onTestFinished(() => backend.close())
   const collection = await createTestCollection(backend)
   const ids: string[] = []
-  for (let round = 0; round < 5; round++) {
-    for (let i = 0; i < 4; i++) ids.push(...(await mint(backend, collection, plainMetadata(20))))
-    await new Promise((resolve) => setTimeout(resolve, round * 10))
-    await disk.fill()
-    await new Promise((resolve) => setTimeout(resolve, 150))
-    await disk.makeRoom()
+  const stepsOf = async (of: readonly string[]) => {
+    const rows = await withStore(dataDir, ({ db }) =>
+      db.selectFrom('nfts').select('step').where('id', 'in', of).execute(),
+    )
+    return rows.map(({ step }) => step)
   }
-  // Leases that couldn't be released on the full disk expire after a minute.
-  ahead = 61_000
+  const failures = () => backend.log.filter((line) => line.includes('database or disk is full')).length
+  for (const [index] of STEPS.entries()) {
+    const added: string[] = []
+    for (let i = 0; i < 4; i++) added.push(...(await mint(backend, collection, plainMetadata(20))))
+    ids.push(...added)
+    await until(
+      () => stepsOf(added),
+      (steps) => steps.some((step) => STEPS.indexOf(step) >= index),
+      150_000,
+      1,
+    )
+    const before = failures()
+    await disk.fill()
+    // Writes fail, unless there is nothing left to write.
+    await until(
+      async () => failures() > before || (await showNfts(backend, ids)).every(({ status }) => status === 'deployed'),
+      Boolean,
+    )
+    await disk.makeRoom()
+    // Leases that couldn't be released on the full disk expire after a minute.
+    ahead += 61_000
+  }
   const nfts = await settled(backend, ids)
   expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
 })

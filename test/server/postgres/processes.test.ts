@@ -1,7 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { isBlockchain } from '../../../src/api/blockchains.ts'
 import { Secret } from '../../../src/core/secret.ts'
-import { sleep } from '../../../src/core/time.ts'
 import { startWorker, type Worker, type WorkerOptions } from '../../../src/server/worker.ts'
 import {
   createTestCollection,
@@ -90,8 +89,16 @@ describe('processes with roles', () => {
     const backend = await api()
     const collection = await createTestCollection(backend)
     const ids = await mint(backend, collection, plainMetadata(3))
-    await sleep(500)
+    // By then, an API process that runs jobs would have deployed the first collection.
+    const first = await worker({ only: ['astar'] })
+    const later = await createTestCollection(backend, { blockchain: 'astar' })
+    await until(
+      () => showCollection(backend, later.id),
+      ({ status }) => status === 'deployed',
+    )
     expect((await showCollection(backend, collection.id)).status).toBe('initiated')
+    // Another process can take over the embedded chains.
+    await first.close()
     const { url: health } = await worker()
     expect((await settled(backend, ids)).map(({ status }) => status)).toEqual(['deployed', 'deployed', 'deployed'])
     expect(await statusOf(`${health}/readyz`)).toBe(200)
