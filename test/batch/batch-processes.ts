@@ -9,6 +9,7 @@ import { onTestFinished } from 'vitest'
 import type { BatchSummary } from '../../src/batch/types.ts'
 import type { RequestOf } from '../../src/client/api-client.ts'
 import type { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { seededFrom } from '../helpers/seed.ts'
 
 const MODULES = fileURLToPath(new URL('../../node_modules', import.meta.url))
 
@@ -32,13 +33,18 @@ export async function buildBatchProcess(
   return script
 }
 
-/** Serves the fake over HTTP until the test ends, with a latency of some milliseconds each way. Returns its URL. */
-export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<string> {
+/**
+ * Serves the fake over HTTP until the test ends, with a latency of some milliseconds each way. Returns its URL.
+ *
+ * @param seed determines the latencies
+ */
+export async function listen(api: FakeHostedApi, idempotency: boolean, seed: number): Promise<string> {
+  const random = seededFrom(seed)
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', async () => {
-      await pause(Math.random() * 10)
+      await pause(random() * 10)
       const endpoint = request.url?.split('/').at(-1) ?? ''
       const body = Buffer.concat(chunks)
       const key = String(request.headers['idempotency-key'])
@@ -49,7 +55,7 @@ export async function listen(api: FakeHostedApi, idempotency: boolean): Promise<
             ? // The request with which a client checks whether keys are honored.
               { status: 404, json: { error: { title: 'Not Found', message: 'no such NFT' } } }
             : await api.send(endpoint, body, { idempotencyKey: key, run: String(request.headers['gdn-run']) })
-      await pause(Math.random() * 10)
+      await pause(random() * 10)
       if (!('json' in answer)) return response.destroy()
       const headers = { 'content-type': 'application/json', ...(idempotency ? { 'idempotency-supported': 'yes' } : {}) }
       return response.writeHead(answer.status, headers).end(JSON.stringify(answer.json))

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { whenFileDone } from '../helpers/clean-up.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
+import { seededRandom } from '../helpers/seed.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { buildBatchProcess, listen, runBatchProcess } from './batch-processes.ts'
 
@@ -23,18 +24,19 @@ test.each([
   ['that honors Idempotency-Key, mints every row once', true],
   ['that does not, mints no row twice and names unknown rows', false],
 ])(`a batch whose process is killed ${KILLS} times, on a server %s`, async (_what, idempotency) => {
+  const { random, seed } = seededRandom('batch kills')
   const stateDir = await mkdtemp(join(folder, 'state-'))
   let left = 0
   let kill = () => {}
   const onArrival = () => {
     left -= 1
-    if (left === 0) setTimeout(kill, Math.random() * MAX_MS)
+    if (left === 0) setTimeout(kill, random() * MAX_MS)
   }
   const api = new FakeHostedApi({ idempotency, nullUntilDeployed: true, pollsToDeploy: 1, onArrival })
-  const url = await listen(api, idempotency)
+  const url = await listen(api, idempotency, seed)
   const argv = [script, url, stateDir, String(ROWS)]
   for (let kills = 0; kills < KILLS; kills++) {
-    left = 1 + Math.floor(Math.random() * MAX_REQUESTS)
+    left = 1 + Math.floor(random() * MAX_REQUESTS)
     const end = await runBatchProcess(argv, (killIt) => {
       kill = killIt
     })

@@ -73,7 +73,7 @@ test.runIf(SOAK)(
   `a list of ${MANY} receivers whose process is killed ${KILLS} times mints each count exactly`,
   { timeout: 1_800_000 },
   async () => {
-    const { random } = seededRandom('list-kill')
+    const { random, seed } = seededRandom('list-kill')
     const { folder, row, list, write } = await rowAndList()
     await write(all(MANY))
     const script = await buildBatchProcess(folder, new URL('./list-process.ts', import.meta.url))
@@ -84,7 +84,7 @@ test.runIf(SOAK)(
       if (left === 0) kill()
     }
     const api = new FakeHostedApi({ idempotency: true, nullUntilDeployed: true, pollsToDeploy: 1, onArrival })
-    const argv = [script, await listen(api, true), folder, row, list]
+    const argv = [script, await listen(api, true, seed), folder, row, list]
     for (let kills = 0; kills < KILLS; kills++) {
       left = 1 + Math.floor((random() * MANY) / KILLS)
       const end = await runBatchProcess(argv, (killIt) => {

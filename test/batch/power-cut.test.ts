@@ -34,7 +34,10 @@ interface Sent {
 }
 
 /** Returns the system calls of a process that mints a batch, and the requests that it sent. */
-async function trace(idempotency: boolean): Promise<{ lines: string[]; sent: Map<string, Sent>; url: string }> {
+async function trace(
+  idempotency: boolean,
+  seed: number,
+): Promise<{ lines: string[]; sent: Map<string, Sent>; url: string }> {
   const script = await buildBatchProcess(folder)
   const sent = new Map<string, Sent>()
   const api = new FakeHostedApi({ idempotency })
@@ -43,7 +46,7 @@ async function trace(idempotency: boolean): Promise<{ lines: string[]; sent: Map
     sent.set(options.idempotencyKey, { endpoint, body, key: options.idempotencyKey })
     return send(endpoint, body, options)
   }
-  const url = await listen(api, idempotency)
+  const url = await listen(api, idempotency, seed)
   const log = join(folder, 'trace')
   const traced = ['-f', '-y', '-xx', '-s', '100000', '-o', log, '-e', `trace=${CALLS}`]
   const argv = [process.execPath, script, url, join(folder, 'state'), String(ROWS)]
@@ -70,9 +73,9 @@ test.for([
   { timeout: SOAK ? 3_600_000 : 180_000 },
   async ([, idempotency], context) => {
     if (!existsSync('/usr/bin/strace')) return context.skip('strace is not installed')
-    const { random } = seededRandom('power cuts of a batch')
+    const { random, seed } = seededRandom('power cuts of a batch')
     const cuts = everyCut(random, RANDOM_CUTS)
-    const { lines, sent, url } = await trace(idempotency)
+    const { lines, sent, url } = await trace(idempotency, seed)
     const disk = new TracedFolder(join(folder, 'state'))
     const left = new Set<string>()
     let calls = 0

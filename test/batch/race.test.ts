@@ -22,7 +22,7 @@ beforeAll(async () => {
 })
 
 test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, failures, retries and SIGKILLs mint every row once (rounds: ${ROUNDS})`, async () => {
-  const { random } = seededRandom('race')
+  const { random, seed } = seededRandom('race')
   let kills = 0
   let rejections = 0
   for (let round = 1; round <= ROUNDS; round++) {
@@ -32,7 +32,7 @@ test(`${PROCESSES} processes with ${MANIFESTS.length} copies of a manifest, fail
       ...{ idempotency: true, nullUntilDeployed: true, pollsToDeploy: 1 },
       faultOf: () => (!isOver && random() < 0.2 ? { fault: 'refused', status: 400 } : null),
     })
-    const url = await listen(api, true)
+    const url = await listen(api, true, seed)
     const start = (manifest: string, promptMs: number, killAfter: number | null, retry: 'failed' | 'absent' | null) => {
       const more = retry === null ? [] : [retry]
       return runBatchProcess([script, url, stateDir, String(ROWS), manifest, String(promptMs), ...more], killAfter)

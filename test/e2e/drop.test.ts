@@ -200,7 +200,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
       { length: 50 },
       (_, index) => `Killed ${index},again,0x${((index % 12) + 1).toString(16).padStart(40, '2')}`,
     )
-    const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random: Math.random })
+    const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random: () => 0 })
     const killed = gdnAt({ ...backend, url: proxy.url }, home.path)
     const manifest = await gdn.file('killed.csv', `title,description,receiver\n${rows.join('\n')}\n`)
     const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', '1', '--json'] as const

@@ -4,9 +4,11 @@ import { createTransport } from '../../../src/client/create-transport.ts'
 import { createSharedPace } from '../../../src/client/pace/shared-pace.ts'
 import { createPacer } from '../../../src/client/pacer.ts'
 import { Secret } from '../../../src/core/secret.ts'
+import { seededFrom } from '../../helpers/seed.ts'
 
-/** A gdn process that only sends, to be stopped and killed: `node … <url> <pace folder> single|bulk`. */
-const [url = '', folder = '', kind = 'single'] = process.argv.slice(2)
+/** A gdn process that only sends, to be stopped and killed: `node … <url> <pace folder> single|bulk <seed>`. */
+const [url = '', folder = '', kind = 'single', seed = '0'] = process.argv.slice(2)
+const random = seededFrom(Number(seed))
 const apiKey = new Secret('the-key')
 const shared = createSharedPace({
   folders: [folder],
@@ -28,11 +30,11 @@ const send = () => client.send('createnft', body, { idempotencyKey: 'key' })
 
 async function sendForEver(): Promise<never> {
   for (;;) {
-    if (Math.random() < 0.5) await send()
+    if (random() < 0.5) await send()
     else {
       // In the order of a batch: the slot, then the journal, then the request.
       const leave = await pacer.take('createnft')
-      await pause(Math.random() * 5)
+      await pause(random() * 5)
       await send()
       leave.done()
     }

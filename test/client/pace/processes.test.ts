@@ -8,6 +8,7 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { bootClock } from '../../../src/core/time.ts'
 import { bundleProcess } from '../../helpers/bundle-process.ts'
 import { whenFileDone } from '../../helpers/clean-up.ts'
+import { seededFrom, seededRandom } from '../../helpers/seed.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'
@@ -25,7 +26,7 @@ beforeAll(async () => {
 })
 
 /** Returns 429 for the third request that arrives within any second. */
-async function limitedServer() {
+async function limitedServer(random: () => number) {
   const arrivals: { at: number; agent: string }[] = []
   let refused = 0
   const server = createServer((request, response) => {
@@ -35,7 +36,7 @@ async function limitedServer() {
     if (before >= 2) refused++
     request.resume()
     request.on('end', async () => {
-      await pause(Math.random() * 40)
+      await pause(random() * 40)
       response.writeHead(before >= 2 ? 429 : 200, { 'content-type': 'application/json' }).end('{}')
     })
   })
@@ -51,12 +52,13 @@ async function limitedServer() {
   }
 }
 
-/** Starts processes with one key, and restarts those that were killed. */
-function herd(url: string, paceDir: string) {
+/** Starts processes with one key, each with a seed of its own, and restarts those that were killed. */
+function herd(url: string, paceDir: string, random: () => number) {
   const children: ChildProcess[] = []
   const trouble: string[] = []
   const start = (index: number) => {
-    const child = spawn(process.execPath, [script, url, paceDir, index % 2 === 0 ? 'single' : 'bulk'], {
+    const seed = String(Math.floor(random() * 2 ** 31))
+    const child = spawn(process.execPath, [script, url, paceDir, index % 2 === 0 ? 'single' : 'bulk', seed], {
       stdio: ['ignore', 'pipe', 'inherit'],
     })
     child.stdout?.on('data', (text) => String(text).includes('trouble') && trouble.push(String(text)))
@@ -79,25 +81,27 @@ test('processes of one boot read the same clock', () => {
 })
 
 test('8 processes with one key, some killed or stopped, never have three requests arrive within a second', async () => {
-  const server = await limitedServer()
+  const { random, seed } = seededRandom('killed and stopped processes')
+  // The latencies have a generator of their own, because the order of the requests differs between runs.
+  const server = await limitedServer(seededFrom(seed))
   const paceDir = join(folder, 'pace')
-  const { children, start, trouble } = herd(server.url, paceDir)
+  const { children, start, trouble } = herd(server.url, paceDir, random)
   const began = performance.now()
   let kills = 0
   let stops = 0
   // Where a start takes seconds, most processes die before they send.
   while (performance.now() - began < RUN_MS || server.arrivals.length < 2) {
-    await pause(50 + Math.random() * 350)
-    const index = Math.floor(Math.random() * PROCESSES)
+    await pause(50 + random() * 350)
+    const index = Math.floor(random() * PROCESSES)
     const child = children[index]
-    if (Math.random() < 0.4) {
+    if (random() < 0.4) {
       child?.kill('SIGKILL')
       kills++
       start(index)
     } else {
       child?.kill('SIGSTOP')
       stops++
-      const after = Math.random() < 0.2 ? 3000 + Math.random() * 3000 : Math.random() * 1000
+      const after = random() < 0.2 ? 3000 + random() * 3000 : random() * 1000
       void pause(after).then(() => child?.kill('SIGCONT'))
     }
   }
@@ -111,8 +115,9 @@ test('8 processes with one key, some killed or stopped, never have three request
 })
 
 test('8 processes that run freely use the full rate, and each of them makes progress', async () => {
-  const server = await limitedServer()
-  const { trouble } = herd(server.url, join(folder, 'fair'))
+  const { random, seed } = seededRandom('paced processes')
+  const server = await limitedServer(seededFrom(seed))
+  const { trouble } = herd(server.url, join(folder, 'fair'), random)
   const agents = () => new Set(server.arrivals.map(({ agent }) => agent))
   while (agents().size < PROCESSES) {
     expect(trouble).toEqual([])
