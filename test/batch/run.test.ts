@@ -265,7 +265,8 @@ describe('local files', () => {
         const openAll = () => {
           for (const open of waiting.splice(0)) open()
         }
-        // An upload begins once its file is hashed. One more than the limit would begin before two later files are hashed.
+        // An upload begins once its file is hashed. One more than the limit would begin before two later files are
+        // hashed.
         if (waiting.length === places) void sha256OfFile(path).then(() => sha256OfFile(path).then(openAll))
         // All workers wait for the first content, and the last ones are fewer than the limit.
         else if (server.uploads.length === 1 || server.uploads.length > 9) openAll()
