@@ -1,6 +1,6 @@
 // These queries find rows and NFTs of other runs in a collection.
 import type { Sql } from '../sqlite/shared-database.ts'
-import type { Drop } from './drops.ts'
+import { type Drop, isUnrevealed } from './drops.ts'
 import { hasPinnedNames } from './pinned-names.ts'
 import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
@@ -8,6 +8,8 @@ import { createTables } from './temporary-tables.ts'
 /** Matches operations that claim a row for a run. The row was minted, may have been minted, or is about to be sent. */
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
+
+const PAGE = 1_000
 
 /**
  * Stores the rows at these positions in `temp.checked` as the rows that a run would send. Returns whether any of these
@@ -22,6 +24,34 @@ export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[
     JSON.stringify(positions),
   )
   return sql.get('SELECT 1 FROM temp.checked WHERE plain IS NOT NULL LIMIT 1') !== undefined
+}
+
+/** A row as it was sent or last applied, if the manifest of its run was edited afterwards. */
+export interface KeptRowText {
+  id: string
+  key: string
+  /** The hash of the row with addresses in place of ENS names; null if the row has no names, or was applied. */
+  plain: string | null
+  /** The text, in the format of `rows.body`. */
+  body: Uint8Array
+}
+
+/** Yields the kept texts of the rows that a run claims. Unrevealed rows have none, because they share a placeholder. */
+export function* keptTexts(sql: Sql, drop: Drop): Generator<KeptRowText> {
+  if (isUnrevealed(drop)) return
+  for (let after = ''; ; ) {
+    const page = sql.all<KeptRowText>(
+      `SELECT o.id, substr(o.identity, ?) AS key, CASE WHEN n.body IS NULL THEN o.plain END AS plain,
+          coalesce(n.body, o.body) AS body
+        FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        WHERE o.run_id = ? AND ${CLAIMED} AND coalesce(n.body, o.body) IS NOT NULL AND o.id > ? ORDER BY o.id LIMIT ?`,
+      ...[drop.scope.length + 1, drop.id, after, PAGE],
+    )
+    yield* page
+    const last = page.at(-1)
+    if (last === undefined || page.length < PAGE) return
+    after = last.id
+  }
 }
 
 /** A row that is in two runs. */
@@ -42,16 +72,18 @@ export interface SharedRow {
 }
 
 /**
- * Returns the rows stored by `enterChecked` that another run also has. The order is: rows with the same key, rows with
- * the same content and a different key, rows that differ only in an ENS name and its address.
+ * Returns the rows stored by `enterChecked` that another run has in its manifest, or has sent or applied. The order is:
+ * rows with the same key, rows with the same content and a different key, rows that differ only in an ENS name and its
+ * address.
  *
+ * @param which.kept the rows of `keptTexts`, each with its portable content hash
  * @param which.hasNames whether the stored rows have ENS names
  * @param which.areLists whether both runs have a list of receivers
  */
 export function sharedRows(
   sql: Sql,
   { id, scope, setId }: Drop,
-  { hasNames, areLists }: { hasNames: boolean; areLists: boolean },
+  which: { kept: Iterable<KeptRowText & { portable: string }>; hasNames: boolean; areLists: boolean },
 ): SharedRow[] {
   createTables(sql, 'claimed')
   sql.run(
@@ -65,6 +97,9 @@ export function sharedRows(
       WHERE o.run_id = ? AND ${CLAIMED} AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.claimed)`,
     ...[scope.length + 1, id, scope.length + 1],
   )
+  for (const { key, portable, body, plain } of which.kept) {
+    sql.run('INSERT INTO temp.claimed VALUES (?, ?, ?, ?)', key, portable, body, plain)
+  }
   const columns =
     'c.key, c.line, c.portable, c.body, x.key AS otherKey, x.portable AS otherPortable, x.body AS otherBody'
   const plain = (table: string) => `coalesce(${table}.plain, ${table}.portable)`
@@ -80,7 +115,7 @@ export function sharedRows(
       WHERE NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%')
         AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
   )
-  const named = hasNames || hasPinnedNames(sql, id) ? rowsOfOtherNames(sql, columns, areLists) : []
+  const named = which.hasNames || hasPinnedNames(sql, id) ? rowsOfOtherNames(sql, columns, which.areLists) : []
   sql.script('DROP INDEX temp.checked_by_portable')
   return [...shared, ...equals, ...named]
 }

@@ -9,6 +9,7 @@ import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
+import { report, seededRandom } from '../helpers/seed.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 import { Machine } from './simulation.ts'
 import { CONTRACT, row, rowsUpTo } from './simulation-rows.ts'
@@ -275,6 +276,52 @@ describe('two runs with the same rows in one collection', () => {
       code: 'already_accepted',
       details: { count: 1, rows: [{ key: 'a', line: 4 }] },
     })
+  })
+
+  test.each([
+    ['its title', { metadata: { title: '#9', description: 'of a drop', file_fields: [] } }],
+    ['its receiver', { receiver: row(2).receiver }],
+  ])('reject a row that was minted before %s was edited in the first run', async (_, edit) => {
+    const server = serverOf()
+    for (const changes of [{}, edit]) await machine.run(server, [row(1, { id: 'a', ...changes })], A).catch(() => {})
+    for (const options of [B, { ...B, runName: 'b' }]) {
+      const refusal = { code: 'already_accepted', details: { count: 1 } }
+      await expect(machine.run(server, [row(1)], options)).rejects.toMatchObject(refusal)
+    }
+    expect(server.minted.size).toBe(1)
+  })
+
+  test('mint no content twice, however the first manifest is edited in between', { tags: ['promise'] }, async () => {
+    const { random } = seededRandom('edits before other manifests')
+    const pick = (most: number) => Math.floor(random() * most)
+    const outcomes: Record<string, number> = {}
+    for (let drop = 0; drop < (process.env.GDN_SOAK === '1' ? 400 : 25); drop++) {
+      const server = serverOf()
+      await machine.stop()
+      machine = await Machine.start()
+      const contents = [1, 2, 3]
+      let next = 4
+      for (let step = 0; step < 10; step++) {
+        const isEdit = step === 0 || random() < 0.5
+        if (isEdit && step > 0) {
+          // A new content, an earlier one, or another row.
+          if (random() < 0.6) contents[pick(contents.length)] = random() < 0.7 ? next++ : 1 + pick(next - 1)
+          else contents.push(next++)
+        }
+        const [rows, manifestPath] = isEdit
+          ? [contents.map((content, id) => row(content, { id: String(id) })), '/a/drop.csv']
+          : [[...new Set([1 + pick(next - 1), 1 + pick(next - 1)])].map((content) => row(content)), `/b/${step}.csv`]
+        const runName = !isEdit && random() < 0.3 ? 'named' : undefined
+        const outcome = await machine.run(server, rows, { manifestPath, runName }).then(
+          () => 'minted',
+          (error: unknown) => (error instanceof GdnError ? error.code : String(error)),
+        )
+        outcomes[outcome] = (outcomes[outcome] ?? 0) + 1
+        expect(most(server), `drop ${drop}, step ${step}: ${outcome}`).toBeLessThanOrEqual(1)
+      }
+    }
+    report(outcomes)
+    expect(Object.keys(outcomes).sort()).toEqual(['already_accepted', 'minted', 'run_finished'])
   })
 
   test('check a row added to a run against second drops too', async () => {

@@ -3,14 +3,21 @@ import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { enterChecked, rowsOfOther, rowsWithOtherIds, type SharedRow, sharedRows } from '../../state/claims.ts'
+import {
+  enterChecked,
+  keptTexts,
+  rowsOfOther,
+  rowsWithOtherIds,
+  type SharedRow,
+  sharedRows,
+} from '../../state/claims.ts'
 import { type Drop, isOfList, listDrops, listOf } from '../../state/drops.ts'
 import { addedKeys, type RowsIn } from '../../state/rows.ts'
 import { refuseEdited } from '../rows/edited-rows.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
 import { shownKey } from '../rows/row-key.ts'
-import { rowOfParts, splitRowText } from '../rows/row-text.ts'
+import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
 import { howToResume } from '../runs/how-to-resume.ts'
 import { howToGoOn, howToMove } from '../runs/moved-run.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -67,6 +74,8 @@ interface Checked {
  * - An ENS name and its address count as the same receiver. Rows are the same if one has the name and the other has the
  *   address, and they don't differ otherwise.
  * - Rows that match only by content are still different if their local files have different sizes.
+ * - A row of another run counts with the content in its manifest and with the content of its NFT, because the manifest
+ *   may have been edited after the mint.
  * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
  *   afterwards are compared.
  * - A row that got an ID after it was minted isn't sent. Only its new key is compared.
@@ -113,7 +122,8 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     const move = howToMove(drop, other, otherDrops)
     const goOn = howToGoOn(drop, other)
     let isOneManifest = false
-    for (const row of sharedRows(sql, other, { hasNames, areLists: isOfList(drop) && isOfList(other) })) {
+    const which = { kept: keptRows(sql, other), hasNames, areLists: isOfList(drop) && isOfList(other) }
+    for (const row of sharedRows(sql, other, which)) {
       // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
@@ -138,6 +148,16 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   }
   if (claimed.keys.size > 0) throw alreadyAccepted(claimed, drop, Math.max(0, positions.length - claimed.keys.size))
   if (seemChanged(alike.size, positions.length)) throw seemsRenamed([...alike.values()])
+}
+
+/**
+ * Yields the rows of a run as they were sent or last applied. The run may have read an edited manifest since, but its
+ * NFTs are still the earlier ones.
+ */
+function* keptRows(sql: Sql, drop: Drop) {
+  for (const kept of keptTexts(sql, drop)) {
+    yield { ...kept, portable: copyHash({ line: 0, id: null, ...rowOfParts(splitRowText(kept.body)) }) }
+  }
 }
 
 function seemsRenamed(rows: NamedRow[]): GdnError {
