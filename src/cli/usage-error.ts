@@ -78,7 +78,8 @@ function excessHint({ code }: CommanderError, command: GdnCommand): string | und
     const parts = [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)]
     return `To send a request from a file, run \`gdn ${parts.join(' ')} -f <file>\`.`
   }
-  const flagNames = FLAGS_FOR.find(([isMeant]) => isMeant(excess))?.[1] ?? []
+  const meant = FLAGS_FOR.find(([isMeant]) => isMeant(excess))?.[1] ?? []
+  const flagNames = command.name().endsWith('transfer') && meant.includes('--receiver') ? ['--receiver'] : meant
   const visible = command.createHelp().visibleOptions(command)
   const flag = flagNames.flatMap((long) => visible.find((option) => option.long === long) ?? [])[0]
   return flag === undefined ? undefined : `Did you mean ${flag.flags.replace(/^-\w, /, '')}?`

@@ -259,6 +259,7 @@ test.each([
   [['wallet', 'generate', 'alice'], 'Did you mean --name <name>?'],
   [['nft', 'mint', 'Dawn'], 'Did you mean --title <text>?'],
   [['nft', 'list', `0x${'a'.repeat(40)}`], 'Did you mean --contract <address>?'],
+  [['nft', 'transfer', 'id-1', `0x${'a'.repeat(40)}`], 'Did you mean --receiver <address>?'],
   [['nft', 'list', 'polygon'], 'Did you mean --blockchain <name>?'],
   [['auth', 'login', 'https://gdn.example'], 'Did you mean --base-url <url>?'],
   [['serve', '8080'], 'Did you mean --port <port>?'],

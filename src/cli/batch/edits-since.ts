@@ -105,7 +105,9 @@ const isThere = (path: string | null): boolean => path !== null && (isName(path)
 async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<Edits['commands']> {
   const file = shellWord(safe(run.manifestPath ?? '<manifest>'))
   const { path, merge, skipsContracts: skipContracts } = listOf(run) ?? {}
-  const again = planFlagsAgain(await flagsToSelect(deps, run, flags))
+  const { receiver, sender } = run.reading as Partial<Record<string, string | null>>
+  const defaults = { ...(receiver == null ? {} : { receiver }), ...(sender == null ? {} : { sender }) }
+  const again = planFlagsAgain({ ...(await flagsToSelect(deps, run, flags)), ...defaults })
   // `validate` doesn't look for the runs of the manifest.
   const inCollection = flagsAgain(flagsOfRun(run, await flagsOfServer(deps, run, flags)))
   return {
@@ -125,9 +127,9 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
     io.warn(`The rows of ${file} are on different lines now. The results show the earlier line numbers and order.`)
   if (warnings.length === 0) return
   if (isList) {
-    io.warn(
-      `The output shows the rows of the earlier list. To mint the NFTs that were added, run \`${commands.mint}\`.`,
-    )
+    const hasNew = rows.some(({ kind }) => kind === 'new')
+    const mint = hasNew ? ` To mint the NFTs that were added, run \`${commands.mint}\`.` : ''
+    io.warn(`The output shows the rows as they were minted.${mint}`)
     return
   }
   if (isInvalid) {

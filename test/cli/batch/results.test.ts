@@ -445,6 +445,18 @@ test('says on a terminal what the rows are shown as', async () => {
   expect(await shown('--json')).toBe('')
 })
 
+test('names the receiver of --receiver in the commands for an edited manifest', async () => {
+  const text = (title: string) => `id,title,description\na,${title},x\n`
+  const { path, options } = await minted('drop.csv', text('Dawn'), undefined, '--receiver', OWNER)
+  await writeFile(path('drop.csv'), text('Dusk'))
+  for (const command of ['results', 'status']) {
+    const { stderr } = await cli(['batch', command, path('drop.csv')], options)
+    for (const verb of ['plan', 'apply']) {
+      expect(stderr).toMatch(new RegExp(`Run \`gdn ${verb} \\S+drop.csv [^\`]*--receiver ${OWNER}[ \`]`))
+    }
+  }
+})
+
 test('counts the rows of the manifest that are not part of the run, also in its status, and lists them for programs', async () => {
   const rows = (title: string, more = '') =>
     `id,title,description,receiver\na,${title},x,${OWNER}\nb,Dusk,x,${OWNER}\n${more}`

@@ -153,7 +153,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   })
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
-  const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
+  const collection = contractAddress ?? sent.run?.contractAddress ?? null
+  const missing = await missingFlags(deps, settings, collection, target.blockchain)
   deps.io.note([`${summary} ${nextStep(validation, rows, sent)}`, ...missing].join('\n'))
 }
 
