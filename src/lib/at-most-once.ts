@@ -322,7 +322,7 @@ async function operateForKey(
 const reusedElsewhere = (idempotencyKey: string, cause: GdnError): GdnError =>
   new GdnError(
     'idempotency_key_reused',
-    `the idempotency key "${terminalText(idempotencyKey)}" identifies another request on the server`,
+    `the idempotency key "${terminalText(idempotencyKey)}" was already used for another request on the server`,
     { hint: 'This request had no effect. Use a new key for a new request.', details: { differs: [] }, cause },
   )
 
@@ -344,7 +344,7 @@ async function reusedKey(
   const shownFields = differs.slice(0, 3).join(', ') + (differs.length > 3 ? `, and ${differs.length - 3} more` : '')
   return new GdnError(
     'idempotency_key_reused',
-    `the idempotency key "${terminalText(idempotencyKey)}" identifies another request${shownFields === '' ? '' : `, which differs in ${shownFields}`}`,
+    `the idempotency key "${terminalText(idempotencyKey)}" was already used for another request${shownFields === '' ? '' : `, which differs in ${shownFields}`}`,
     {
       hint: `Nothing was sent. Use a new key for a new request${server === origin ? '' : ', or another stateDir for another server'}.`,
       details: { differs },

@@ -178,7 +178,7 @@ describe('an idempotency key', () => {
     const { operationId } = await gdn.mint(MINT, { idempotencyKey: 'order-42' })
     const error = await failure(gdn.mint(request as MintRequest, { idempotencyKey: 'order-42' }))
     expect(error).toMatchObject({ code: 'idempotency_key_reused', operationId, details: { differs: [differs] } })
-    expect(error.message).toBe(`the idempotency key "order-42" identifies another request, which differs in ${differs}`)
+    expect(error.message).toBe(`the idempotency key "order-42" was already used for another request, which differs in ${differs}`)
     expect(service.made).toBe(1)
   })
 
@@ -213,7 +213,7 @@ describe('an idempotency key', () => {
     const wrong = { ...MINT, receiver_wallet_address: OTHER } as MintRequest
     expect(await failure(elsewhere.mint(wrong, { idempotencyKey: 'order-42' }))).toMatchObject({
       code: 'idempotency_key_reused',
-      message: 'the idempotency key "order-42" identifies another request on the server',
+      message: 'the idempotency key "order-42" was already used for another request on the server',
       operationId: expect.stringMatching(/^[0-9a-f-]{36}$/),
     })
     expect(service.arrived).toHaveLength(2)

@@ -43,7 +43,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
       ['Start on the default port', 'gdn serve'],
       ['Start on a free port and print the port, for a script', 'gdn serve --port 0 --data-dir ./data --json'],
       ['Start without rate limits, for load tests', 'gdn serve --rate-limits off'],
-      ['Serve other machines with TLS', 'gdn serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem'],
+      ['Serve other machines over TLS', 'gdn serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem'],
       [
         'Run an API process with PostgreSQL, in addition to gdn worker',
         'gdn serve --role api --database-url postgres://db/gdn',

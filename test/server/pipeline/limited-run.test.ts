@@ -260,7 +260,7 @@ it('a reservation lasts until finality, since a reorg can move a transaction to 
 it.each([
   ['from its start', 0],
   ['set later', 3],
-])('a transaction that a node calls lost counts toward a limit %s, as it can be mined after all', async (_, free) => {
+])('a transaction that a node reports as lost counts toward a limit %s, because it can still be mined', async (_, free) => {
   const collection = await deployedCollection()
   const sent: Hex[] = []
   let isLying = true
