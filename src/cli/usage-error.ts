@@ -41,7 +41,7 @@ function insteadOf(message: string, command: GdnCommand): string | undefined {
   if (name === 'apply' && message.includes("'--dry-run'"))
     return 'Run `gdn plan` to show the changes without making them.'
   if ((name === 'apply' || name === 'plan') && message.includes("'--to'"))
-    return 'Only `gdn batch mint` accepts a list of receivers.'
+    return `${name === 'plan' ? 'Did you mean --out? ' : ''}Only \`gdn batch mint\` accepts a list of receivers.`
   return undefined
 }
 

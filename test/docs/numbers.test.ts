@@ -267,7 +267,7 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/public-networks.md',
-    (n) => `interval of the last ${n} blocks`,
+    (n) => `block time over the last ${n} blocks`,
     'src/server/chain/evm/fork/start-fork.ts',
     'MEASURED_BLOCKS =',
   ],

@@ -263,7 +263,7 @@ describe('an idempotency key', () => {
     await gdn.mint(MINT, { idempotencyKey: '\u001b[2J' })
     const other = { ...MINT, receiver_wallet_address: OTHER } as MintRequest
     const error = await failure(gdn.mint(other, { idempotencyKey: '\u001b[2J' }))
-    expect(error.message).toContain('the idempotency key "\\u001b[2J" identifies')
+    expect(error.message).toContain('the idempotency key "\\u001b[2J" was already used')
   })
 
   test('stands for the request of its call, though the caller reuses the objects', async () => {
