@@ -178,7 +178,9 @@ describe('an idempotency key', () => {
     const { operationId } = await gdn.mint(MINT, { idempotencyKey: 'order-42' })
     const error = await failure(gdn.mint(request as MintRequest, { idempotencyKey: 'order-42' }))
     expect(error).toMatchObject({ code: 'idempotency_key_reused', operationId, details: { differs: [differs] } })
-    expect(error.message).toBe(`the idempotency key "order-42" was already used for another request, which differs in ${differs}`)
+    expect(error.message).toBe(
+      `the idempotency key "order-42" was already used for another request, which differs in ${differs}`,
+    )
     expect(service.made).toBe(1)
   })
 

@@ -260,63 +260,66 @@ it('a reservation lasts until finality, since a reorg can move a transaction to 
 it.each([
   ['from its start', 0],
   ['set later', 3],
-])('a transaction that a node reports as lost counts toward a limit %s, because it can still be mined', async (_, free) => {
-  const collection = await deployedCollection()
-  const sent: Hex[] = []
-  let isLying = true
-  /** The first transaction that isn't lost before the run has a limit. */
-  let kept = free
-  const node = await startRpcProxy(real.url, {
-    answer({ method, params: [raw] }) {
-      if (!isLying) return undefined
-      if (method === 'eth_sendRawTransaction') {
-        if (!sent.includes(raw)) sent.push(raw)
-        return { error: { code: -32000, message: 'nonce too low' } }
-      }
-      const last = sent.slice(0, kept || undefined).at(-1)
-      if (method !== 'eth_getTransactionCount' || last === undefined) return undefined
-      return { result: `0x${((parseTransaction(last).nonce ?? 0) + 1).toString(16)}` }
-    },
-  })
-  onTestFinished(() => node.close())
-  await backend.close()
-  await place.write({ urls: [node.url] })
-  backend = await place.start()
-  const max = BigInt(free + 1) * (await limitForOne(2))
-  const ids = await mintLimited(collection, free === 0 ? { 'gdn-run-max-cost': String(max) } : {})
-  if (free > 0) {
+])(
+  'a transaction that a node reports as lost counts toward a limit %s, because it can still be mined',
+  async (_, free) => {
+    const collection = await deployedCollection()
+    const sent: Hex[] = []
+    let isLying = true
+    /** The first transaction that isn't lost before the run has a limit. */
+    let kept = free
+    const node = await startRpcProxy(real.url, {
+      answer({ method, params: [raw] }) {
+        if (!isLying) return undefined
+        if (method === 'eth_sendRawTransaction') {
+          if (!sent.includes(raw)) sent.push(raw)
+          return { error: { code: -32000, message: 'nonce too low' } }
+        }
+        const last = sent.slice(0, kept || undefined).at(-1)
+        if (method !== 'eth_getTransactionCount' || last === undefined) return undefined
+        return { result: `0x${((parseTransaction(last).nonce ?? 0) + 1).toString(16)}` }
+      },
+    })
+    onTestFinished(() => node.close())
+    await backend.close()
+    await place.write({ urls: [node.url] })
+    backend = await place.start()
+    const max = BigInt(free + 1) * (await limitForOne(2))
+    const ids = await mintLimited(collection, free === 0 ? { 'gdn-run-max-cost': String(max) } : {})
+    if (free > 0) {
+      await until(
+        () => sent.length,
+        (count) => count > free,
+      )
+      const of = { run: RUN, contract_address: collection.address, blockchain: collection.blockchain }
+      expect((await backend.post('/api/v1/setrunmaxcost', { ...of, max_cost: String(max) })).status).toBe(200)
+      kept = 0
+    }
     await until(
-      () => sent.length,
-      (count) => count > free,
+      () => costsOf(RUN),
+      ({ waiting }) => sent.length > free + 7 || /with --max-cost [0-9.]+ or more to raise the limit$/.test(waiting),
     )
-    const of = { run: RUN, contract_address: collection.address, blockchain: collection.blockchain }
-    expect((await backend.post('/api/v1/setrunmaxcost', { ...of, max_cost: String(max) })).status).toBe(200)
-    kept = 0
-  }
-  await until(
-    () => costsOf(RUN),
-    ({ waiting }) => sent.length > free + 7 || /with --max-cost [0-9.]+ or more to raise the limit$/.test(waiting),
-  )
-  const calls = sent.map((raw) => parseTransaction(raw))
-  const worst = calls.reduce((sum, { gas = 0n, maxFeePerGas = 0n }) => sum + gas * maxFeePerGas, 0n)
-  expect(worst).toBeLessThanOrEqual(max)
-  const fees = await PaidFees.since(real)
-  isLying = false
-  await stop()
-  for (const raw of sent) await real.call('eth_sendRawTransaction', [raw])
-  baseFee = parseTransaction(sent[0] as Hex).maxFeePerGas ?? 0n
-  stop = real.mineEvery(30, () => baseFee)
-  const nfts = await settled(backend, ids)
-  expect(nfts.map(({ status, token_id }) => [status, token_id])).toEqual(['2', '3'].map((id) => ['deployed', id]))
-  const costs = await until(
-    () => costsOf(RUN),
-    ({ final_fee_paid }) => final_fee_paid !== '0',
-  )
-  const paid = (await fees.read()).reduce((sum, { fee }) => sum + fee, 0n)
-  expect(paid).toBeLessThanOrEqual(BigInt(costs.counted))
-  expect(BigInt(costs.counted)).toBeLessThanOrEqual(max)
-  if (free === 0) expect([costs.counted, costs.fee_paid]).toEqual([String(paid), String(paid)])
-})
+    const calls = sent.map((raw) => parseTransaction(raw))
+    const worst = calls.reduce((sum, { gas = 0n, maxFeePerGas = 0n }) => sum + gas * maxFeePerGas, 0n)
+    expect(worst).toBeLessThanOrEqual(max)
+    const fees = await PaidFees.since(real)
+    isLying = false
+    await stop()
+    for (const raw of sent) await real.call('eth_sendRawTransaction', [raw])
+    baseFee = parseTransaction(sent[0] as Hex).maxFeePerGas ?? 0n
+    stop = real.mineEvery(30, () => baseFee)
+    const nfts = await settled(backend, ids)
+    expect(nfts.map(({ status, token_id }) => [status, token_id])).toEqual(['2', '3'].map((id) => ['deployed', id]))
+    const costs = await until(
+      () => costsOf(RUN),
+      ({ final_fee_paid }) => final_fee_paid !== '0',
+    )
+    const paid = (await fees.read()).reduce((sum, { fee }) => sum + fee, 0n)
+    expect(paid).toBeLessThanOrEqual(BigInt(costs.counted))
+    expect(BigInt(costs.counted)).toBeLessThanOrEqual(max)
+    if (free === 0) expect([costs.counted, costs.fee_paid]).toEqual([String(paid), String(paid)])
+  },
+)
 
 it('a run whose limit is too low at the fees of today waits and says why, and others of its collection go on', async () => {
   await stop()

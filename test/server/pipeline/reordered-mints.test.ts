@@ -217,7 +217,10 @@ it("doesn't fail a mint that reverts only in blocks that are not final", async (
   await look({ takesAtFinality: true })
   expect(await nft('m')).toEqual(PENDING)
   await look()
-  expect(await nft('m')).toMatchObject({ status: 'failed', error: expect.stringContaining('the mint failed on the network') })
+  expect(await nft('m')).toMatchObject({
+    status: 'failed',
+    error: expect.stringContaining('the mint failed on the network'),
+  })
 })
 
 it('postpones a mint that no node can check, without blocking fee bumps of others', async () => {

@@ -178,7 +178,10 @@ it('retries a transfer that the network would accept now up to three times, then
   }
   await transferTurn()
   await look({ latest: 'taken', head: 'taken' })
-  expect(await transfer()).toMatchObject({ status: 'failed', error: expect.stringMatching(/the transfer failed on the network/) })
+  expect(await transfer()).toMatchObject({
+    status: 'failed',
+    error: expect.stringMatching(/the transfer failed on the network/),
+  })
   expect(await signedTransfers()).toEqual(['reverted', 'reverted', 'reverted', 'reverted'])
 })
 
