@@ -111,8 +111,8 @@ export async function transactionsOfBucket(
   { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
 ): Promise<{ id: string; count: number }[]> {
   const [first, end] = [firstSeqOf(bucket), firstSeqOf(bucket + 1)]
-  // Select and limit rows before the join. If its statistics are from when it had few NFTs, PostgreSQL would otherwise
-  // read all NFTs.
+  // Select and limit rows before the join. Otherwise, PostgreSQL reads all NFTs while its statistics date from a time
+  // with few NFTs.
   const page = db
     .selectFrom('nfts')
     .select(['transaction_id', 'request_id'])

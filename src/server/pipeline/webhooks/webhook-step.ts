@@ -73,7 +73,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
         // Stop if the webhook's URL has changed since it was claimed, because the change ends the claim.
         await renew()
         if (session.over) break
-        // Probe a webhook that keeps failing with a single event.
+        // Use a single event to probe a webhook that keeps failing.
         const limit = session.failures >= PROBE_AFTER ? 1 : EVENTS_AT_ONCE
         const dueDeliveries = await listDue(store.db, webhook.id, now(), limit)
         if (dueDeliveries.length === 0) break
