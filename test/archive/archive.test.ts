@@ -321,7 +321,7 @@ test('a table of a check has at most 20 problems, and JSON all of them', async (
   const check = (...flags: string[]) => cli(['collection', 'check', ...world.flags, ...flags], { env })
   const { code, stdout, stderr } = await check()
   expect([code, stdout.trimEnd().split('\n').length]).toEqual([7, 20])
-  expect(stderr).toContain('3 more problems are not shown. Add --json to list all of them.')
+  expect(stderr).toContain('Not shown: 3 more problems. Add --json to list all of them.')
   const json = await check('--json')
   expect(JSON.parse(json.stdout)).toHaveLength(23)
   expect(json.stderr).not.toContain('not shown')

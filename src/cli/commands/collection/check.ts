@@ -69,8 +69,8 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
     } else {
       const shownProblems = output.mode === 'table' ? list.slice(0, SHOWN_PROBLEMS) : list
       await output.many(shownProblems as unknown as DataRecord[])
-      if (shownProblems.length < list.length)
-        io.warn(`${list.length - shownProblems.length} more problems are not shown. Add --json to list all of them.`)
+      const unlisted = count(list.length - shownProblems.length, 'more problem')
+      if (shownProblems.length < list.length) io.warn(`Not shown: ${unlisted}. Add --json to list all of them.`)
     }
     const changed = changedTokens(list)
     const isLost = ({ kind, token_id }: Finding) =>

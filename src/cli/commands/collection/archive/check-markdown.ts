@@ -36,7 +36,7 @@ export function checkMarkdown(contract: string, tokens: number, findings: readon
   return (
     head +
     table +
-    (unlisted === 0 ? '' : `\n${unlisted} more problems are not shown. \`-o ndjson\` prints all of them.\n`)
+    (unlisted === 0 ? '' : `\nNot shown: ${count(unlisted, 'more problem')}. \`-o ndjson\` prints all of them.\n`)
   )
 }
 
