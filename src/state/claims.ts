@@ -29,6 +29,7 @@ export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[
 /** A row as it was sent or last applied, if the manifest of its run was edited afterwards. */
 export interface KeptRowText {
   id: string
+  identity: string
   key: string
   /** The hash of the row with addresses in place of ENS names; null if the row has no names, or was applied. */
   plain: string | null
@@ -39,19 +40,19 @@ export interface KeptRowText {
 /** Yields the kept texts of the rows that a run claims. Unrevealed rows have none, because they share a placeholder. */
 export function* keptTexts(sql: Sql, drop: Drop): Generator<KeptRowText> {
   if (isUnrevealed(drop)) return
-  for (let after = ''; ; ) {
+  let last: KeptRowText | undefined
+  do {
     const page = sql.all<KeptRowText>(
-      `SELECT o.id, substr(o.identity, ?) AS key, CASE WHEN n.body IS NULL THEN o.plain END AS plain,
+      `SELECT o.id, o.identity, substr(o.identity, ?) AS key, CASE WHEN n.body IS NULL THEN o.plain END AS plain,
           coalesce(n.body, o.body) AS body
-        FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
-        WHERE o.run_id = ? AND ${CLAIMED} AND coalesce(n.body, o.body) IS NOT NULL AND o.id > ? ORDER BY o.id LIMIT ?`,
-      ...[drop.scope.length + 1, drop.id, after, PAGE],
+        FROM operations o ${BY_IDENTITY} LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
+        WHERE o.run_id = ? AND (o.identity, o.id) > (?, ?) AND ${CLAIMED} AND coalesce(n.body, o.body) IS NOT NULL
+        ORDER BY o.identity, o.id LIMIT ?`,
+      ...[drop.scope.length + 1, drop.id, last?.identity ?? '', last?.id ?? '', PAGE],
     )
     yield* page
-    const last = page.at(-1)
-    if (last === undefined || page.length < PAGE) return
-    after = last.id
-  }
+    last = page.length < PAGE ? undefined : page.at(-1)
+  } while (last !== undefined)
 }
 
 /** A row that is in two runs. */

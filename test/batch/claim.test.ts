@@ -295,7 +295,7 @@ describe('two runs with the same rows in one collection', () => {
     const { random } = seededRandom('edits before other manifests')
     const pick = (most: number) => Math.floor(random() * most)
     const outcomes: Record<string, number> = {}
-    for (let drop = 0; drop < (process.env.GDN_SOAK === '1' ? 400 : 25); drop++) {
+    for (let drop = 0; drop < (process.env.GDN_SOAK === '1' ? 400 : 10); drop++) {
       const server = serverOf()
       await machine.stop()
       machine = await Machine.start()

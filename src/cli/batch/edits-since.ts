@@ -106,8 +106,8 @@ async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<Edits
   const file = shellWord(safe(run.manifestPath ?? '<manifest>'))
   const { path, merge, skipsContracts: skipContracts } = listOf(run) ?? {}
   const { receiver, sender } = run.reading as Partial<Record<string, string | null>>
-  const defaults = { ...(receiver == null ? {} : { receiver }), ...(sender == null ? {} : { sender }) }
-  const again = planFlagsAgain({ ...(await flagsToSelect(deps, run, flags)), ...defaults })
+  const select = await flagsToSelect(deps, run, flags)
+  const again = planFlagsAgain({ ...select, receiver: receiver ?? undefined, sender: sender ?? undefined })
   // `validate` doesn't look for the runs of the manifest.
   const inCollection = flagsAgain(flagsOfRun(run, await flagsOfServer(deps, run, flags)))
   return {

@@ -37,8 +37,8 @@ import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
 export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags, EnsFlags {
   contract?: string
   blockchain?: Blockchain
-  receiver?: string
-  sender?: string
+  receiver?: string | undefined
+  sender?: string | undefined
   map?: KeyValue[]
   unknownColumns?: UnknownColumns
   run?: string
