@@ -90,6 +90,6 @@ export function operationDigest<Name extends OperationEndpoint>(
     ([name, value]) => value !== undefined && !(isNamed && name === 'receiver_wallet_address'),
   )
   const isAddress = (name: string) => name.endsWith('_address') || name === 'royalty_receiver'
-  const spelled = definedFields.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])
-  return `v1:${hash('sha256', canonicalJson({ ...DEFAULTS[operation], ...Object.fromEntries(spelled) }), 'hex')}`
+  const normalizedFields = definedFields.map(([name, value]) => [name, isAddress(name) ? sameCase(value) : value])
+  return `v1:${hash('sha256', canonicalJson({ ...DEFAULTS[operation], ...Object.fromEntries(normalizedFields) }), 'hex')}`
 }

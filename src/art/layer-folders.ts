@@ -43,19 +43,19 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
   const entries = withoutTexts(all, onSkipped)
   const [file] = entries.filter(({ isFolder }) => !isFolder)
   if (file !== undefined) {
-    throw refuse(
+    throw inputError(
       file.path,
       'is not in the folder of a layer',
       'Create a folder for each layer, and move its images there.',
     )
   }
   if (entries.length === 0)
-    throw refuse(path, 'has no folders', 'Create a folder for each layer, and move its images there.')
+    throw inputError(path, 'has no folders', 'Create a folder for each layer, and move its images there.')
   const names = new Map<string, string>()
   const layers: FoundLayer[] = []
   for (const { name: folder, path: at } of entries) {
     const name = cleanName(folder.replace(ORDER, ''), at)
-    if (name.includes('/')) throw refuse(at, 'has a slash in its name', 'Rename it.')
+    if (name.includes('/')) throw inputError(at, 'has a slash in its name', 'Rename it.')
     refuseSame(names, name, at)
     layers.push({ name, folder, traits: await traitsOf(at, cwd, onSkipped) })
   }
@@ -76,19 +76,20 @@ async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Prom
   const entries = withoutTexts(await entriesOf(folder, cwd), onSkipped)
   const [nested] = entries.filter(({ isFolder }) => isFolder)
   if (nested !== undefined) {
-    throw refuse(
+    throw inputError(
       nested.path,
       'is a folder inside the folder of a layer',
       'Move the folder to the same level as the other layers, or delete it.',
     )
   }
   if (entries.length === 0)
-    throw refuse(folder, 'is empty: a layer needs an image', 'Add an image, or delete the folder.')
+    throw inputError(folder, 'is empty: a layer needs an image', 'Add an image, or delete the folder.')
   const names = new Map<string, string>()
   const traits: FoundTrait[] = []
   for (const { name: file, path } of entries) {
     const type = sniffContentType(await firstBytes(resolve(cwd, path)))
-    if (!type.startsWith('image/')) throw refuse(path, `is not an image, but ${type}`, 'Replace or delete the file.')
+    if (!type.startsWith('image/'))
+      throw inputError(path, `is not an image, but ${type}`, 'Replace or delete the file.')
     const stem = file.slice(0, file.length - extname(file).length)
     const [, named = stem, weight = '1'] = WEIGHTED.exec(stem) ?? []
     const name = cleanName(named, path)
@@ -109,16 +110,16 @@ async function entriesOf(folder: string, cwd: string): Promise<Entry[]> {
     const reason = systemCode(error) === 'ENOENT' ? "doesn't exist" : 'is not a folder'
     const isKnown = ['ENOENT', 'ENOTDIR'].includes(systemCode(error) ?? '')
     throw isKnown
-      ? refuse(folder, reason, 'Pass the folder that contains the folders of the layers.')
+      ? inputError(folder, reason, 'Pass the folder that contains the folders of the layers.')
       : (fileError(error) ?? error)
   })
   const entries: Entry[] = []
   for (const name of names.filter((candidate) => !IGNORED.test(candidate)).sort(compareNaturally)) {
     const path = join(folder, name)
     const stats = await stat(resolve(cwd, path)).catch((error: unknown) => {
-      throw refuse(path, "can't be read", `Replace or delete the file (${systemCode(error)}).`)
+      throw inputError(path, "can't be read", `Replace or delete the file (${systemCode(error)}).`)
     })
-    if (!stats.isDirectory() && !stats.isFile()) throw refuse(path, 'is neither a file nor a folder', 'Delete it.')
+    if (!stats.isDirectory() && !stats.isFile()) throw inputError(path, 'is neither a file nor a folder', 'Delete it.')
     entries.push({ name, path, isFolder: stats.isDirectory() })
   }
   return entries
@@ -153,7 +154,7 @@ function compareNaturally(a: string, b: string): number {
 function cleanName(name: string, path: string): string {
   const cleaned = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
   if (cleaned === '' || /\p{Cc}/u.test(cleaned) || cleaned.length > 100 || !cleaned.isWellFormed()) {
-    throw refuse(path, 'has no usable name', 'Use a name of 1 to 100 visible characters.')
+    throw inputError(path, 'has no usable name', 'Use a name of 1 to 100 visible characters.')
   }
   return cleaned
 }
@@ -161,9 +162,9 @@ function cleanName(name: string, path: string): string {
 function refuseSame(names: Map<string, string>, name: string, path: string): void {
   const earlier = names.get(name.toLowerCase())
   if (earlier !== undefined)
-    throw refuse(path, `has the same name as ${quoted(earlier)}: ${quoted(name)}`, 'Rename one.')
+    throw inputError(path, `has the same name as ${quoted(earlier)}: ${quoted(name)}`, 'Rename one.')
   names.set(name.toLowerCase(), path)
 }
 
-const refuse = (file: string, message: string, hint: string): GdnError =>
+const inputError = (file: string, message: string, hint: string): GdnError =>
   new GdnError('invalid_input', message, { place: { file }, hint })

@@ -62,8 +62,8 @@ export async function operate(
   const sender = new CommandSender(deps, wantedRequest, creates, name, journal)
   try {
     if (claimed.isNew) await refuseDuplicate(deps, wantedRequest, name)
-    const operation = await sender.accepted(claimed.isNew).catch((error: unknown) => {
-      throw sender.stopped(error)
+    const operation = await sender.sendOrResume(claimed.isNew).catch((error: unknown) => {
+      throw sender.withOperationFacts(error)
     })
     const ending = await act(operation)
     if (ending.ended) await journal.end(operation, ending)
@@ -126,7 +126,7 @@ class CommandSender {
   }
 
   /** Returns the accepted operation. Sends its request unless the server accepted the operation earlier. */
-  async accepted(isNew: boolean): Promise<AcceptedOperation> {
+  async sendOrResume(isNew: boolean): Promise<AcceptedOperation> {
     const { onStart, onEvent } = this.#deps
     const earlier = this.#journal.operation
     // An earlier operation is unsent if its process ended before it sent a byte.
@@ -161,7 +161,7 @@ class CommandSender {
   }
 
   /** Adds the known facts about the operation to the error of a command that timed out or was interrupted. */
-  stopped(error: unknown): unknown {
+  withOperationFacts(error: unknown): unknown {
     const { operation } = this.#journal
     if (!isTimeUp(error)) return isUnsent(operation) ? withNothingSent(error) : error
     if (isAccepted(operation)) {
@@ -232,7 +232,7 @@ class CommandSender {
     // After a restore, don't repeat the request. The backend may have minted before the restore, but lost the record of
     // the key or reference ID.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
-      return (await this.#acceptedUnlessPermitted(operation)) ?? (await this.#send(operation.reason ?? ENDED_EARLY))
+      return (await this.#findUnlessRepeatable(operation)) ?? (await this.#send(operation.reason ?? ENDED_EARLY))
     }
     return await this.#searchFor(operation)
   }
@@ -243,7 +243,7 @@ class CommandSender {
    *
    * @throws the error of the command's `checkRepetition`
    */
-  async #acceptedUnlessPermitted(operation: SentOperation): Promise<AcceptedOperation | null> {
+  async #findUnlessRepeatable(operation: SentOperation): Promise<AcceptedOperation | null> {
     try {
       await this.#wanted.checkRepetition?.()
       return null

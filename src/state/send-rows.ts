@@ -136,7 +136,7 @@ export function acceptRows(
 }
 
 /** Records that a request was refused. The request had no effect, and repeating it would have no effect either. */
-export function refuseRows(sql: Sql, requestId: number, message: string, now: number): void {
+export function recordRefusal(sql: Sql, requestId: number, message: string, now: number): void {
   endAttemptOf(sql, requestId, 'refused', now)
   sql.run("UPDATE requests SET outcome = 'refused' WHERE id = ?", requestId)
   moveRequest(sql, requestId, 'sent', 'intended')
@@ -149,7 +149,7 @@ export function refuseRows(sql: Sql, requestId: number, message: string, now: nu
  *
  * @param nfts the NFTs, keyed by the row's index in the request. Rows without an NFT have failed
  */
-export function refuseRepeated(
+export function recordRefusedRepetition(
   sql: Sql,
   requestId: number,
   nfts: ReadonlyMap<number, string>,

@@ -3,10 +3,10 @@ import type { Endpoint } from '../endpoint.ts'
 import { loadEndpoints } from '../endpoints.ts'
 import { errorFormA, errorFormB } from '../errors.ts'
 import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../versions.ts'
+import { EXTRA_ROUTES, pathParameters } from './extra-routes.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 import { operationOf } from './operation.ts'
 import { RESPONSE_HEADERS } from './responses.ts'
-import { pathParameters, SURROUNDINGS } from './surroundings.ts'
 
 const ABOUT = `Create NFT collections, create and transfer NFTs, and look up collections and NFTs.
 
@@ -103,9 +103,9 @@ export async function buildOpenApi(
     nameBlockchains(post.requestBody, names)
     paths[endpoint.path] = { post }
   }
-  for (const { method, route, paths: spelled, operation } of SURROUNDINGS) {
+  for (const { method, route, paths: openApiPaths, operation } of EXTRA_ROUTES) {
     if (!registered.has(`${method} ${route}`)) continue
-    for (const path of spelled) {
+    for (const path of openApiPaths) {
       const parameters = pathParameters(path)
       const item = { [method.toLowerCase()]: { ...operation, security: [] } }
       paths[path] = parameters.length === 0 ? item : { parameters, ...item }

@@ -62,7 +62,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
   const ignored = [...folders].flatMap(([parent, names]) => names.map((name) => join(parent, name)))
   if (numbered.length === 0 && !hasList) throw await notABuild(path, cwd, top)
   if (images === metadata && basename(resolve(cwd, path)) === 'json' && (await isFolder(path, '../images', cwd))) {
-    throw refuse(path, 'has no images', `Pass its parent folder: ${importOf(dirname(resolve(cwd, path)))}`)
+    throw inputError(path, 'has no images', `Pass its parent folder: ${importOf(dirname(resolve(cwd, path)))}`)
   }
   const imageNames = new Set(inImages.files.filter((name) => !/\.json$/i.test(name)))
   const lacksImages = metadata !== path && images === metadata && ![...imageNames].some(isImageName)
@@ -94,8 +94,8 @@ interface Entries {
 async function entriesOf(folder: string, cwd: string): Promise<Entries> {
   const entries = await readdir(resolve(cwd, folder), { withFileTypes: true }).catch((error: unknown) => {
     const code = systemCode(error)
-    if (code === 'ENOENT') throw refuse(folder, "doesn't exist", WANTED)
-    if (code === 'ENOTDIR') throw refuse(folder, 'is not a folder', WANTED)
+    if (code === 'ENOENT') throw inputError(folder, "doesn't exist", WANTED)
+    if (code === 'ENOTDIR') throw inputError(folder, 'is not a folder', WANTED)
     throw fileError(error) ?? error
   })
   const visible = entries.filter(({ name }) => !name.startsWith('.'))
@@ -113,27 +113,27 @@ const filesIn = async (path: string): Promise<string[] | null> => await readdir(
 /** Returns the error for a folder without metadata. */
 async function notABuild(path: string, cwd: string, { files, folders }: Entries): Promise<GdnError> {
   const message = 'has no metadata files such as 1.json'
-  if (folders.includes('json')) return refuse(join(path, 'json'), message, 'Generate the NFTs with HashLips first.')
+  if (folders.includes('json')) return inputError(join(path, 'json'), message, 'Generate the NFTs with HashLips first.')
   if (files.includes('edition.json') && files.includes('manifest.csv')) {
     const hint = `gdn art generate created this folder, which contains a manifest: ${shellWord(join(path, 'manifest.csv'))}`
-    return refuse(path, message, hint)
+    return inputError(path, message, hint)
   }
   for (const name of ['build', 'assets']) {
-    if (folders.includes(name)) return refuse(path, message, `Try: ${importOf(join(path, name))}`)
+    if (folders.includes(name)) return inputError(path, message, `Try: ${importOf(join(path, name))}`)
   }
   if (files.length === 0 && folders.length > 0) {
     const [first = ''] = folders
     const inside = (await filesIn(resolve(cwd, path, first))) ?? []
     if (inside.some((name) => /\.(?:png|jpe?g|webp|gif)$/i.test(name))) {
-      return refuse(
+      return inputError(
         path,
         `${message}, and seems to contain layers`,
         `For layers, run: gdn art init ${shellWord(path)} > art.yaml`,
       )
     }
   }
-  return refuse(path, message, WANTED)
+  return inputError(path, message, WANTED)
 }
 
-const refuse = (file: string, message: string, hint: string): GdnError =>
+const inputError = (file: string, message: string, hint: string): GdnError =>
   new GdnError('invalid_input', message, { place: { file }, hint })

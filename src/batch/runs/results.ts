@@ -19,9 +19,9 @@ export const UNDECIDED = 'undecided: '
  * Prefix of the error of a row that may have been minted twice. The rest of the error is the reason, which ends with
  * the ID of the other NFT.
  */
-export const TWICE = 'possibly minted twice: '
-const LATE_NFT = `${TWICE}gdn found no NFT of the first request, but that request or another client minted an NFT with the same metadata: `
-const OF_OTHER_RUN = `${TWICE}the run `
+export const MINTED_TWICE_PREFIX = 'possibly minted twice: '
+const LATE_NFT = `${MINTED_TWICE_PREFIX}gdn found no NFT of the first request, but that request or another client minted an NFT with the same metadata: `
+const OF_OTHER_RUN = `${MINTED_TWICE_PREFIX}the run `
 
 /** Prefix of the error of an accepted row whose NFT hasn't been minted yet. */
 const WAITING = 'waiting: '

@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts'
 import type { BatchSummary, ResultRow, RowCounts } from '../types.ts'
-import { ABSENT, TWICE, UNDECIDED } from './results.ts'
+import { ABSENT, MINTED_TWICE_PREFIX, UNDECIDED } from './results.ts'
 import type { Stop } from './run-context.ts'
 
 /**
@@ -55,9 +55,9 @@ export async function nameRows(
   if (isDone()) return rows
   for await (const { key, line, status, error } of results) {
     const row = { key, line }
-    if (error?.startsWith(TWICE) === true) {
+    if (error?.startsWith(MINTED_TWICE_PREFIX) === true) {
       unnamed.doubled--
-      const reason = error.slice(TWICE.length)
+      const reason = error.slice(MINTED_TWICE_PREFIX.length)
       add(rows.doubledRows, { ...row, reason, nft_gdn_id: reason.slice(reason.lastIndexOf(' ') + 1) })
     }
     if (status === 'unknown') {

@@ -14,8 +14,8 @@ import {
   forgetRequest,
   markUnknown,
   noEffectOfRows,
-  refuseRepeated,
-  refuseRows,
+  recordRefusal,
+  recordRefusedRepetition,
 } from '../../state/send-rows.ts'
 import { otherLabelOf } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
@@ -131,7 +131,7 @@ export class Attempts {
     }
     const isSettled = await store.write((sql) => {
       if (givenNfts(sql, [...nfts.values()]).size > 0) return false
-      refuseRepeated(sql, job.id, nfts, { message: result.message, now: Date.now() })
+      recordRefusedRepetition(sql, job.id, nfts, { message: result.message, now: Date.now() })
       return true
     })
     if (!isSettled) return false
@@ -168,7 +168,7 @@ export class Attempts {
         case 'accepted':
           return acceptRows(sql, job.id, result.created, { now })
         case 'refused':
-          return refuseRows(sql, job.id, result.message, now)
+          return recordRefusal(sql, job.id, result.message, now)
         case 'unknown':
           return markUnknown(sql, store.id, job.id, `the outcome is unknown: ${result.message}`, now)
         case 'no_effect':

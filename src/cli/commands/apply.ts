@@ -38,7 +38,7 @@ import {
   summaryOf,
 } from '../plan/change-nfts.ts'
 import { checkPlanMaxSupply } from '../plan/check-plan-max-supply.ts'
-import { collectImpossibleChanges, impossibleChangesText, wayOut } from '../plan/impossible-changes.ts'
+import { collectImpossibleChanges, hintFor, impossibleChangesText } from '../plan/impossible-changes.ts'
 import { addPlanFlags, openPlan, type PlanFlags, refuseHiddenChanges } from '../plan/open-plan.ts'
 import { changedSince, openPlanSource } from '../plan/open-source.ts'
 import { reservedForPlan, worstOfPlan } from '../plan/plan-use.ts'
@@ -309,7 +309,7 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
       'refused',
       `${count(counts.impossible, 'change')} in the plan can't be made${impossibleChangesText(obstacles, counts.impossible)}`,
       {
-        hint: `Nothing was sent. ${wayOut(obstacles, counts, onlyMint)}`,
+        hint: `Nothing was sent. ${hintFor(obstacles, counts, onlyMint)}`,
         details: { counts },
       },
     )

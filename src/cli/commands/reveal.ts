@@ -90,7 +90,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
 }
 
 /** State that the steps of the command share. */
-interface Command {
+interface RevealContext {
   deps: Deps
   connection: Connection
   opened: OpenedManifest
@@ -98,7 +98,7 @@ interface Command {
 }
 
 /** A committed drop whose rows are drawn, if they are shuffled and can be drawn. */
-interface Drop extends Command, Omit<Revealing, 'flags'> {
+interface CommittedDrop extends RevealContext, Omit<Revealing, 'flags'> {
   draw: Draw
 }
 
@@ -146,7 +146,7 @@ async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags):
 }
 
 /** Checks the commitment to the rows, and draws the rows if they are shuffled. */
-async function openDrop(command: Command, hashed: ReadCommitment, progress: Progress): Promise<Drop> {
+async function openDrop(command: RevealContext, hashed: ReadCommitment, progress: Progress): Promise<CommittedDrop> {
   const { deps, connection, opened } = command
   const { blockchain, contractAddress: contract_address } = opened.options
   const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
@@ -161,7 +161,11 @@ async function openDrop(command: Command, hashed: ReadCommitment, progress: Prog
   return { ...committed, draw: await drawIfShuffled(committed, progress) }
 }
 
-async function withPlanOf(drop: Drop, progress: Progress, use: (plan: RevealPlan) => Promise<void>): Promise<void> {
+async function withPlanOf(
+  drop: CommittedDrop,
+  progress: Progress,
+  use: (plan: RevealPlan) => Promise<void>,
+): Promise<void> {
   const { deps, connection, opened, rows, draw } = drop
   const planned = { ...opened.options, signal: deps.signals.signal }
   const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
@@ -173,10 +177,10 @@ async function withPlanOf(drop: Drop, progress: Progress, use: (plan: RevealPlan
 }
 
 /** Returns whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known. */
-const isUndrawn = ({ rows, draw }: Drop): boolean => rows.commitment.rule !== null && draw.drawn === null
+const isUndrawn = ({ rows, draw }: CommittedDrop): boolean => rows.commitment.rule !== null && draw.drawn === null
 
 /** Prints the rows that the plan doesn't reveal. */
-function printPlan(drop: Drop, plan: RevealPlan): void {
+function printPlan(drop: CommittedDrop, plan: RevealPlan): void {
   const { deps, rows, draw, flags } = drop
   if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
   if (noneMinted(plan) !== null) return
@@ -197,7 +201,7 @@ interface Result {
 }
 
 /** Updates the NFTs of the plan and records them. In a dry run, only checks the plan and reports its cost. */
-async function revealRows(drop: Drop, plan: RevealPlan): Promise<Result> {
+async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<Result> {
   const { deps, connection, opened, rows, flags } = drop
   // A given limit is set even if nothing is left to reveal.
   const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
@@ -219,7 +223,7 @@ async function revealRows(drop: Drop, plan: RevealPlan): Promise<Result> {
 }
 
 /** Asks for confirmation, sets the limit of the run and sends the updates. */
-async function sendPlan(drop: Drop, plan: RevealPlan, commandLimit: bigint | null): Promise<Result> {
+async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<Result> {
   const { deps, connection, opened } = drop
   const { options } = opened
   const changes = { run: plan.run, count: plan.pending, commandLimit }
@@ -233,7 +237,7 @@ async function sendPlan(drop: Drop, plan: RevealPlan, commandLimit: bigint | nul
   return { ...sent, paid: await paidSince() }
 }
 
-function recordOf({ opened, rows, draw }: Drop, plan: RevealPlan, { outcomes, paid }: Result): DataRecord {
+function recordOf({ opened, rows, draw }: CommittedDrop, plan: RevealPlan, { outcomes, paid }: Result): DataRecord {
   const { done, failed, unknown, pending } = outcomes
   return {
     run: plan.run.name,
@@ -264,7 +268,7 @@ async function warnOfHidden({ io }: Deps, opened: OpenedManifest, provenance: st
 }
 
 /** Draws the rows if they are shuffled. */
-async function drawIfShuffled(committed: Omit<Drop, 'draw'>, progress: Progress): Promise<Draw> {
+async function drawIfShuffled(committed: Omit<CommittedDrop, 'draw'>, progress: Progress): Promise<Draw> {
   const { deps, connection, ...revealing } = committed
   const { rule } = revealing.rows.commitment
   if (rule === null) {
@@ -282,7 +286,7 @@ const notDrawn = () =>
   })
 
 /** Records the revealed NFTs, and the draw of a shuffled drop. */
-async function recordReveal({ deps, connection, opened, draw }: Drop, plan: RevealPlan): Promise<void> {
+async function recordReveal({ deps, connection, opened, draw }: CommittedDrop, plan: RevealPlan): Promise<void> {
   const { stateDir } = opened.options
   const { drawn, round, roundAt, isNamed } = draw
   try {
@@ -319,7 +323,10 @@ async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCom
  *
  * @throws GdnError `edited_rows`; `refused` if no commitment matches the manifest; `unreachable`
  */
-async function checkCommitment({ deps, connection, opened, flags }: Command, rows: ReadCommitment): Promise<void> {
+async function checkCommitment(
+  { deps, connection, opened, flags }: RevealContext,
+  rows: ReadCommitment,
+): Promise<void> {
   const { options } = opened
   const { blockchain, contractAddress: to, stateDir } = options
   const { provenance } = rows.commitment
@@ -400,7 +407,7 @@ function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | 
  * @throws GdnError `max_cost`
  */
 async function limitOf(
-  { deps, connection, opened, flags }: Drop,
+  { deps, connection, opened, flags }: CommittedDrop,
   { run, pending, accepted }: RevealPlan,
 ): Promise<bigint | null> {
   const {
@@ -431,7 +438,7 @@ async function* withIds(updates: AsyncIterable<Update>, ids: string[]): AsyncGen
 }
 
 /** @throws GdnError `not_confirmed` */
-async function confirm(drop: Drop, plan: RevealPlan, commandLimit: bigint | null): Promise<void> {
+async function confirm(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<void> {
   const { deps, connection, opened, flags } = drop
   const { blockchain } = opened.options
   const { pending, accepted, run } = plan
@@ -454,7 +461,7 @@ async function confirm(drop: Drop, plan: RevealPlan, commandLimit: bigint | null
 
 /** Sends the updates. Returns an error that occurs after the first update, so that the results are still printed. */
 async function sendUpdates(
-  { deps, connection, opened: { options }, flags }: Drop,
+  { deps, connection, opened: { options }, flags }: CommittedDrop,
   plan: RevealPlan,
   limit: RunLimit,
 ): Promise<Omit<Result, 'paid'>> {

@@ -110,7 +110,7 @@ export function impossibleChangesText({ all }: ImpossibleChanges, impossible: nu
  *
  * @param onlyMint the command that makes only the mints; null if these may belong to another edition
  */
-export function wayOut(
+export function hintFor(
   { all, areEdits }: ImpossibleChanges,
   { mint }: { mint: number },
   onlyMint: string | null,

@@ -7,7 +7,7 @@ import { changeLines } from '../render/change-lines.ts'
 import type { DataRecord, View } from '../render/view.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
-import { foldedCount, groupLines, groupOf, type ImpossibleChanges, wayOut } from './impossible-changes.ts'
+import { foldedCount, groupLines, groupOf, hintFor, type ImpossibleChanges } from './impossible-changes.ts'
 import { changePlace, changeRecord } from './open-source.ts'
 
 /** Maximum number of changes shown on a terminal, except burns and transfers. */
@@ -250,7 +250,7 @@ export function printPlanNotes(
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.impossible > 0 && !onlyMints) {
-    io.note(`gdn apply sends nothing if any change is impossible. ${wayOut(impossibleChanges, counts, onlyMint)}`)
+    io.note(`gdn apply sends nothing if any change is impossible. ${hintFor(impossibleChanges, counts, onlyMint)}`)
   }
   io.note(summaryText(counts))
 }

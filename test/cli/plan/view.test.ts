@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PLAIN } from '../../../src/cli/io/paint.ts'
-import { collectImpossibleChanges, impossibleChangesText, wayOut } from '../../../src/cli/plan/impossible-changes.ts'
+import { collectImpossibleChanges, hintFor, impossibleChangesText } from '../../../src/cli/plan/impossible-changes.ts'
 import { changedSince } from '../../../src/cli/plan/open-source.ts'
 import { planMarkdown } from '../../../src/cli/plan/plan-markdown.ts'
 import {
@@ -259,7 +259,7 @@ test('does not advise to fix the cause if NFTs are not dynamic', async () => {
     async function* changes() {
       for await (const change of plan.changes()) if (change.action === 'impossible') yield { ...change, reason }
     }
-    return wayOut(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
+    return hintFor(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
   }
   expect(await one(UNREVEALED)).toBe('Fix each cause, or undo the edit of each row that you edited.')
   expect(await one(NOT_DYNAMIC)).toMatch(

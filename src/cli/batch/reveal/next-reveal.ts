@@ -41,13 +41,13 @@ export const beaconAgain = ({ seal }: Pick<DropState, 'seal'>): string =>
  * Returns notes on the state of a run's shuffled drop, as recorded on this machine, and the next command. Returns an
  * empty list for other runs, and until all rows are minted.
  *
- * @param isRecord whether the command shows only the records of this machine
+ * @param isLocalOnly whether the command shows only the records of this machine
  */
 export async function notesOfDrop(
   { now, cwd }: Pick<Deps, 'now' | 'cwd'>,
   run: Run & Pick<RunStatus, 'counts'>,
   flags: BatchMintFlags,
-  isRecord: boolean,
+  isLocalOnly: boolean,
 ): Promise<string[]> {
   const state = dropStateOf(run)
   const { counts, manifestPath, name } = run
@@ -59,10 +59,10 @@ export async function notesOfDrop(
   const next = isDone || revealCommand === null ? [] : [`${why}: ${revealCommand}${beaconAgain(state)}`]
   return [
     state.phase === 'open'
-      ? `${isRecord ? 'According to the records of this machine, the drop is not sealed yet' : dropText(state, now())}.`
+      ? `${isLocalOnly ? 'According to the records of this machine, the drop is not sealed yet' : dropText(state, now())}.`
       : sealedText(state, counts, now()),
     ...next,
-    ...(isRecord && state.phase !== 'drawn' ? [updateText(name, flags)] : []),
+    ...(isLocalOnly && state.phase !== 'drawn' ? [updateText(name, flags)] : []),
   ]
 }
 

@@ -45,7 +45,7 @@ const rpcCall = {
 }
 
 /** Routes that need no API key. */
-export const SURROUNDINGS: readonly ExtraRoute[] = [
+export const EXTRA_ROUTES: readonly ExtraRoute[] = [
   {
     method: 'POST',
     route: WALLET_CREATE_PATH,
