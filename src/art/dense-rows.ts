@@ -73,7 +73,10 @@ class Choice {
   readonly #balance: Balance
   /** The combinations that aren't chosen, and those that are. */
   readonly #buckets: readonly [Buckets, Buckets]
-  /** The index of each combination, by its values. */
+  /** The values of each combination, numbered through all layers. */
+  readonly #columns: Int32Array
+  /** The values of each combination, as a string, and the index of each combination by this string. */
+  readonly #keys: string[] = []
   readonly #indexes = new Map<string, number>()
   #steps = 0
 
@@ -85,12 +88,16 @@ class Choice {
     this.#values = sizes.reduce((sum, size) => sum + size, 0)
     this.#random = random
     const total = all.length / sizes.length
+    const offsets = sizes.map((_, layer) => sizes.slice(0, layer).reduce((sum, size) => sum + size, 0))
+    this.#columns = Int32Array.from(all, (value, at) => value + (offsets[at % sizes.length] as number))
     this.#balance = new Balance(problem)
     this.#buckets = [new Buckets(sizes, total), new Buckets(sizes, total)]
     this.#chosen = start ?? choose(chances(problem, all), count, random)
     for (let index = 0; index < total; index++) {
       this.#enter(index)
-      this.#indexes.set(String.fromCharCode(...all.subarray(index * this.#layers, (index + 1) * this.#layers)), index)
+      const key = String.fromCharCode(...all.subarray(index * this.#layers, (index + 1) * this.#layers))
+      this.#keys.push(key)
+      this.#indexes.set(key, index)
     }
   }
 
@@ -187,9 +194,8 @@ class Choice {
   }
 
   #neighbor(index: number, layer: number, value: number): number | undefined {
-    const values = this.#all.slice(index * this.#layers, (index + 1) * this.#layers)
-    values[layer] = value
-    return this.#indexes.get(String.fromCharCode(...values))
+    const key = this.#keys[index] as string
+    return this.#indexes.get(key.slice(0, layer) + String.fromCharCode(value) + key.slice(layer + 1))
   }
 
   /**
@@ -197,21 +203,28 @@ class Choice {
    * layers.
    */
   #exchangeBest(): void {
-    const total = this.#chosen.length
+    const [columns, chosen, layers, total] = [this.#columns, this.#chosen, this.#layers, this.#chosen.length]
     const start = this.#random.below(total)
+    const columnScores = (score: (layer: number, value: number) => number) =>
+      Int32Array.from(
+        this.#sizes.flatMap((size, layer) => Array.from({ length: size }, (_, value) => score(layer, value))),
+      )
+    const scores = [
+      columnScores((layer, value) => this.#balance.addition(layer, value)),
+      columnScores((layer, value) => this.#balance.removal(layer, value)),
+    ] as const
     const best = [
       { score: Number.POSITIVE_INFINITY, index: -1 },
       { score: Number.POSITIVE_INFINITY, index: -1 },
-    ]
+    ] as const
     for (let offset = 0; offset < total; offset++) {
       const index = (start + offset) % total
-      const isChosen = this.#chosen[index] as 0 | 1
+      const isChosen = chosen[index] as 0 | 1
+      const ofColumn = scores[isChosen]
+      const end = (index + 1) * layers
       let score = 0
-      for (let layer = 0; layer < this.#layers; layer++) {
-        const value = this.#all[index * this.#layers + layer] as number
-        score += isChosen === 1 ? this.#balance.removal(layer, value) : this.#balance.addition(layer, value)
-      }
-      const bestSoFar = best[isChosen] as { score: number; index: number }
+      for (let at = index * layers; at < end; at++) score += ofColumn[columns[at] as number] as number
+      const bestSoFar = best[isChosen]
       if (score < bestSoFar.score) Object.assign(bestSoFar, { score, index })
     }
     this.#steps += total * this.#layers
