@@ -1,5 +1,5 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { expect, test } from 'vitest'
 import { isDataDirectory, localApiKey, runningBackend } from '../../src/config/local-backend.ts'
 import { fileIdentity } from '../../src/core/file-identity.ts'
@@ -70,4 +70,16 @@ test.each([['a b'], [''], ['a\nb'], ['k'.repeat(5000)]])('rejects %j as an API k
   const { path } = await dataDirectory()
   await writeFile(join(path, 'api-key'), text, { mode: 0o600 })
   await expect(localApiKey(path)).rejects.toMatchObject({ code: 'unauthorized' })
+})
+
+test('a missing key of the running local backend is reported with the flag that reads its key', async () => {
+  const home = await makeHome()
+  const record = await home.write('.local/share/gdn/local/backend.json', '')
+  await writeFile(record, JSON.stringify(await myself(dirname(record))))
+  const hintOf = async (baseUrl: string) => {
+    const settings = await home.settings({ baseUrl })
+    return await settings.apiKey(await settings.server()).then(String, ({ hint }) => hint)
+  }
+  expect(await hintOf(URL)).toBe('This is the local backend. Use --local in place of --base-url.')
+  expect(await hintOf('http://127.0.0.1:4681')).toMatch(/^Set GDN_API_KEY, or run `gdn auth login/)
 })
