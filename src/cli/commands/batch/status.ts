@@ -1,5 +1,5 @@
 import { howToResume } from '../../../batch/runs/how-to-resume.ts'
-import { runStatus } from '../../../batch/runs/runs.ts'
+import { listRuns, runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
@@ -78,6 +78,7 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
     const isOpen = notes.length === 0 && snapshot.data.state === 'unfinished'
     if (isOpen) notes.push(`To resume the run: ${resumeText(snapshot.resume, flags, serverFlags)}`)
     if (isOpen && isUnrevealed(snapshot.run)) notes.push(updateText(snapshot.run.name, serverFlags))
+    if (output.mode === 'table') notes.push(...(await noteOfOthers(snapshot.run, name)))
     for (const note of notes) deps.io.note(note)
     return
   }
@@ -86,6 +87,22 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
   const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent?.costs })
   if (spent?.problem != null) deps.io.warn(safe(spent.problem))
+}
+
+const MAX_OTHERS = 3
+
+/** Returns the note that a manifest has other runs, unless the user specified the run itself. */
+async function noteOfOthers({ stateDir, id, name, family, manifestPath }: Run, specified: string): Promise<string[]> {
+  if (manifestPath === null || specified === id || specified === name) return []
+  const others = (await listRuns(stateDir)).filter((run) => run.manifestPath === manifestPath && run.family !== family)
+  const names = [...new Set(others.map((run) => run.name))]
+  if (names.length === 0) return []
+  const more = names.length > MAX_OTHERS ? `, and ${names.length - MAX_OTHERS} more` : ''
+  return [
+    safe(
+      `The manifest has other runs: ${names.slice(0, MAX_OTHERS).join(', ')}${more}. Run \`gdn batch status <run>\` to show one.`,
+    ),
+  ]
 }
 
 /**
