@@ -132,6 +132,8 @@ export interface BatchOptions extends RunOptionFlags {
    * NFTs.
    */
   committedRow?: ((metadata: unknown) => number | null) | undefined
+  /** Flags that select the server, for commands in hints, such as ` --local`. Default: none */
+  serverFlags?: string
   /** The number of the drop to resume. Default: the newest drop of the run. */
   generation?: number | undefined
   /** Whether to retry rows that the server refused or whose NFTs failed. */

@@ -132,7 +132,8 @@ describe('two runs with the same rows in one collection', () => {
       const server = serverOf()
       await machine.run(server, idsOf(1), await manifest('jan.csv'))
       const feb = machine.run(server, idsOf(4), await manifest('feb.csv'))
-      await expect(feb).rejects.toMatchObject({ code: 'already_accepted' })
+      const hint = expect.stringMatching(/drop, add --run <name>\. gdn then mints every row whose content differs/)
+      await expect(feb).rejects.toMatchObject({ code: 'already_accepted', hint })
     })
   })
 
@@ -142,7 +143,7 @@ describe('two runs with the same rows in one collection', () => {
     await writeFile(jan.manifestPath, '')
     await machine.run(server, rowsUpTo(2), jan)
     const other =
-      /^If this manifest is another drop, add --run <name>\. .*\nIf this manifest is another edition of that run's manifest, use only one of the two manifests\.$/m
+      /^If this manifest is another drop, add --run <name> --again to mint them a second time\.\nIf this manifest is another edition of that run's manifest, use only one of the two manifests\.$/m
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
     await expect(machine.run(server, rowsUpTo(2), { ...jan, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),
@@ -157,7 +158,7 @@ describe('two runs with the same rows in one collection', () => {
     const more = machine.run(server, rowsUpTo(4), B)
     await expect(more).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other 2 rows, remove these rows from the manifest\.\nIf this .* gdn then mints every row whose content differs/m,
+        /^To mint only the other 2 rows, remove these rows from the manifest\.\nIf this .* add --run <name> --again to mint all rows, and these rows a second time\.$/m,
       ),
     })
     await expect(machine.run(server, rowsUpTo(3), { ...B, runName: 'feb' })).rejects.toMatchObject({

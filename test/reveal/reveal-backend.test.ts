@@ -152,13 +152,13 @@ test('names only the edited rows of an unrevealed run, also after insertions', a
   }
   expect(await results(ROWS)).toEqual([''])
   expect(await results(csv('Dawn', 'Midday', 'Dusk'))).toEqual([
-    'drop.csv has changed since the run read it: 0 rows added, 1 edited, 0 removed.',
+    'drop.csv differs from the rows of the run: 0 rows added, 1 edited, 0 removed.',
     '  edited: r2 (line 3)',
-    expect.stringContaining('For 1 edited row, the run recorded the earlier values'),
+    expect.stringContaining('For 1 row with different values, the run recorded the earlier values'),
   ])
   const [head, ...rows] = ROWS.split('\n')
   expect(await results([head, `r4,New,x,art/1.txt,${ALICE}`, ...rows].join('\n'))).toEqual([
-    'drop.csv has changed since the run read it: 1 row added, 0 edited, 0 removed.',
+    'drop.csv differs from the rows of the run: 1 row added, 0 edited, 0 removed.',
     '  added: r4 (line 2)',
     expect.anything(),
   ])

@@ -44,6 +44,8 @@ interface ClaimedElsewhere {
    * the same IDs.
    */
   ofOtherFiles: boolean
+  /** Whether the content of any row differs from that in the other run. */
+  hasOtherContent: boolean
   /** The path of another run's manifest if that file no longer exists, or null. */
   missing: string | null
   /** Hints on how to take over another run whose manifest was moved, and on how to resume a run of this manifest. */
@@ -99,6 +101,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     keys: new Set(),
     runs: new Map(),
     ofOtherFiles: true,
+    hasOtherContent: false,
     missing: null,
     moves: new Set(),
   }
@@ -120,7 +123,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     }
     const isOtherDrop = isAnotherDrop(drop, other)
     const move = howToMove(drop, other, otherDrops)
-    const goOn = howToGoOn(drop, other)
+    const goOn = howToGoOn(drop, other, options)
     let isOneManifest = false
     const which = { kept: keptRows(sql, other), hasNames, areLists: isOfList(drop) && isOfList(other) }
     for (const row of sharedRows(sql, other, which)) {
@@ -130,13 +133,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, howToFinish(sql, other))
-      claimed.ofOtherFiles &&= move !== null
-      if (move !== null && other.manifest !== null && !existsSync(other.manifest)) claimed.missing ??= other.manifest
-      for (const hint of [move, goOn]) if (hint !== null) claimed.moves.add(hint)
-      if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_NAMED) {
-        claimed.rows.push({ key: shownKey(row.key), line: row.line, run: other.name })
-      }
-      claimed.keys.add(row.key)
+      addClaimed(claimed, row, other, { move, goOn })
     }
     if (isNew) {
       for (const { key, line } of rowsWithOtherIds(sql)) alike.set(key, { key: shownKey(key), line, run: other.name })
@@ -257,26 +254,48 @@ function sourceOf(drop: Drop): string {
   return list.path === null ? 'the list' : basename(list.path)
 }
 
+function addClaimed(
+  claimed: ClaimedElsewhere,
+  row: SharedRow,
+  { name, manifest }: Drop,
+  { move, goOn }: { move: string | null; goOn: string | null },
+): void {
+  claimed.hasOtherContent ||= row.portable !== row.otherPortable && row.isSameAddress !== 1
+  claimed.ofOtherFiles &&= move !== null
+  if (move !== null && manifest !== null && !existsSync(manifest)) claimed.missing ??= manifest
+  for (const hint of [move, goOn]) if (hint !== null) claimed.moves.add(hint)
+  if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_NAMED) {
+    claimed.rows.push({ key: shownKey(row.key), line: row.line, run: name })
+  }
+  claimed.keys.add(row.key)
+}
+
 /**
  * Returns the hint on how to mint the rows of a new run if other runs already have some of these rows.
  *
  * @param otherCount the number of rows that no other run has
  */
-function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, otherCount: number): string {
+function howToMint(
+  drop: Drop,
+  { ofOtherFiles, hasOtherContent, missing }: ClaimedElsewhere,
+  otherCount: number,
+): string {
   // See `isAnotherDrop`.
   if (missing !== null) {
     return `If this manifest is another drop, run \`gdn batch mint\` with --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
   }
   const { runName } = drop
   const isSecond = runName !== null || !ofOtherFiles
+  const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
+  const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
   if (!isSecond) {
     return [
-      'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.',
+      hasOtherContent
+        ? 'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.'
+        : `If this manifest is another drop, add --run <name> --again to ${action}.`,
       "If this manifest is another edition of that run's manifest, use only one of the two manifests.",
     ].join('\n')
   }
-  const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
-  const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
   return `To ${action}, add ${runName === null ? '--run <name> --again' : '--again'}.`
 }
 
@@ -314,7 +333,9 @@ function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, otherCount: numb
         : []),
       isNew
         ? howToMint(drop, claimed, otherCount)
-        : `To send the other rows, remove these rows from ${source} and run the same command again.`,
+        : otherCount === 0
+          ? 'To mint them a second time, run `gdn batch mint` with --again.'
+          : `To send the other rows, remove these rows from ${source} and run the same command again.`,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
   })

@@ -328,8 +328,7 @@ function notPaired(
   const pairs = pairsOf(sql, drop, { vanished: first, fresh: added, rows })
   return new GdnError('edited_rows', `${subject} no row, and ${are} no NFT: ${drop.name}`, {
     hint: [
-      ...(isNamed ? EDITED_WITH_ID : editedWithoutId(drop, pairs)),
-      ...lastRows(drop),
+      ...(isNamed ? [...EDITED_WITH_ID, ...lastRows(drop)] : editedWithoutId(drop, pairs)),
       howToAdd(drop, isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'),
     ].join('\n'),
     details: {

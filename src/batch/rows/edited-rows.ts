@@ -3,6 +3,7 @@ import { basename } from 'node:path'
 import { addressKey } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { existingPath } from '../../core/existing-path.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { shownName } from '../../manifest/local-files.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
@@ -287,8 +288,7 @@ function editedRows(
   const pairs = pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows })
   return new GdnError('edited_rows', `${subject} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
-      ...(isUnnamed ? editedWithoutId(drop, pairs) : EDITED_ID),
-      ...lastRows(drop),
+      ...(isUnnamed ? editedWithoutId(drop, pairs) : [...EDITED_ID, ...lastRows(drop)]),
       howToAdd(drop, 'new rows as well'),
     ].join('\n'),
     details: { run, vanished: gone, new: added, pairs },
@@ -312,17 +312,26 @@ const resultsText = (run: string): string =>
   `To get the rows as gdn last minted or applied them, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the burned rows. Also remove the column key and all columns after it.`
 
 /** Returns the hint for edited rows without an ID. If only one column was sorted, the pairs are guesses. */
-export function editedWithoutId({ dynamic }: Pick<Drop, 'dynamic'>, pairs: readonly EditedPair[]): string[] {
+export function editedWithoutId(drop: Drop, pairs: readonly EditedPair[]): string[] {
   const [field, ...otherFields] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
+  const [receiver, ...otherReceivers] = new Set(pairs.flatMap(({ changes }) => changes.map(({ from }) => from)))
+  const isOtherReceiver = field === 'receiver' && otherFields.length === 0 && typeof drop.reading.receiver === 'string'
+  if (isOtherReceiver && receiver != null && otherReceivers.length === 0) {
+    return [
+      'Nothing was sent. A row without an ID would be minted a second time for another receiver.',
+      `The run minted these rows to ${receiver}. To resume it, use --receiver ${shellWord(receiver)}.`,
+    ]
+  }
   const column = field !== undefined && otherFields.length === 0 ? `the column ${field}` : 'a column'
   return [
     'Nothing was sent. An edited row without an ID would be minted a second time.',
     ...(pairs.length < 2 ? [] : [`If ${column} was sorted or shifted without the others, restore it.`]),
     "If you edited rows, revert the edits: gdn can't find the NFT of an edited row without an ID.",
     'To edit the rows later, revert the edits, add an id column to the manifest, and run `gdn apply`. Then edit the rows again.',
-    ...(dynamic
+    ...(drop.dynamic
       ? []
       : ['The NFTs of the run were minted without --dynamic, so gdn can update them only in a dynamic collection.']),
+    ...lastRows(drop),
   ]
 }
 

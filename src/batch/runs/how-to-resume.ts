@@ -15,8 +15,12 @@ export function howToResume(run: Resumable, pending: number): string {
   return `gdn batch mint ${shellWord(run.manifest ?? '<manifest>')}${collection}${named} --unrevealed <file>`
 }
 
-/** Returns the hint on how to use the run of a list of receivers; null if the run has no list. */
-export function howToMintList(run: Resumable): string | null {
+/**
+ * Returns the hint on how to use the run of a list of receivers; null if the run has no list.
+ *
+ * @param serverFlags flags that select the server, such as ` --local`; empty if the configuration selects it
+ */
+export function howToMintList(run: Resumable, serverFlags: string): string | null {
   const { name, runName, manifest, contract, blockchain } = run
   const list = listOf(run)
   if (list === null) return null
@@ -29,5 +33,5 @@ export function howToMintList(run: Resumable): string | null {
     ...(skipsContracts ? ['--skip-contracts'] : []),
     ...(isNamed ? [`--run ${shellWord(runName ?? name)}`] : []),
   ]
-  return `To mint to the list of the run ${name}, run \`gdn batch mint ${shellWord(manifest ?? '<manifest>')} ${flags.join(' ')}\`.`
+  return `To mint to the list of the run ${name}, run \`gdn batch mint ${shellWord(manifest ?? '<manifest>')} ${flags.join(' ')}${serverFlags}\`.`
 }

@@ -191,11 +191,11 @@ export async function storeMove(options: BatchOptions): Promise<void> {
 }
 
 /** Returns the hint on how to use the run `other` if it has the same manifest under another name, or null otherwise. */
-export function howToGoOn(drop: Drop, other: Drop): string | null {
+export function howToGoOn(drop: Drop, other: Drop, { serverFlags = '' }: BatchOptions): string | null {
   const { manifest, runName } = drop
   if (other.runName === null || other.runName === runName) return null
   if (manifest === null || other.manifest !== manifest) return null
-  if (!isOfList(drop) && isOfList(other)) return howToMintList(other)
+  if (!isOfList(drop) && isOfList(other)) return howToMintList(other, serverFlags)
   const purpose =
     isOfList(drop) && isOfList(other)
       ? "mint only to receivers who don't have this NFT yet"

@@ -211,9 +211,9 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
  * Refuses a manifest for a run of a list of receivers, and a list for a run of a manifest. The rows of a list and of a
  * manifest have different keys.
  */
-function refuseOtherSource(drop: Drop, { reading }: BatchOptions): void {
+function refuseOtherSource(drop: Drop, { reading, serverFlags = '' }: BatchOptions): void {
   if (reading === undefined || isOfList(drop) === isOfList({ reading })) return
-  const howToMint = howToMintList(drop)
+  const howToMint = howToMintList(drop, serverFlags)
   throw howToMint !== null
     ? flagError(
         '--to',

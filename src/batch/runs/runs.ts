@@ -246,6 +246,10 @@ const MAX_RENAMED = 3
 function hintIfRenamed(file: string, all: readonly Run[]): string {
   const isNewest = (run: Run) => run === all.find(({ family }) => family === run.family)
   const gone = all.filter((run) => isNewest(run) && isGone(run)).slice(0, MAX_RENAMED)
+  const lists = all.filter((run) => isNewest(run) && listOf(run) !== null).slice(0, MAX_RENAMED)
+  if (gone.length === 0 && lists.length > 0) {
+    return ['These runs have a list of receivers:', ...lists.map(inALine), START].join('\n')
+  }
   if (gone.length === 0) return START
   return [
     'The manifests of these runs no longer exist. If one of them was renamed to this file, run the command on its line:',

@@ -76,13 +76,13 @@ export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise
     if (changes === null) return { ...common, warnings: [], isInvalid: false, ...since }
     if (list?.skipsContracts === true) {
       // Omit the counts, because receivers that the run skipped would count as added.
-      const warnings = [`${name} has changed since the run read it.`]
+      const warnings = [`${name} differs from the rows of the run.`]
       return { ...common, warnings, isInvalid: false, ...since, rows: [] }
     }
     const { added, changed, removed, examples } = changes
     const more = added + changed + removed - MAX_SHOWN
     const warnings = [
-      `${name} has changed since the run read it: ${changesText(changes)}.`,
+      `${name} differs from the rows of the run: ${changesText(changes)}.`,
       ...examples.slice(0, MAX_SHOWN).map((example) => `  ${exampleText(example)}`),
       ...(more > 0 ? [`  and ${more} more`] : []),
     ]
@@ -142,7 +142,8 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
   const [added, edited] = [ofKind('new'), ofKind('edited')]
   const outside =
     added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `
-  const changed = edited === 0 ? '' : `For ${count(edited, 'edited row')}, the run recorded the earlier values. `
+  const changed =
+    edited === 0 ? '' : `For ${count(edited, 'row')} with different values, the run recorded the earlier values. `
   const record =
     edited === 0 ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
   io.warn(`${outside}${changed}Run \`${commands.plan}\` to compare the file with the NFTs.${record}`)

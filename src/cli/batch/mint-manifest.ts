@@ -21,7 +21,7 @@ import { createOutput } from '../render/output.ts'
 import { FileUrls } from './check-files.ts'
 import { LocalFiles } from './local-files.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { flagsAgain, unrevealedAgain } from './options/flags-again.ts'
+import { flagsAgain, serverFlagsAgain, unrevealedAgain } from './options/flags-again.ts'
 import {
   MappedColumns,
   manifestOptions,
@@ -145,7 +145,7 @@ export async function openManifest(
   const path = await manifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
-  if (list === null) await warnOfLists(deps, manifest, named)
+  if (list === null) await warnOfLists(deps, manifest, named, serverFlagsAgain(flags))
   const collection = await targetOf(
     deps,
     manifest,
@@ -182,6 +182,7 @@ export async function openManifest(
     manifestPath: path,
     runName,
     label: await labelOf(path, runName),
+    serverFlags: serverFlagsAgain(flags),
     ensNames: fromFlags.ensNames,
     reading: list === null ? readingOf(fromFlags) : { ...readingOf(fromFlags), list },
     // The receiver identifies a row of a list, so an edited row can't be mistaken for a new one.

@@ -153,7 +153,7 @@ test('resume warns if the manifest differs from the planned one, and continues w
   await writeFile(manifest, `${CSV.replace('Dusk', 'Dusk!')}Noon,third,${OWNER}\n`)
   const { code, stderr } = await cli(['batch', 'resume', 'my drop', ...server], { ...options, columns: 200 })
   expect(code).toBe(0)
-  expect(stderr).toContain('drop.csv has changed since the run read it: 2 rows added, 0 edited, 1 removed.')
+  expect(stderr).toContain('drop.csv differs from the rows of the run: 2 rows added, 0 edited, 1 removed.')
   expect(stderr).toMatch(/added: Dusk! \(line 3\)\n.*added: Noon \(line 4\)\n.*removed: Dusk \(line 3\)/)
   expect(stderr).toContain(`run \`gdn apply ${word} --base-url ${api.url}\``)
   expect(api.bodies('createnft')).toHaveLength(1)

@@ -229,7 +229,7 @@ describe('batch mint with a list of receivers', () => {
     const { mint, run, path, server, url } = await holders(list(`${A},1`))
     await mint()
     const to = `--to ${shellWord(path('holders.csv'))}`
-    const how = `gdn batch mint ${shellWord(path('row.json'))} --contract ${CONTRACT} --blockchain polygon ${to}`
+    const how = `gdn batch mint ${shellWord(path('row.json'))} --contract ${CONTRACT} --blockchain polygon ${to} ${url.join(' ')}\``
     const plain = ['batch', 'mint', path('row.json'), '--receiver', A]
     const named = 'row.json+holders.csv'
     expect(errorOf(await run([...plain, ...TARGET, ...server])).hint).toContain(how)
@@ -258,6 +258,21 @@ describe('batch mint with a list of receivers', () => {
     const { message, hint } = errorOf(await run(['batch', 'status', path('row.json'), '--json']))
     for (const file of ['holders.csv', 'others.csv']) expect(message).toContain(`${path('row.json')} to ${path(file)}`)
     expect(hint).toContain(`or its name, such as ${second}`)
+    const byList = await run(['batch', 'status', path('others.csv')], { tty: true })
+    expect(byList.stderr).toContain(
+      `The manifest has other runs: ${first}. Run \`gdn batch status <run>\` to show one.`,
+    )
+    expect((await run(['batch', 'status', second], { tty: true })).stderr).not.toContain('other runs')
+  })
+
+  test('lists the runs with a list if none has this list', async () => {
+    const { mint, run, path } = await holders(list(`${A},1`), { 'others.csv': list(`${B},1`) })
+    const { run: name } = JSON.parse((await mint()).stdout)
+    const { hint } = errorOf(await run(['batch', 'status', path('others.csv'), '--json']))
+    const [head, first] = (hint ?? '').split('\n')
+    expect(head).toBe('These runs have a list of receivers:')
+    expect(first).toContain(`  ${name}  `)
+    expect(first).toContain(` to ${path('holders.csv')}`)
   })
 
   test('warns of a changed list when it resumes, and names the command that mints what is new', async () => {

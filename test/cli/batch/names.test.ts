@@ -127,7 +127,7 @@ describe('batch mint --to with a group', () => {
     await mintTo('@team')
     await gdn('wallet', 'group', '@team', '@bob', '@alice')
     const status = await gdn('batch', 'results', path('row.json'))
-    expect(status.stderr).toContain('@team has changed since the run read it')
+    expect(status.stderr).toContain('@team differs from the rows of the run')
     expect(status.stderr).toMatch(/gdn batch mint \S*row\.json --to @team/)
     expect((await mintTo('@team')).code).toBe(0)
     expect(received()).toEqual([A, B])

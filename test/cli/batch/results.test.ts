@@ -457,6 +457,20 @@ test('names the receiver of --receiver in the commands for an edited manifest', 
   }
 })
 
+test('names the earlier --receiver if only the receiver of rows without an ID differs', async () => {
+  const text = 'title,description\nDawn,x\nDusk,x\n'
+  const { path, options, url } = await minted('drop.csv', text, undefined, '--receiver', OWNER)
+  const other = '0x00000000000000000000000000000000000000b2'
+  const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--receiver', other, '--base-url', url, '--json']
+  const { code, hint } = errorOf(await cli(argv, options))
+  expect(code).toBe('edited_rows')
+  expect(hint?.split('\n').slice(0, 2)).toEqual([
+    'Nothing was sent. A row without an ID would be minted a second time for another receiver.',
+    `The run minted these rows to ${OWNER}. To resume it, use --receiver ${OWNER}.`,
+  ])
+  expect(hint).not.toContain('revert the edits')
+})
+
 test('counts the rows of the manifest that are not part of the run, also in its status, and lists them for programs', async () => {
   const rows = (title: string, more = '') =>
     `id,title,description,receiver\na,${title},x,${OWNER}\nb,Dusk,x,${OWNER}\n${more}`
@@ -468,10 +482,10 @@ test('counts the rows of the manifest that are not part of the run, also in its 
   const newRow = `c,Noon,x,${OWNER}\n`
   await writeFile(file, rows('Morning', newRow))
   const counted = [
-    `${file} has changed since the run read it: 1 row added, 1 edited, 0 removed.`,
+    `${file} differs from the rows of the run: 1 row added, 1 edited, 0 removed.`,
     '  edited: a (line 2)',
     '  added: c (line 4)',
-    `1 row of the file isn't part of the run. For 1 edited row, the run recorded the earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
+    `1 row of the file isn't part of the run. For 1 row with different values, the run recorded the earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
   ]
   for (const argv of [
     ['results', file],

@@ -394,7 +394,7 @@ describe('a name that was minted', () => {
       ['batch', 'results', 'drop.csv', '-o', 'csv', '--base-url', url],
       withoutNode(),
     )
-    expect(stderr).toContain('has changed since the run read it: 1 row added')
+    expect(stderr).toContain('differs from the rows of the run: 1 row added')
     expect(stdout).toMatch(/^a,A,x,alice\.eth,a,/m)
     expect(node.asked).toEqual([])
   })

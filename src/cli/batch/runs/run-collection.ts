@@ -71,7 +71,12 @@ const MAX_LISTS = 3
  * Warns that a manifest has runs with lists of receivers, because --to may be missing. Doesn't warn if the manifest has
  * a run without a list.
  */
-export async function warnOfLists({ io }: Pick<Deps, 'io'>, manifest: string, named: NamedRun): Promise<void> {
+export async function warnOfLists(
+  { io }: Pick<Deps, 'io'>,
+  manifest: string,
+  named: NamedRun,
+  serverFlags: string,
+): Promise<void> {
   const { stateDir, origin, manifestPath } = named
   if (manifestPath === null) return
   const runs = (await listRuns(stateDir)).filter((run) => run.origin === origin)
@@ -79,7 +84,7 @@ export async function warnOfLists({ io }: Pick<Deps, 'io'>, manifest: string, na
   const newest = new Map(runs.toReversed().map((run) => [run.family, run]))
   const ofManifest = [...newest.values()].filter((run) => run.manifestPath === manifestPath)
   const hints = ofManifest.flatMap(
-    (run) => howToMintList({ ...run, manifest: manifestPath, contract: run.contractAddress }) ?? [],
+    (run) => howToMintList({ ...run, manifest: manifestPath, contract: run.contractAddress }, serverFlags) ?? [],
   )
   if (hints.length === 0) return
   io.warn(safe(`${manifest} was minted to a list of receivers. ${hints.slice(0, MAX_LISTS).join('\n')}`))
