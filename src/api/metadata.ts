@@ -1,5 +1,6 @@
 import * as z from 'zod'
 import { fileUrlProblem } from './file-url.ts'
+import { METADATA_KEYS } from './metadata-keys.ts'
 import { shortText, text, textProblem } from './text.ts'
 import { isTraitType, parseMaximum, parseTraitValue, TRAIT_TYPES } from './traits.ts'
 
@@ -28,7 +29,6 @@ export const RESERVED_FILE = new Set([
   'nft_gdn_id',
 ])
 export const UNSAFE = new Set(['__proto__', 'constructor', 'prototype'])
-const KNOWN = new Set(['title', 'description', 'file_fields', 'attribute'])
 export const MAX_KEY_LENGTH = 128
 
 const key = shortText(MAX_KEY_LENGTH)
@@ -84,7 +84,7 @@ function keyProblem(name: string, reserved: ReadonlySet<string>): string | null 
 }
 
 export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[] {
-  return Object.keys(metadata).filter((name) => !KNOWN.has(name))
+  return Object.keys(metadata).filter((name) => !METADATA_KEYS.has(name))
 }
 
 /** Returns the number of metadata items. Attributes aren't counted, and their number isn't limited. */

@@ -5,3 +5,7 @@ const FAILED = new Set(['failed', 'error'])
 export const hasFailed = (status: string) => FAILED.has(status)
 
 export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)
+
+/** Returns the reason of a failure that the server reports, or a text if it reports none. */
+export const failureReason = (error: unknown): string =>
+  typeof error === 'string' ? error : 'the server returned no reason'

@@ -44,8 +44,8 @@ export async function learnSupport(
  */
 const ENDPOINT = 'getisgdnnft'
 
-/** A read-only query for an NFT that doesn't exist. */
-const NOBODYS_NFT = {
+/** A query of `getisgdnnft` for an NFT that doesn't exist. Every server can answer it. */
+export const QUERY_WITHOUT_EFFECT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
   blockchain: 'polygon',
   nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'],
@@ -61,7 +61,7 @@ export async function probeIdempotency(
   url: string,
   { signal, refresh = false, onSilence }: LearnOptions,
 ): Promise<boolean | null> {
-  const body = new TextEncoder().encode(JSON.stringify(NOBODYS_NFT))
+  const body = new TextEncoder().encode(JSON.stringify(QUERY_WITHOUT_EFFECT))
   let response: TransportResponse
   try {
     response = await postJson(server, { name: ENDPOINT, url }, body, null, { signal })

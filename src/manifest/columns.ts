@@ -1,4 +1,5 @@
 import { MAX_FILE_FIELDS, nftMetadata } from '../api/metadata.ts'
+import { METADATA_KEYS } from '../api/metadata-keys.ts'
 import { tagProblem } from '../api/tag-problem.ts'
 import { isTraitType, parseMaximum, TRAIT_TYPES, type TraitType } from '../api/traits.ts'
 import { validate } from '../api/validate.ts'
@@ -32,7 +33,6 @@ export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as c
 /** The meaning of an ignored column. Only a mapping can assign this meaning, never a column name. */
 export const IGNORED = 'ignore'
 const PREFIXED = /^(file|attr|extra):(.*)$/s
-export const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
 
 // Invisible characters in a header: white space except the plain space, format characters and control characters.
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u

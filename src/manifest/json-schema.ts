@@ -3,6 +3,7 @@ import { createnft } from '../api/endpoints/createnft.ts'
 import { ENS_FORM } from '../api/ens-name.ts'
 import { FILE_URL_FORMS } from '../api/file-url.ts'
 import { MAX_KEY_LENGTH, nftMetadata } from '../api/metadata.ts'
+import { METADATA_KEYS } from '../api/metadata-keys.ts'
 import {
   ADDRESS_FORMS,
   addressesOfBlockchain,
@@ -15,7 +16,7 @@ import {
 } from '../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema, when } from '../api/openapi/json-schema.ts'
 import { TRAIT_TYPES, type TraitType } from '../api/traits.ts'
-import { COLUMN_NAMES, INVISIBLE, MAX_ID, METADATA_KEYS, namesOf, ROW_KEYS, SHORTENED } from './columns.ts'
+import { COLUMN_NAMES, INVISIBLE, MAX_ID, namesOf, ROW_KEYS, SHORTENED } from './columns.ts'
 
 type Name = (typeof COLUMN_NAMES)[number]
 

@@ -1,7 +1,7 @@
 import type { CollectionRecord } from '../api/endpoints/getcollections.ts'
 import type { CreatingEndpoint, EndpointName } from '../api/endpoints.ts'
 import type { NftRecord } from '../api/nft-record.ts'
-import { hasFailed, isFinal } from '../api/nft-status.ts'
+import { failureReason, hasFailed, isFinal } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { isStuck } from '../api/stuck-reason.ts'
 import type { ApiClient } from '../client/api-client.ts'
@@ -264,21 +264,17 @@ interface Effect {
 
 /** Returns the error message of a failed request; null if it hasn't failed. */
 export function failureOf(subject: string, { status, error }: Effect): string | null {
-  return hasFailed(status ?? '') ? `${subject} failed: ${error ?? 'the server returned no reason'}` : null
+  return hasFailed(status ?? '') ? `${subject} failed: ${failureReason(error)}` : null
 }
 
 function failedMints(records: readonly NftRecord[]): GdnError | null {
   const failed = records.filter(({ status }) => hasFailed(status))
   const [first] = failed
   if (first === undefined) return null
-  return new GdnError(
-    'nft_failed',
-    `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server returned no reason'}`,
-    {
-      hint: 'NFTs that failed have not been minted. Fix the cause and mint them again.',
-      details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
-    },
-  )
+  return new GdnError('nft_failed', `${count(failed.length, 'NFT')} failed: ${failureReason(first.error)}`, {
+    hint: 'NFTs that failed have not been minted. Fix the cause and mint them again.',
+    details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
+  })
 }
 
 /**

@@ -1,6 +1,6 @@
 import { MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import type { NftRecord } from '../api/nft-record.ts'
-import { hasFailed } from '../api/nft-status.ts'
+import { failureReason, hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { type ComparedMetadata, rowMetadataChanges } from '../batch/rows/field-changes.ts'
 import type { FieldChange } from '../batch/types.ts'
@@ -111,7 +111,7 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
   const revision = revisionOf(nft)
   const base = { nftGdnId, tokenId, revision, transfers: nft.transfers ?? null, reference: null }
   if (hasFailed(status)) {
-    const reason = `the mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
+    const reason = `the mint failed and may have had an effect: ${failureReason(nft.error)}`
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft) && nft.burned !== true) {

@@ -1,4 +1,4 @@
-import { hasFailed } from '../api/nft-status.ts'
+import { failureReason, hasFailed } from '../api/nft-status.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
@@ -32,7 +32,7 @@ export function mintOf({ nftGdnId, sent }: Candidate): NftChange | null {
 }
 
 function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | null {
-  if (state === 'failed') return `${FAILED}: ${reason ?? 'the server returned no reason'}`
+  if (state === 'failed') return `${FAILED}: ${failureReason(reason)}`
   const isOpen = state === 'sent' || state === 'unknown' || state === 'absent'
   return isOpen ? UNRESOLVED : null
 }
@@ -43,7 +43,7 @@ export function failedMint(
   { status, error }: { status: string; error?: unknown },
 ): NftChange | null {
   if (!hasFailed(status) || named !== null) return null
-  const reason = `${FAILED}: ${typeof error === 'string' ? error : 'the server returned no reason'}`
+  const reason = `${FAILED}: ${failureReason(error)}`
   return { ...NO_NFT, action: 'mint', want: 'mint', reason }
 }
 

@@ -1,6 +1,6 @@
+import { isoOfSeconds } from '../api/shuffle-rule.ts'
 import type { RowCounts } from '../batch/types.ts'
 import { isRecord } from '../core/json.ts'
-import { isoOfSeconds } from './shuffle/rule.ts'
 
 type Reading = Readonly<Record<string, unknown>>
 

@@ -1,11 +1,11 @@
 import { createHash, createHmac } from 'node:crypto'
 import { extraKeys } from '../api/metadata.ts'
+import { ruleIn, ruleLine, type ShuffleRule } from '../api/shuffle-rule.ts'
 import { fileAttribute } from '../api/traits.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import { ruleIn, ruleLine, type ShuffleRule } from './shuffle/rule.ts'
 
 // A commitment to the rows of a manifest. Row 1 is the first row. Its leaf is the first line of the leaves file, or the
 // second line if the first line is a shuffle rule.

@@ -1,12 +1,12 @@
 import type { ProvenanceRecord } from '../api/endpoints/getprovenances.ts'
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import { isMargin, type ShuffleRule } from '../api/shuffle-rule.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { sha256OfFile } from '../core/sha256-of-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow, RowProblem } from '../manifest/row.ts'
 import { Commitment, comparableMetadata, rowContentHash } from './leaves.ts'
-import { isMargin, type ShuffleRule } from './shuffle/rule.ts'
 
 /** The part of a row that its NFT displays. */
 export type Content = Pick<ManifestRow, 'metadata' | 'localFiles'>

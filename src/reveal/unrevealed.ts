@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
+import type { ShuffleRule } from '../api/shuffle-rule.ts'
 import { countDrop } from '../batch/rows/row-counts.ts'
 import { lookAtStoredRun } from '../batch/runs/open-stored-run.ts'
 import type { BatchOptions, RowCounts, Run } from '../batch/types.ts'
@@ -19,7 +20,6 @@ import { provenanceFolder } from './provenance-folder.ts'
 import { rowsByMetadata } from './provenance-in.ts'
 import { contentHashes, type ReadCommitment } from './read-commitment.ts'
 import { type DrawnRows, keptDraw } from './shuffle/drawn-rows.ts'
-import type { ShuffleRule } from './shuffle/rule.ts'
 
 const NO_PLACEHOLDER_HINT = 'Check the path, or create a JSON file with the metadata of one NFT (docs/reveal.md).'
 

@@ -1,3 +1,4 @@
+import { ruleIn, type ShuffleRule } from '../api/shuffle-rule.ts'
 import { GdnError } from '../core/errors.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { decodeString, metadataState, parseTokenId, tokenUri } from '../verify/abi.ts'
@@ -18,7 +19,6 @@ import {
   sha256OfUrl,
   Unreadable,
 } from './proof-reads.ts'
-import { ruleIn, type ShuffleRule } from './shuffle/rule.ts'
 import type { ShuffleProof } from './verify-shuffle.ts'
 
 /** The commitment that covers a token. */

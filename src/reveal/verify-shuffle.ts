@@ -1,4 +1,6 @@
 import { type Beacon, verifyBeacon } from '../api/beacon.ts'
+import { sealOf } from '../api/provenance-seal.ts'
+import { roundFor, type ShuffleRule, timeOfRound } from '../api/shuffle-rule.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
@@ -10,7 +12,6 @@ import { differs, type Metadata, orUnreadable, type ProofSources, readBytes, row
 import { readSeal } from './read-seal.ts'
 import { rowsOfSlots, shuffleSeed } from './shuffle/permutation.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
-import { roundFor, type ShuffleRule, sealOf, timeOfRound } from './shuffle/rule.ts'
 
 /** The proof that nobody chose the row of a token. */
 export interface ShuffleProof {

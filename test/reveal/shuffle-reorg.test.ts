@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { roundFor } from '../../src/reveal/shuffle/rule.ts'
+import { roundFor } from '../../src/api/shuffle-rule.ts'
 import { cli } from '../cli/harness.ts'
 import { call, createTestCollection, type TestBackend, type TestCollection, until } from '../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'

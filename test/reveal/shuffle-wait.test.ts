@@ -1,11 +1,11 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { QUICKNET } from '../../src/api/beacon.ts'
+import { timeOfRound } from '../../src/api/shuffle-rule.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { isObject } from '../../src/core/json.ts'
 import type { Clock } from '../../src/core/time.ts'
 import { timeUp } from '../../src/core/time-up.ts'
-import { timeOfRound } from '../../src/reveal/shuffle/rule.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import {
   createTestCollection,

@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { publicKeyOf } from '../../src/api/beacon.ts'
-import { roundFor } from '../../src/reveal/shuffle/rule.ts'
+import { roundFor } from '../../src/api/shuffle-rule.ts'
 import { errorOf } from '../cli/harness.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
 import { show } from '../helpers/explorer.ts'

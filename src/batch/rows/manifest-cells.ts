@@ -1,10 +1,9 @@
 import { relative } from 'node:path'
+import { METADATA_KEYS } from '../../api/metadata-keys.ts'
 import { spellingOf } from '../../manifest/columns.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { fileFieldName } from './field-changes.ts'
-
-const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 
 type Cell = readonly [column: string, text: string]
 
@@ -32,7 +31,7 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
     cells.push([spellingOf({ kind: 'attr', key, trait: type && { type, max } }), value])
   }
   for (const [key, value] of Object.entries(metadata)) {
-    if (!NAMED.has(key) && !unrevealedKeys.includes(key)) cells.push([`extra:${key}`, String(value)])
+    if (!METADATA_KEYS.has(key) && !unrevealedKeys.includes(key)) cells.push([`extra:${key}`, String(value)])
   }
   return cells
 }

@@ -1,16 +1,10 @@
 import type { Permission } from '../../api/permissions.ts'
 import type { ApiClient } from '../../client/api-client.ts'
+import { QUERY_WITHOUT_EFFECT } from '../../client/learn-support.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
 import { GdnError } from '../../core/errors.ts'
 
 type Client = Pick<ApiClient, 'call' | 'send'>
-
-/** A request without any effect, which every server can answer. */
-const NOBODYS_NFT = {
-  receiver_wallet_address: '0x0000000000000000000000000000000000000001',
-  blockchain: 'polygon',
-  nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'],
-} as const
 
 /**
  * Checks a key with requests that have no effect.
@@ -31,7 +25,7 @@ export async function tryKey(client: Client, signal: AbortSignal): Promise<void>
  */
 async function checkReadPermission(client: Client, signal: AbortSignal): Promise<GdnError | null> {
   try {
-    await client.call('getisgdnnft', { ...NOBODYS_NFT, nft_gdn_ids: [...NOBODYS_NFT.nft_gdn_ids] }, { signal })
+    await client.call('getisgdnnft', QUERY_WITHOUT_EFFECT, { signal })
     return null
   } catch (error) {
     if (!(error instanceof GdnError)) throw error

@@ -1,3 +1,4 @@
+import { METADATA_KEYS } from '../../api/metadata-keys.ts'
 import { isTraitType, readAttribute, shownValue } from '../../api/traits.ts'
 import { isRecord } from '../../core/json.ts'
 import type { CardRow, DataRecord, RecordCard } from './view.ts'
@@ -17,7 +18,6 @@ const ROWS = [
   'is_dynamic',
   'is_frozen',
 ]
-const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -44,7 +44,7 @@ export function nftCard(record: DataRecord): RecordCard {
 }
 
 function listsOf(metadata: Json, notStored: unknown): RecordCard {
-  const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
+  const extras = Object.entries(metadata).filter(([key]) => !METADATA_KEYS.has(key))
   return [
     [
       'files',

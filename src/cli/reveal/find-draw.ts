@@ -1,6 +1,7 @@
 import { isSigned } from '../../api/beacon.ts'
 import { isEvm } from '../../api/blockchains.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
+import { isMargin, roundFor } from '../../api/shuffle-rule.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
@@ -12,7 +13,6 @@ import { mintedSlots, type RowWithoutNft, refuseOtherIds } from '../../reveal/ot
 import { committedTo } from '../../reveal/read-commitment.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { isMargin, roundFor } from '../../reveal/shuffle/rule.ts'
 import {
   isSaltOf,
   type MovedRow,

@@ -1,3 +1,4 @@
+import { METADATA_KEYS } from '../../api/metadata-keys.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
 import type { Tone } from './page.ts'
 
@@ -70,12 +71,11 @@ function tagList(tags: Card['tags']): string {
   return `<ul class="tags">${items.join('')}</ul>\n`
 }
 
-const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 const MAX_EXTRAS = 30
 
 /** Returns the metadata that a card doesn't show elsewhere, by key. The values are HTML. */
 export function extrasOf(metadata: Metadata): [string, string][] {
-  const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
+  const extras = Object.entries(metadata).filter(([key]) => !METADATA_KEYS.has(key))
   return extras
     .slice(0, MAX_EXTRAS)
     .map(([key, value]) => [

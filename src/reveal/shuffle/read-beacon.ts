@@ -1,11 +1,11 @@
 import { type Beacon, type BeaconChain, QUICKNET, verifyBeacon } from '../../api/beacon.ts'
+import { roundFor, timeOfRound } from '../../api/shuffle-rule.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from '../../client/retry-clock.ts'
 import { retryRead } from '../../client/retry-read.ts'
 import type { Transport, TransportResponse } from '../../client/transport.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { type BeaconFile, beaconInFile } from './beacon-file.ts'
-import { roundFor, timeOfRound } from './rule.ts'
 
 /** A source of rounds. The source doesn't need to be trusted, because each round is signed. */
 export interface BeaconSource {

@@ -1,6 +1,6 @@
+import { isoOfSeconds } from '../../../api/shuffle-rule.ts'
 import type { RunStatus } from '../../../batch/types.ts'
 import { dropStateOf, withAbandoned } from '../../../reveal/drop-state.ts'
-import { isoOfSeconds } from '../../../reveal/shuffle/rule.ts'
 import { SPENT_FIELDS, spentText } from '../../cost/spent.ts'
 import type { Io } from '../../io/io.ts'
 import { rowsByState } from '../../render/count.ts'

@@ -1,4 +1,5 @@
 import { isEvm } from '../../../api/blockchains.ts'
+import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { listCollection } from '../../../batch/minted/list-collection.ts'
 import { RowLookup } from '../../../batch/minted/lookup.ts'
 import { seemsMintedAs } from '../../../batch/minted/seems-minted.ts'
@@ -14,7 +15,6 @@ import type { ChangePlan, HiddenCheck, RowChanges } from '../../../plan/planned.
 import { allowHidden, findHidden, type HiddenRows, type Publishing } from '../../../reveal/hidden-rows.ts'
 import { asCommitted, type Content, type ReadCommitment, readCommitment } from '../../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../../reveal/rows-with-nfts.ts'
-import type { ShuffleRule } from '../../../reveal/shuffle/rule.ts'
 import type { KeptCommitment } from '../../../reveal/unrevealed.ts'
 import { isOfList } from '../../../state/drops.ts'
 import type { Connection, Deps } from '../../deps.ts'

@@ -1,5 +1,5 @@
+import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import type { ShuffleRule } from '../../../reveal/shuffle/rule.ts'
 import type { KeptRun } from '../../../reveal/unrevealed.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 import { planAgain, revealAgain } from '../options/flags-again.ts'

@@ -1,5 +1,6 @@
 import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
+import { failureReason } from '../../../api/nft-status.ts'
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import type { KnownCollection } from '../../../state/known-collections.ts'
@@ -55,4 +56,4 @@ export const neverMinted = ({
   nft_gdn_id,
   error,
 }: Pick<ResponseOf<'getnfts'>['nfts'][number], 'nft_gdn_id' | 'error'>) =>
-  new GdnError('nft_failed', `${nft_gdn_id} failed and was never minted: ${error ?? 'the server returned no reason'}`)
+  new GdnError('nft_failed', `${nft_gdn_id} failed and was never minted: ${failureReason(error)}`)

@@ -1,4 +1,5 @@
 import { extname } from 'node:path'
+import { METADATA_KEYS } from '../../../api/metadata-keys.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError, messageOf } from '../../../core/errors.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
@@ -165,7 +166,7 @@ async function collectionOf(deps: Deps, settings: Settings, address: unknown, bl
   return await whichCollection(deps, { ...settings, contract }, await settings.server())
 }
 
-const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '__proto__'])
+const RESERVED = new Set([...METADATA_KEYS, '__proto__'])
 
 /** Rejects reserved keys and repeated keys. All but one value of a repeated key would be lost. */
 function checkDistinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {

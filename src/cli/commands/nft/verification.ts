@@ -1,7 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
+import { isoOfSeconds } from '../../../api/shuffle-rule.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { isoOfSeconds } from '../../../reveal/shuffle/rule.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import type { ShuffleProof } from '../../../reveal/verify-shuffle.ts'
 import type { Verification } from '../../../verify/verify.ts'

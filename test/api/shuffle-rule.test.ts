@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { QUICKNET } from '../../../src/api/beacon.ts'
-import { Commitment, leafAt, leavesIn } from '../../../src/reveal/leaves.ts'
-import { roundFor, ruleIn, ruleLine, sealOf, timeOfRound } from '../../../src/reveal/shuffle/rule.ts'
+import { QUICKNET } from '../../src/api/beacon.ts'
+import { sealOf } from '../../src/api/provenance-seal.ts'
+import { roundFor, ruleIn, ruleLine, timeOfRound } from '../../src/api/shuffle-rule.ts'
+import { Commitment, leafAt, leavesIn } from '../../src/reveal/leaves.ts'
 
 const rule = { marginSeconds: 1_800 }
 const contents = Buffer.concat([Buffer.alloc(32, 1), Buffer.alloc(32, 2)])
