@@ -183,15 +183,15 @@ export class Breaker {
     this.#name = new URL(url).host
   }
 
-  /** @throws FetchFailure if the origin failed too often, or if `act` fails */
-  async watch<Result>(act: () => Promise<Result>): Promise<Result> {
+  /** @throws FetchFailure if the origin failed too often, or if `task` fails */
+  async watch<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.#failures >= MAX_FAILURES) {
       throw new NotRequested(`${this.#name} was not used, because it failed ${this.#failures} times in a row`, {
         lasting: false,
       })
     }
     try {
-      const result = await act()
+      const result = await task()
       this.#failures = 0
       return result
     } catch (error) {

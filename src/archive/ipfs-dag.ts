@@ -293,9 +293,9 @@ function linksOf(bytes: Uint8Array) {
 }
 
 /** Converts the many types of errors for malformed nodes to one error. */
-async function orMalformed<Result>(signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
+async function orMalformed<Result>(signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
   try {
-    return await act()
+    return await task()
   } catch (error) {
     const isDecoding = !(error instanceof GdnError) || error.code === 'unexpected'
     if (signal.aborted || !isDecoding || isDamaged(error) || fileProblem(error) !== null) throw error

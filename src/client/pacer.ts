@@ -231,9 +231,9 @@ function shareLimiter(
     (error: unknown) => shared.trouble(error),
   )
 
-  const tryShared = async (act: () => Promise<void> | undefined): Promise<void> => {
+  const tryShared = async (task: () => Promise<void> | undefined): Promise<void> => {
     try {
-      await act()
+      await task()
     } catch (error) {
       shared.trouble(error)
     }

@@ -21,9 +21,9 @@ const FIX_DISK = 'Free some space or fix the permissions, then run the same comm
  * Runs a file operation. If it fails with a system error, adds the path to the error, because errors from file handles
  * don't contain one.
  */
-export async function namingFile<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
+export async function namingFile<Value>(path: string, task: () => Promise<Value>): Promise<Value> {
   try {
-    return await act()
+    return await task()
   } catch (error) {
     if (error instanceof Error && systemCode(error) !== undefined && !('path' in error)) Object.assign(error, { path })
     throw error

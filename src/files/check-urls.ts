@@ -55,7 +55,7 @@ export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOption
     if (ofOrigin === undefined) byOrigin.set(origin, [url])
     else ofOrigin.push(url)
   }
-  await atOnce(ORIGINS_AT_ONCE, byOrigin, ([origin, ofOrigin]) => checkOrigin(origin, ofOrigin, options))
+  await forEachConcurrently(ORIGINS_AT_ONCE, byOrigin, ([origin, ofOrigin]) => checkOrigin(origin, ofOrigin, options))
 }
 
 async function checkOrigin(origin: string, urls: readonly string[], options: CheckUrlsOptions): Promise<void> {
@@ -92,7 +92,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
     }
   }
 
-  await atOnce(AT_ONCE, urls, async (url) => {
+  await forEachConcurrently(AT_ONCE, urls, async (url) => {
     if (failures >= MAX_FAILURES) {
       onFinding({ url, severity: 'warning', message: `${url} was not requested: ${origin} failed ${failures} times` })
     } else {
@@ -144,13 +144,17 @@ function urlFinding(url: string, severity: UrlFinding['severity'], { message, hi
 }
 
 /** Runs a function for each item, with at most `count` calls at a time. Stops at the first failure. */
-async function atOnce<Item>(count: number, items: Iterable<Item>, act: (item: Item) => Promise<void>): Promise<void> {
+async function forEachConcurrently<Item>(
+  count: number,
+  items: Iterable<Item>,
+  task: (item: Item) => Promise<void>,
+): Promise<void> {
   const iterator = items[Symbol.iterator]()
   let failed = false
   const work = async () => {
     for (let next = iterator.next(); next.done !== true && !failed; next = iterator.next()) {
       try {
-        await act(next.value)
+        await task(next.value)
       } catch (error) {
         failed = true
         throw error

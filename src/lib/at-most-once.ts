@@ -197,12 +197,12 @@ export class AtMostOnce {
    * Runs a call with the shared session. After an error, the next call opens the state and identifies the backend
    * again, because the state may have been replaced or the backend restored.
    */
-  async #withSession<Result>(act: (session: Session) => Promise<Result>): Promise<Result> {
+  async #withSession<Result>(task: (session: Session) => Promise<Result>): Promise<Result> {
     this.#session ??= this.#open()
     const session = this.#session
     this.#callsPerSession.set(session, (this.#callsPerSession.get(session) ?? 0) + 1)
     try {
-      return await act(await session)
+      return await task(await session)
     } catch (error) {
       if (this.#session === session && !isBusy(error)) this.#session = undefined
       throw error
@@ -226,11 +226,11 @@ export class AtMostOnce {
 const turns = new Map<string, Promise<unknown>>()
 
 /** Runs the calls of one operation one after another. */
-async function inTurn<Result>(name: string, signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
+async function inTurn<Result>(name: string, signal: AbortSignal, task: () => Promise<Result>): Promise<Result> {
   const before = turns.get(name) ?? Promise.resolve()
   const turn = before.then(async () => {
     signal.throwIfAborted()
-    return await act()
+    return await task()
   })
   const ended = turn.catch(() => undefined)
   turns.set(name, ended)
@@ -410,9 +410,9 @@ const HINTS: Partial<Record<GdnError['code'], string>> = {
 }
 
 /** Adds the operation ID to errors, with a hint for callers of the library. */
-async function nameOperation<Result>(operationId: string, act: () => Promise<Result>): Promise<Result> {
+async function nameOperation<Result>(operationId: string, task: () => Promise<Result>): Promise<Result> {
   try {
-    return await act()
+    return await task()
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     throw error.with({ hint: HINTS[error.code] ?? error.hint, operationId })

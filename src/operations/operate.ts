@@ -36,15 +36,15 @@ import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
  * reports `unknown_outcome`. A request that may have had an effect is repeated only if the server ensures that it takes
  * effect once. `again` sends another operation.
  *
- * @param act waits for the accepted operation, prints it, and returns whether it is final
+ * @param onAccepted waits for the accepted operation, prints it, and returns whether it is final
  * @returns the accepted operation
  * @throws GdnError `run_busy` while another process has acquired the same operation, `data_dir` if the state can't be
- *   written, `unknown_outcome`, and the errors of `act`
+ *   written, `unknown_outcome`, and the errors of `onAccepted`
  */
 export async function operate(
   deps: OperateDeps,
   wantedRequest: WantedRequest,
-  act: (operation: AcceptedOperation) => Promise<Ending>,
+  onAccepted: (operation: AcceptedOperation) => Promise<Ending>,
 ): Promise<AcceptedOperation> {
   const { creates } = await loadEndpoint(wantedRequest.endpoint)
   const name: OperationName = {
@@ -65,7 +65,7 @@ export async function operate(
     const operation = await sender.sendOrResume(claimed.isNew).catch((error: unknown) => {
       throw sender.withOperationFacts(error)
     })
-    const ending = await act(operation)
+    const ending = await onAccepted(operation)
     if (ending.ended) await journal.end(operation, ending)
     if (ending.problem !== null) throw ending.problem
     return operation

@@ -223,12 +223,12 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   }
 
   /** Retries a request that didn't reach the server or that was refused temporarily. */
-  async #withRetries<Result>(act: () => Promise<Result>): Promise<Result> {
+  async #withRetries<Result>(task: () => Promise<Result>): Promise<Result> {
     const { now, sleep, signal, timeoutMs } = this.#deps
     const since = now()
     for (let attempts = 1; ; attempts++) {
       try {
-        const result = await act()
+        const result = await task()
         this.#outcomes.isUnreachable = false
         return result
       } catch (error) {

@@ -146,7 +146,7 @@ export class SharedDatabase {
     this.#raw.close()
   }
 
-  async #patiently<Result>(act: () => Result, signal: AbortSignal | undefined): Promise<Result> {
+  async #patiently<Result>(task: () => Result, signal: AbortSignal | undefined): Promise<Result> {
     const { sleep = systemSleep, now = bootClock, path } = this.#options
     const start = now()
     let changedAt = start
@@ -155,7 +155,7 @@ export class SharedDatabase {
       signal?.throwIfAborted()
       try {
         this.#setUp()
-        return act()
+        return task()
       } catch (error) {
         if (!isBusy(error)) throw error
         const next = changeMark(path)

@@ -77,9 +77,9 @@ export class StateReader {
     this.db.close()
   }
 
-  protected async guarded<Result>(act: () => Promise<Result>): Promise<Result> {
+  protected async guarded<Result>(task: () => Promise<Result>): Promise<Result> {
     try {
-      return await act()
+      return await task()
     } catch (error) {
       throw stateError(this.path, error)
     }
@@ -213,15 +213,15 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
   }
 }
 
-/** Opens the state with `openState`, calls `act` with it, and closes it. */
+/** Opens the state with `openState`, calls `task` with it, and closes it. */
 export async function withState<Result>(
   stateDir: string,
-  act: (state: State) => Promise<Result>,
+  task: (state: State) => Promise<Result>,
   options: OpenState = {},
 ): Promise<Result> {
   const state = await openState(stateDir, options)
   try {
-    return await act(state)
+    return await task(state)
   } finally {
     state.close()
   }

@@ -12,11 +12,11 @@ import { lockFor } from '../../sqlite/scratch-database.ts'
  *
  * @throws GdnError `run_busy` if another process is writing to the folder
  */
-export async function withOutputLock<Value>(out: string, act: () => Promise<Value>): Promise<Value> {
+export async function withOutputLock<Value>(out: string, task: () => Promise<Value>): Promise<Value> {
   const path = join(dirname(out), `.gdn-${basename(out)}`)
   const lock = await acquire(path, out)
   try {
-    return await act()
+    return await task()
   } finally {
     // Windows can't delete a file that is open. In this case, the lock file stays.
     if (lock !== null) await rm(`${path}.lock`, { force: true }).catch(() => {})

@@ -124,9 +124,9 @@ export const wrongSize = (image: ImageFile, size: Size, output: Size, also = '')
 const OPTIONS = { limitInputPixels: MAX_PIXELS, failOn: 'warning' } as const
 const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, OPTIONS)
 
-async function withImageErrors<Value>(image: ImageFile, act: () => Promise<Value>): Promise<Value> {
+async function withImageErrors<Value>(image: ImageFile, task: () => Promise<Value>): Promise<Value> {
   try {
-    return await act()
+    return await task()
   } catch (cause) {
     throw imageProblem(image, `can't be decoded: ${messageOf(cause).split('\n', 1)[0]}`, undefined, cause)
   }

@@ -184,9 +184,9 @@ async function decide(
   }
 }
 
-async function catchFailure<Value>(act: () => Promise<Value>): Promise<Value | GdnError> {
+async function catchFailure<Value>(task: () => Promise<Value>): Promise<Value | GdnError> {
   try {
-    return await act()
+    return await task()
   } catch (error) {
     if (error instanceof GdnError && error.code !== 'data_dir') return error
     throw error

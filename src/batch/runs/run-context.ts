@@ -128,8 +128,8 @@ export class RunContext {
    * Calls a function after a delay, unless the signal is aborted first. Unlike `pause`, the delay continues if the run
    * stops.
    */
-  later(ms: number, signal: AbortSignal, act: () => void): void {
-    this.#sleep(ms, signal).then(act, () => {})
+  later(ms: number, signal: AbortSignal, callback: () => void): void {
+    this.#sleep(ms, signal).then(callback, () => {})
   }
 
   emitRows(): void {

@@ -49,12 +49,12 @@ async function toRun(stateDir: string, drop: Drop): Promise<Run> {
 async function withReadState<Value>(
   stateDir: string,
   none: Value,
-  act: (state: StateReader) => Promise<Value>,
+  task: (state: StateReader) => Promise<Value>,
 ): Promise<Value> {
   const state = await openStateIfThere(stateDir)
   if (state === null) return none
   try {
-    return await act(state)
+    return await task(state)
   } finally {
     state.close()
   }

@@ -248,9 +248,9 @@ export class Sender {
 }
 
 /** Runs a step that precedes the request. If the step fails, the slot for sending is released. */
-async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Value>): Promise<Value> {
+async function unlessFailed<Value>(slot: { done(): void }, task: () => Promise<Value>): Promise<Value> {
   try {
-    return await act()
+    return await task()
   } catch (error) {
     slot.done()
     throw error

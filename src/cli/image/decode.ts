@@ -36,9 +36,9 @@ export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
 }
 
 /** Replaces errors of the library, because they contain internal names and parts of the image. */
-function attempt<Value>(act: () => Value): Value {
+function attempt<Value>(task: () => Value): Value {
   try {
-    return act()
+    return task()
   } catch (error) {
     throw error instanceof ImageError ? error : brokenImageError()
   }

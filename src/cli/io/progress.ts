@@ -7,11 +7,11 @@ export interface Progress {
 export async function withProgress<Result>(
   io: { progress(text: string): Promise<Progress> },
   text: string,
-  act: (progress: Progress) => Promise<Result>,
+  task: (progress: Progress) => Promise<Result>,
 ): Promise<Result> {
   const progress = await io.progress(text)
   try {
-    return await act(progress)
+    return await task(progress)
   } finally {
     progress.stop()
   }

@@ -10,9 +10,9 @@ export interface Signals {
   /** Called if the command itself handles how it stops. A second signal then doesn't end the process. */
   own(): void
   /** Sets a function that the first signal calls instead of printing the default message. Null restores the message. */
-  instead(act: (() => void) | null): void
+  instead(handler: (() => void) | null): void
   /** Sets a function that SIGHUP calls. SIGHUP then doesn't stop the command. */
-  hangup(act: () => void): void
+  hangup(handler: () => void): void
   release(): void
 }
 
@@ -53,11 +53,11 @@ export function catchSignals({ say, exit }: SignalEdge): Signals {
     own: () => {
       owned = true
     },
-    instead: (act) => {
-      instead = act
+    instead: (handler) => {
+      instead = handler
     },
-    hangup: (act) => {
-      hangup = act
+    hangup: (handler) => {
+      hangup = handler
     },
     release: () => {
       for (const name of SIGNALS) process.off(name, onSignal)

@@ -54,13 +54,13 @@ type WantedByCommand = Omit<
     limit?: RunLimit | undefined
   }
 
-/** Sends a request at most once and reports its progress. Calls `act` when the request is accepted. */
+/** Sends a request at most once and reports its progress. Calls `onAccepted` when the request is accepted. */
 export async function operateOnce(
   deps: Deps,
   connection: Connection,
   flags: OperationFlags,
   wanted: WantedByCommand,
-  act: (accepted: AcceptedOperation) => Promise<Ending>,
+  onAccepted: (accepted: AcceptedOperation) => Promise<Ending>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
   const { client, server, settings } = connection
@@ -105,7 +105,7 @@ export async function operateOnce(
       reporter.done()
       noteMovedNames(io, accepted.request.body)
       if (limit === undefined && reporter.isRepeated) await permission.limitAccepted(accepted, state)
-      const ending = await act(accepted)
+      const ending = await onAccepted(accepted)
       if (!ending.ended)
         io.note('Run the same command again to resume the operation, or add --again to send another request.')
       return ending

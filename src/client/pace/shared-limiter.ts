@@ -175,11 +175,11 @@ export class StoredLimiter implements SharedLimiter {
     }))
   }
 
-  /** Changes the state. If `act` returns null as the state, the state stays unchanged. */
+  /** Changes the state. If `update` returns null as the state, the state stays unchanged. */
   #change<Result>(
     id: string,
     dead: ReadonlySet<string>,
-    act: (state: LimiterState, view: LimiterView) => { state: LimiterState | null; result: Result },
+    update: (state: LimiterState, view: LimiterView) => { state: LimiterState | null; result: Result },
     signal?: AbortSignal,
   ): Promise<Result> {
     const { boot, owner } = this.#environment
@@ -188,7 +188,7 @@ export class StoredLimiter implements SharedLimiter {
       const latest = this.#observed()
       const before = decodeState(text, boot, now, sharedLimit(this.#rate, latest))
       const limit = sharedLimit(this.#rate, latest ?? observedIn(before, now))
-      const { state, result } = act(before, { me: { id, until: 0, ...owner }, now, limit, dead })
+      const { state, result } = update(before, { me: { id, until: 0, ...owner }, now, limit, dead })
       return { keep: state === null ? null : encodeState(state), result }
     }, signal)
   }

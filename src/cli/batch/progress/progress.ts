@@ -18,16 +18,16 @@ const TICK_MS = 1_000
 
 export interface ProgressClock {
   now: Now
-  /** Calls `act` at an interval until the returned function is called. */
-  every(ms: number, act: () => void): () => void
+  /** Calls `callback` at an interval until the returned function is called. */
+  every(ms: number, callback: () => void): () => void
 }
 
 type ProgressSignals = Pick<Signals, 'signal' | 'instead'>
 
 const CLOCK: ProgressClock = {
   now: () => performance.now(),
-  every(ms, act) {
-    const timer = setInterval(act, ms).unref()
+  every(ms, callback) {
+    const timer = setInterval(callback, ms).unref()
     return () => clearInterval(timer)
   },
 }

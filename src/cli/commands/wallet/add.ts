@@ -164,9 +164,9 @@ function enterAll(sql: Sql, folder: string, { contacts, issues }: Contacts, now:
   const all = [...issues]
   let added = 0
   const joined = new Map<string, string[]>()
-  const attempt = (place: (typeof all)[number]['place'], act: () => void) => {
+  const attempt = (place: (typeof all)[number]['place'], task: () => void) => {
     try {
-      act()
+      task()
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
       all.push({ place, message: error.message, hint: error.hint })

@@ -113,7 +113,7 @@ function statusProblem(status: number): string | null {
  * status determines the outcome.
  */
 async function readBeginning(
-  body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },
+  body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', listener: () => void): unknown },
 ) {
   const parts: Uint8Array[] = []
   let size = 0

@@ -13,7 +13,7 @@ export interface WantedArchive {
 }
 
 /**
- * Calls `act` with the unfinished archive that belongs to a file, or with a new archive. Deletes this archive after
+ * Calls `task` with the unfinished archive that belongs to a file, or with a new archive. Deletes this archive after
  * success. After a failure, keeps it if its token list is complete, so that the same command can resume.
  *
  * @throws GdnError `usage` if the unfinished archive has a different collection, block or `--whole-directory` option
@@ -21,7 +21,7 @@ export interface WantedArchive {
 export async function openPartial<Result>(
   path: string,
   requested: WantedArchive,
-  act: (store: ArchiveStore) => Promise<Result>,
+  task: (store: ArchiveStore) => Promise<Result>,
 ): Promise<Result> {
   const partial = `${path}.partial`
   let remove = false
@@ -31,7 +31,7 @@ export async function openPartial<Result>(
       const archived = store.archived()
       const difference = archived === null ? null : differenceOf(archived, requested)
       if (difference !== null) throw otherArchive(partial, difference)
-      const result = await act(store)
+      const result = await task(store)
       remove = true
       return result
     } catch (error) {
