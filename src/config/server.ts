@@ -27,7 +27,7 @@ export interface ConfigLayers {
   profile: ProfileSettings
 }
 
-interface Named extends ConfigLayers {
+interface TargetSources extends ConfigLayers {
   flags: { baseUrl?: string | undefined; local?: boolean | undefined; profile?: string | undefined }
 }
 
@@ -35,7 +35,7 @@ interface Named extends ConfigLayers {
  * Returns the server that the flags, the environment, the project or the user's profile specify, in this order of
  * precedence. Returns null if none of them does.
  */
-export function chooseTarget({ flags, env, project, profileName, profile }: Named): ServerTarget | null {
+export function chooseTarget({ flags, env, project, profileName, profile }: TargetSources): ServerTarget | null {
   const conflicting = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
   if (conflicting.length > 1) {
     throw new GdnError('usage', `${conflicting.join(' and ')} select different servers`, {

@@ -16,22 +16,26 @@ function skeletonOf(name: string): string {
   return latin.replace(/[ロニハカタエト]/gu, (letter) => KATAKANA.get(letter) ?? letter)
 }
 
-type Named = readonly [name: string, address: string]
+type NamedAddress = readonly [name: string, address: string]
 
 /** Returns pairs of different names that look alike and have different addresses. */
-export const namesAlike = (names: readonly Named[], limit: number): [Named, Named][] =>
+export const namesAlike = (names: readonly NamedAddress[], limit: number): [NamedAddress, NamedAddress][] =>
   pairsBy(names, ([name]) => skeletonOf(name), limit).filter(
     ([[, first], [, second]]) => first.toLowerCase() !== second.toLowerCase(),
   )
 
 /** Returns pairs of different names that have the same address. */
-export const namesOfOneAddress = (names: readonly Named[], limit: number): [Named, Named][] =>
+export const namesOfOneAddress = (names: readonly NamedAddress[], limit: number): [NamedAddress, NamedAddress][] =>
   pairsBy(names, ([, address]) => address.toLowerCase(), limit)
 
 /** Pairs each name with the first name that has the same key. */
-function pairsBy(names: readonly Named[], keyOf: (name: Named) => string, limit: number): [Named, Named][] {
-  const first = new Map<string, Named>()
-  const pairs: [Named, Named][] = []
+function pairsBy(
+  names: readonly NamedAddress[],
+  keyOf: (name: NamedAddress) => string,
+  limit: number,
+): [NamedAddress, NamedAddress][] {
+  const first = new Map<string, NamedAddress>()
+  const pairs: [NamedAddress, NamedAddress][] = []
   for (const name of names) {
     const key = keyOf(name)
     const other = first.get(key)

@@ -7,12 +7,12 @@ import type { FailedAttempt } from './classify.ts'
 import { UNREACHABLE_MS } from './defaults.ts'
 
 /** The properties of a failed attempt that determine whether it is retried. */
-export type Failed = Pick<NoEffect | Unknown, 'cause' | 'retryAfterMs'>
+export type RetriedAttempt = Pick<NoEffect | Unknown, 'cause' | 'retryAfterMs'>
 
 /** The rules for retrying a request. */
 export interface Retries {
   /** Maximum time to retry for each cause, in milliseconds. Other causes aren't retried. */
-  forMs: Partial<Record<Failed['cause'], number>>
+  forMs: Partial<Record<RetriedAttempt['cause'], number>>
   /** Maximum number of attempts. Default: unlimited. */
   most?: number
   backoff: Backoff
@@ -69,7 +69,7 @@ export const changeRetries = (isPending: boolean, timeoutMs: number): Retries =>
 /** The causes for which the server may send a time for the retry. */
 export type ForNow = 'rate_limited' | 'not_ready' | 'max_cost'
 
-export const isForNow = (cause: Failed['cause']): cause is ForNow =>
+export const isForNow = (cause: RetriedAttempt['cause']): cause is ForNow =>
   cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
 
 /**
@@ -81,7 +81,7 @@ export const isForNow = (cause: Failed['cause']): cause is ForNow =>
  */
 export const mayRetry = (
   { forMs, most = Number.POSITIVE_INFINITY }: Retries,
-  { cause, retryAfterMs }: Failed,
+  { cause, retryAfterMs }: RetriedAttempt,
   attempts: number,
   failingMs: number,
 ): boolean => attempts < most && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
@@ -89,7 +89,7 @@ export const mayRetry = (
 /** Returns the milliseconds until the next attempt. It is the server's Retry-After, or else an increasing delay. */
 export const waitBefore = (
   { backoff }: Retries,
-  { cause, retryAfterMs }: Failed,
+  { cause, retryAfterMs }: RetriedAttempt,
   attempts: number,
   random?: () => number,
 ): number => retryAfterMs ?? backoffMs(isForNow(cause) ? 2 : attempts, backoff, random)

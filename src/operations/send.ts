@@ -11,7 +11,7 @@ import type { OperationRequest } from '../state/operations.ts'
 import { type ClassifiedAttempt, classify, type UnknownAttempt } from './classify.ts'
 import type { Journal } from './journal.ts'
 import { isRepeatable } from './repeatable.ts'
-import { COMMAND, COMMAND_IN_DOUBT, type Failed, mayRetry, waitBefore } from './retries.ts'
+import { COMMAND, COMMAND_IN_DOUBT, mayRetry, type RetriedAttempt, waitBefore } from './retries.ts'
 
 interface Sending {
   client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
@@ -101,7 +101,7 @@ async function repeatUntilResolved(
   failingMs: () => number,
   send: () => Promise<ClassifiedAttempt<AcceptedIds>>,
 ): Promise<ClassifiedAttempt<AcceptedIds>> {
-  let last: Failed = doubt
+  let last: RetriedAttempt = doubt
   let repetitions = 0
   let afterRepeating = ''
   const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failingMs() + ms)

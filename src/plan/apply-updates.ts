@@ -11,10 +11,16 @@ import { GdnError } from '../core/errors.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { sendByReference } from '../operations/send-by-reference.ts'
 import { failureOf } from '../operations/waiting.ts'
-import { type AcceptedChange, type ChangeSenderDeps, makeChanges, type Named, type Outcomes } from './make-changes.ts'
+import {
+  type AcceptedChange,
+  type ChangeLocation,
+  type ChangeSenderDeps,
+  makeChanges,
+  type Outcomes,
+} from './make-changes.ts'
 
 /** New metadata for an NFT. */
-export interface Update extends Named {
+export interface Update extends ChangeLocation {
   nftGdnId: string
   /** The complete metadata. The URL of a local file is replaced after its upload. */
   metadata: ManifestRow['metadata']

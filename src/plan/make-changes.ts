@@ -5,17 +5,17 @@ import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError, isInterruption, messageOf } from '../core/errors.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { IN_FLIGHT } from '../operations/defaults.ts'
-import { changeRetries, type Failed, mayRetry } from '../operations/retries.ts'
+import { changeRetries, mayRetry, type RetriedAttempt } from '../operations/retries.ts'
 
 /** The fields that identify a change in messages. */
-export interface Named {
+export interface ChangeLocation {
   key: string
   /** The line of the row; null if the manifest has no row for the change. */
   line: number | null
 }
 
 /** A failed change, or a change with an unknown outcome. */
-export interface Problem extends Named {
+export interface Problem extends ChangeLocation {
   reason: string
 }
 
@@ -104,7 +104,7 @@ export const noOutcomes = (): Outcomes => ({
  * @throws GdnError if no further change can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable`
  *   after two minutes
  */
-export async function makeChanges<Change extends Named, Sent extends AcceptedChange<Change>>(
+export async function makeChanges<Change extends ChangeLocation, Sent extends AcceptedChange<Change>>(
   changes: AsyncIterable<Change>,
   handler: ChangeHandler<Change, Sent>,
   deps: ChangeSenderDeps,
@@ -112,7 +112,7 @@ export async function makeChanges<Change extends Named, Sent extends AcceptedCha
   return await new ChangeSender(changes[Symbol.asyncIterator](), handler, deps).run()
 }
 
-class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
+class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Change>> {
   readonly #changes: AsyncIterator<Change>
   readonly #handler: ChangeHandler<Change, Sent>
   readonly #deps: ChangeSenderDeps
@@ -263,7 +263,7 @@ function isTemporary(error: unknown): error is GdnError {
 }
 
 /** Returns the cause of an error that a retry may resolve; null for other errors. */
-function causeOf(error: unknown): Failed['cause'] | null {
+function causeOf(error: unknown): RetriedAttempt['cause'] | null {
   if (error instanceof GdnError && error.code === 'max_cost') return 'max_cost'
   if (!isTemporary(error)) return null
   return error.code === 'not_ready' ? 'not_ready' : 'not_sent'
@@ -278,7 +278,7 @@ function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | 
   return error.code === 'unknown_outcome' ? unknown : null
 }
 
-function add(problems: Problems, { key, line }: Named, reason: string): void {
+function add(problems: Problems, { key, line }: ChangeLocation, reason: string): void {
   problems.count++
   if (problems.first.length < MAX_PROBLEMS) problems.first.push({ key, line, reason })
 }

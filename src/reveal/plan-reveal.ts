@@ -192,7 +192,7 @@ async function countRow(counts: RevealCounts, rows: CommittedRows, { match, stat
  * Returns the name of the row whose content an NFT has or will have. In a shuffled drop, that row was drawn for the
  * slot.
  */
-async function shownRowName({ row: { key, row, position } }: Candidate, rows: CommittedRows): Promise<Named> {
+async function shownRowName({ row: { key, row, position } }: Candidate, rows: CommittedRows): Promise<RowPosition> {
   const { rows: made, drawn } = rows.commitment
   if (made.commitment.rule === null) return { key: shownKey(key), line: row.line }
   const slot = position + 1
@@ -266,7 +266,7 @@ function countState(counts: RevealCounts, { nft }: RowMatch, state: RowState): v
   else if (!isFinal(nft.status)) counts.undeployed++
 }
 
-type Named = Omit<LeftRow, 'reason'>
+type RowPosition = Omit<LeftRow, 'reason'>
 
 const MAX_NAMED = 10
 const MAX_LEFT = 100

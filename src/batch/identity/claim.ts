@@ -53,7 +53,7 @@ interface ClaimedElsewhere {
 }
 
 /** The rows that a run would send, and the rows whose new keys must not belong to another run. */
-interface Checked {
+interface CheckedRows {
   rows: RowsIn
   /** Whether the rows were read from the manifest. If false, they are the stored rows. */
   isRead: boolean
@@ -90,7 +90,7 @@ interface Checked {
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
-export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions, checked: Checked): void {
+export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions, checked: CheckedRows): void {
   const { drop } = store
   if (options.again === true || options.reconcileOnly === true) return
   const collections = new Set(store.collections(sql))

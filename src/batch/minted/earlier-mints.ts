@@ -41,7 +41,7 @@ export interface EarlierMints {
 }
 
 /** A run that is about to start, with its rows and its server. */
-interface Start {
+interface StartingRun {
   store: StoredRun
   options: BatchOptions
   deps: CheckDeps
@@ -95,7 +95,7 @@ export async function findEarlierMints(
   })
   if (!searches.listing || client === null) return mints
 
-  const start: Start = { store, options, deps, client, gathered, plan }
+  const start: StartingRun = { store, options, deps, client, gathered, plan }
   const labeledPairs = pairsOfOthers(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
   mints.listed = await listCollection(sourceOf(start), options, searches.contents, mints.notes)
@@ -127,7 +127,7 @@ export async function findEarlierMints(
   return earlierMints
 }
 
-const sourceOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
+const sourceOf = ({ client, options: { signal } }: StartingRun): RecordSource => ({ client, signal })
 
 function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
   const labels = shownLabels(new Set(relabeled.map(({ label }) => label)))
@@ -152,7 +152,10 @@ async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<st
  * @param listed the IDs in the collection, from an earlier listing. A newer listing could contain NFTs that another
  *   machine has minted since then
  */
-async function mayBeKnown({ store, options, client, gathered }: Start, listed: Set<string> | null): Promise<boolean> {
+async function mayBeKnown(
+  { store, options, client, gathered }: StartingRun,
+  listed: Set<string> | null,
+): Promise<boolean> {
   const { drop } = store
   if (listed === null || options.adopt === true || (await unrecordedOf(store, listed)).length > 0) return true
   // In a new run, a row with an ID may have an NFT that an earlier run minted without the ID. In a resumed run, a new
@@ -169,7 +172,7 @@ async function mayBeKnown({ store, options, client, gathered }: Start, listed: S
  * @throws GdnError `seems_minted`
  */
 async function refuseFoundAgain(
-  start: Start,
+  start: StartingRun,
   positions: ReadonlySet<number>,
   unrecorded: readonly string[],
 ): Promise<void> {
@@ -201,7 +204,7 @@ async function refuseRevealed(store: StoredRun, source: RecordSource, selection:
  * @throws GdnError `seems_minted`
  */
 async function findByContent(
-  start: Start,
+  start: StartingRun,
   mints: EarlierMints & { listed: Set<string> },
   { unexplained, pending }: { unexplained: (ids: Iterable<string>) => Set<string>; pending: ReadonlySet<number> },
 ): Promise<EarlierMints> {
@@ -250,7 +253,7 @@ async function findByContent(
  *   another wallet
  */
 async function adoptMatches(
-  { store, client }: Start,
+  { store, client }: StartingRun,
   mints: EarlierMints & { listed: Set<string> },
   matches: AsyncIterable<FoundRow>,
 ): Promise<EarlierMints> {

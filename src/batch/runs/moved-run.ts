@@ -23,9 +23,9 @@ export function dropsIn(sql: Sql, { origin, backend, blockchain, contractAddress
   return listDrops(sql).filter(({ collectionId }) => collections.has(collectionId))
 }
 
-type Named = Pick<Drop, 'runName' | 'manifest'>
+type RunIdentity = Pick<Drop, 'runName' | 'manifest'>
 
-const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ runName, manifest, order: null })
+const sharedScope = ({ runName, manifest }: RunIdentity): string => referenceScope({ runName, manifest, order: null })
 
 type DropWithManifest = Drop & { manifest: string }
 
@@ -52,7 +52,7 @@ function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
     return { moved: [], renamed: [] }
   }
   const scope = sharedScope({ runName, manifest: manifestPath })
-  const isMoved = (drop: Named) => sharedScope(drop) === scope
+  const isMoved = (drop: RunIdentity) => sharedScope(drop) === scope
   const newest = new Map<string, DropWithManifest>()
   for (const drop of dropsIn(sql, options).toReversed()) {
     const { manifest, family, setId } = drop
@@ -68,7 +68,7 @@ function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
 }
 
 /** Returns the drops whose manifest path has the longest suffix in common with `path`. */
-function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[] {
+function mostAlike<One extends RunIdentity>(path: string, drops: readonly One[]): One[] {
   const alike = drops.map(({ manifest }) => commonEnd(manifest ?? '', path))
   const most = Math.max(...alike)
   return drops.filter((_, index) => alike[index] === most)
@@ -101,7 +101,7 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
 }
 
 /** Returns the value of --run with which a command takes over a run. */
-const runFlagValue = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
+const runFlagValue = ({ runName, manifest }: RunIdentity): string => shellWord(runName ?? basename(manifest ?? ''))
 
 /**
  * Returns the newest drops of the runs whose manifest may have been moved to this path. Their rows have the same
@@ -126,7 +126,7 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
  * Returns the flags with which a command takes over a run. A run with a name finds its moved manifest without
  * `--adopt`.
  */
-export const howToTake = (drop: Named): string =>
+export const howToTake = (drop: RunIdentity): string =>
   `--run ${runFlagValue(drop)}${drop.runName === null ? ' --adopt' : ''}`
 
 const movedOrRenamed = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
@@ -210,7 +210,7 @@ export function howToGoOn(drop: Drop, other: Drop, { serverFlags = '' }: BatchOp
  * @param all the runs of the collection
  * @returns null if both runs have the same file, or if one was read from standard input
  */
-export function howToMove(drop: Named, other: Named, all: readonly Named[]): string | null {
+export function howToMove(drop: RunIdentity, other: RunIdentity, all: readonly RunIdentity[]): string | null {
   const { manifest } = other
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
   if (existsSync(manifest))

@@ -38,7 +38,7 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedReques
 }
 
 /** The part of accepting a create request that differs between endpoints. */
-export interface Work<Prepared, Response> {
+export interface AcceptSteps<Prepared, Response> {
   /** Returns the response if every reference ID already has an operation, so that nothing has to be created. */
   findExisting(): Promise<Response | null>
   /** Runs checks outside of the database transaction, for example on chain. Not called for a repeated request. */
@@ -58,7 +58,7 @@ export async function accept<Prepared, Response>(
   store: Store,
   { accountId, endpoint, body, idempotencyKey, requestId, run = null }: Acceptance,
   now: number,
-  { findExisting, prepare, write, rejected }: Work<Prepared, Response>,
+  { findExisting, prepare, write, rejected }: AcceptSteps<Prepared, Response>,
 ): Promise<AcceptedRequest<Response>> {
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
   // Without a key, the body is never compared with an earlier body, so no hash is needed.

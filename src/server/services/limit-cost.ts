@@ -104,7 +104,7 @@ export async function joinRun(db: Db, run: Parameters<typeof startRun>[1]): Prom
   if (!(await startRun(db, run))) throw badRequest(`the run ${run.run} belongs to another collection`)
 }
 
-interface Start {
+interface AcceptedChange {
   accountId: string
   run: string | null
   requestId: string
@@ -118,7 +118,7 @@ interface Start {
  */
 export async function startChange(
   db: Db,
-  { accountId, run, requestId, acceptedAt, costCheck }: Start,
+  { accountId, run, requestId, acceptedAt, costCheck }: AcceptedChange,
   { id: collection_id }: { id: string },
 ): Promise<void> {
   if (run === null) return

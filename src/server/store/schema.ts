@@ -95,7 +95,7 @@ export interface NftTermCursorTable {
 export type StateColumn<Value> = ColumnType<Value, never, never>
 
 /** The state of a row in the pipeline: its lease and its next attempt. */
-interface Work {
+interface LeasedRow {
   attempts: Generated<number>
   next_attempt_at: number
   lease_until: Generated<number>
@@ -104,7 +104,7 @@ interface Work {
 }
 
 /** An NFT, transfer or update that a request creates in a collection. */
-interface Accepted {
+interface AcceptedRow {
   seq: Generated<number>
   id: string
   request_id: string
@@ -116,7 +116,7 @@ interface Accepted {
 
 export type CollectionStatus = 'initiated' | 'deployed' | 'failed'
 
-export interface CollectionsTable extends Work {
+export interface CollectionsTable extends LeasedRow {
   /** The `transaction_gdn_id` of the createcollection request. */
   id: string
   account_id: string
@@ -168,7 +168,7 @@ export type NftStatus = 'initiated' | 'deployed' | 'failed'
  */
 export type NftStep = 'files' | 'mint' | 'chain' | 'done'
 
-export interface NftsTable extends Work, Accepted {
+export interface NftsTable extends LeasedRow, AcceptedRow {
   /** The first owner, if the NFT is minted and transferred in one step; else null. */
   sender: string | null
   receiver: string
@@ -215,7 +215,7 @@ export type TransactionAction = 'bump' | 'cancel'
  * A signed transaction. Its bytes are stored before they are sent to a network, and are sent again if the outcome is
  * unknown.
  */
-export interface TransactionsTable extends Work {
+export interface TransactionsTable extends LeasedRow {
   id: string
   blockchain: Blockchain
   signer: string
@@ -301,7 +301,7 @@ export type TransferStatus = 'initiated' | 'deployed' | 'failed'
 export type TransferKind = 'transfer' | 'burn'
 
 /** A transfer or burn of an NFT. Its ID is the `transaction_gdn_id` of the transfernft or burnnft request. */
-export interface TransfersTable extends Accepted {
+export interface TransfersTable extends AcceptedRow {
   kind: Generated<TransferKind>
   nft_id: string
   blockchain: Blockchain
@@ -326,7 +326,7 @@ export type UpdateKind = 'update' | 'freeze' | 'provenance'
  * An update or a freeze of an NFT's metadata, or a commitment to a provenance hash. Its ID is the `transaction_gdn_id`
  * of the updatednft, freezenft or commitprovenance request. A freeze has a row for each NFT.
  */
-export interface UpdatesTable extends Work, Accepted {
+export interface UpdatesTable extends LeasedRow, AcceptedRow {
   /** ID of the NFT; null for a commitment. */
   nft_id: string | null
   blockchain: Blockchain
@@ -484,7 +484,7 @@ export type PublishTarget = 'node' | 'pins'
 export type PublicationState = 'waiting' | 'asked' | 'done'
 
 /** Content to publish. The state is `done` when the content is published. */
-export interface PublicationsTable extends Work {
+export interface PublicationsTable extends LeasedRow {
   target: PublishTarget
   cid: string
   state: Generated<PublicationState>

@@ -115,14 +115,14 @@ export function verifyFailed(verified: Verified): GdnError {
   })
 }
 
-interface Named {
+interface LineReason {
   line: number
   reason: string
 }
 
 const withReason =
   <Key extends string>(key: Key) =>
-  (row: { line: number } & Readonly<Record<Key, string>>): Named => ({ line: row.line, reason: row[key] })
+  (row: { line: number } & Readonly<Record<Key, string>>): LineReason => ({ line: row.line, reason: row[key] })
 
 /**
  * Describes the rows with an unknown outcome, and what a reconciliation found out about them. If there are many rows,
@@ -140,8 +140,8 @@ function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchS
 }
 
 /** Groups rows by reason. Each line is indented by two spaces and reads `lines 3, 4: the reason`. */
-function byReason(rows: readonly Named[]): string[] {
-  const reasons = new Map<string, Named[]>()
+function byReason(rows: readonly LineReason[]): string[] {
+  const reasons = new Map<string, LineReason[]>()
   for (const row of rows) {
     const alike = reasons.get(row.reason)
     if (alike === undefined) reasons.set(row.reason, [row])

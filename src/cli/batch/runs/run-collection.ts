@@ -17,12 +17,12 @@ import { flagsOfServer, type RunFlags } from './which-server.ts'
 /** The fields that identify the runs of a manifest on a server. */
 type NamedRun = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & { runName: string | undefined }
 
-type Named = NamedRun & { blockchain: string | undefined }
+type NamedRunOnBlockchain = NamedRun & { blockchain: string | undefined }
 
 interface RunTarget {
   settings: Settings
   server: Server
-  named: Pick<Named, 'origin' | 'manifestPath' | 'runName'>
+  named: Pick<NamedRunOnBlockchain, 'origin' | 'manifestPath' | 'runName'>
   backend: SeenBackend
 }
 
@@ -33,7 +33,7 @@ export async function collectionsOfRuns({
   manifestPath,
   runName,
   blockchain,
-}: Named): Promise<CollectionOfRun[]> {
+}: NamedRunOnBlockchain): Promise<CollectionOfRun[]> {
   const collections = new Map<string, CollectionOfRun>()
   for (const run of await listRuns(stateDir)) {
     if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
@@ -90,7 +90,7 @@ export async function warnOfLists(
   io.warn(safe(`${manifest} was minted to a list of receivers. ${hints.slice(0, MAX_LISTS).join('\n')}`))
 }
 
-const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>
+const isOf = (run: Run, { manifestPath, runName }: Pick<NamedRunOnBlockchain, 'manifestPath' | 'runName'>): boolean =>
   runName === undefined ? run.runName === null && run.manifestPath === manifestPath : run.runName === runName
 
 /**

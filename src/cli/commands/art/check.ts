@@ -105,14 +105,14 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   deps.setExitCode(exitCode)
 }
 
-interface Checked {
+interface CheckOutcome {
   seed: string
   images: ImagesCheck
   deviations: readonly ExplainedDeviation[]
   warnings: readonly ArtIssue[]
 }
 
-function checkRecord({ layers }: Art, artCheck: ArtCheck, { seed, images, deviations, warnings }: Checked) {
+function checkRecord({ layers }: Art, artCheck: ArtCheck, { seed, images, deviations, warnings }: CheckOutcome) {
   return {
     verdict: artCheck.verdict,
     count: artCheck.count,

@@ -22,7 +22,7 @@ export interface AddFlags extends OutputFlags, Pick<ServerFlags, 'stateDir'> {
   from?: string
 }
 
-interface Named {
+interface NamedAddress {
   name: string
   address: string
 }
@@ -108,7 +108,7 @@ const MAX_SHOWN = 10
 export const shownMembers = (members: readonly string[]): string =>
   members.slice(0, MAX_SHOWN).join(', ') + (members.length > MAX_SHOWN ? ` and ${members.length - MAX_SHOWN} more` : '')
 
-function namedOf(typed: string | undefined, address: string | undefined): Named {
+function namedOf(typed: string | undefined, address: string | undefined): NamedAddress {
   if (typed === undefined) throw requiredFlag('<name>', 'Add a name and an address, or --from <file>.')
   const name = readName(typed, { flag: '<name>' })
   if (address === undefined) throw requiredFlag('<address>', `Add the address of @${name}.`)
@@ -139,7 +139,7 @@ async function save<Result>(
  *
  * @throws GdnError `invalid_input` if the name is taken
  */
-function enter(sql: Sql, folder: string, { name, address }: Named, now: number): boolean {
+function enter(sql: Sql, folder: string, { name, address }: NamedAddress, now: number): boolean {
   refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : null)
   const earlierAddress = enterAddress(sql, { name, address, created_at: now })
   if (earlierAddress === null || earlierAddress === address) return earlierAddress === null
