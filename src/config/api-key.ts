@@ -37,18 +37,12 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
   const { savedApiKey } = await import('./saved-keys.ts')
   const saved = await savedApiKey(env, server.origin, openKeyring)
   if (saved !== null) return saved
+  const { isLocalBackend } = await import('./local-backend.ts')
   throw new GdnError('unauthorized', `there is no API key for ${server.origin}`, {
-    hint: (await isLocalBackend(server, dataDir))
+    hint: (await isLocalBackend(dataDir, server.origin))
       ? `This is the local backend. Use --local in place of ${server.from}.`
       : `Set GDN_API_KEY, or run \`gdn auth login --base-url ${server.baseUrl}\` to save one.`,
   })
-}
-
-async function isLocalBackend({ loopback, origin }: Server, dataDir: string): Promise<boolean> {
-  if (!loopback) return false
-  const { runningBackend } = await import('./local-backend.ts')
-  const running = await runningBackend(dataDir).catch(() => null)
-  return running !== null && checkedOrigin(running.url) === origin
 }
 
 /** Returns whether one of the user's profiles has this origin. */

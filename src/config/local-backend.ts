@@ -50,6 +50,12 @@ export async function runningBackend(dataDir: string): Promise<RunningBackend | 
   return (await isAlive({ pid, startedAt, bootId })) ? { url, pid, version, options } : null
 }
 
+/** Returns whether the backend that serves from `dataDir` has this origin. */
+export async function isLocalBackend(dataDir: string, origin: string): Promise<boolean> {
+  const running = await runningBackend(dataDir).catch(() => null)
+  return running !== null && new URL(running.url).origin === origin
+}
+
 /**
  * Returns the port that the local backend last used. The port is reused so that the address in wallets and scripts
  * stays valid.
