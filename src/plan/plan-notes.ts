@@ -80,7 +80,8 @@ const noteOfRevealed = (count: number): string =>
 export const NOT_PROVEN =
   'gdn nft verify --on-chain can verify an NFT only while its metadata and files match its commitment'
 
-const ALL_NEW = 'The server has no reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'
+const ALL_NEW =
+  'The server has no reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'
 
 function notesOfLabels({ relabeled: { count, labels }, label }: NotedFacts): string[] {
   if (count === 0) return []

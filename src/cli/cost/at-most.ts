@@ -210,7 +210,7 @@ async function noteOfFunds(
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
   const rest = funds.owed === 0n ? '' : ' left after its pending transactions'
-  return `${has}${rest}, and the command may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
+  return `${has}${rest}, but the command may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
 }
 
 /**

@@ -97,7 +97,7 @@ test.each([
     3_300_000n,
     0n,
     null,
-    [/has 0\.0033 ETH, and the command may need 0\.0036 ETH \(see `to fund` in gdn cost\)\.$/],
+    [/has 0\.0033 ETH, but the command may need 0\.0036 ETH \(see `to fund` in gdn cost\)\.$/],
   ],
   ['pending transactions use it', 3_600_000n, 1n, null, [/0\.003599 ETH left after its pending trans.* 0\.0036 ETH/]],
   ['the limit permits less', 3_300_000n, 0n, 300_000n * GWEI, []],
@@ -215,6 +215,6 @@ test('a note before a single request names the balance with which a backend sign
     return notes.filter((note) => note.startsWith('The signer'))
   }
   expect(await noted(RESERVE)).toEqual([])
-  const lack = expect.stringContaining('and the command may need 0.003 ETH')
+  const lack = expect.stringContaining('but the command may need 0.003 ETH')
   expect(await noted(RESERVE - 1n)).toEqual([lack, lack])
 })
