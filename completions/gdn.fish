@@ -50,7 +50,7 @@ function __gdn_words
         'update Change the metadata of a dynamic NFT' \
         'freeze Freeze the metadata of NFTs permanently' \
         'burn Burn NFTs' \
-        'refresh Ask OpenSea to read the metadata of NFTs again' \
+        'refresh Refresh the metadata of NFTs on OpenSea' \
         'history Show the history of an NFT' \
         'verify Verify that the server created an NFT, and check its data'
     case 'batch'
@@ -396,9 +396,9 @@ function __gdn_bundles
     case 'plan'
       printf '%s\n' 'flags-11055f server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-8a848e cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-7109df server-12647a output-31b492'
+      printf '%s\n' 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -1053,8 +1053,8 @@ function __gdn_flags
     case 'cost-6f1f63'
       printf '%s\n' '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
         '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR'
-    case 'marketplace-955519'
-      printf '%s\n' '--refresh - - Ask OpenSea to read the changed metadata again afterwards' \
+    case 'marketplace-fd045b'
+      printf '%s\n' '--refresh - - Refresh the changed metadata on OpenSea afterwards' \
         '--opensea-key-file - file File with the OpenSea API key' \
         '--opensea-url - text URL of another server with the OpenSea API'
     case 'sending-and-waiting-50fb0b'

@@ -49,7 +49,7 @@ wait Wait until NFTs are deployed
 update Change the metadata of a dynamic NFT
 freeze Freeze the metadata of NFTs permanently
 burn Burn NFTs
-refresh Ask OpenSea to read the metadata of NFTs again
+refresh Refresh the metadata of NFTs on OpenSea
 history Show the history of an NFT
 verify Verify that the server created an NFT, and check its data'
     'batch' = 'template Print a sample manifest
@@ -269,8 +269,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'art generate' = 'flags-a8f9e7 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-11055f server-12647a output-7bedd8'
-    'apply' = 'flags-8a848e cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-7109df server-12647a output-31b492'
+    'apply' = 'flags-8a848e cost-6f1f63 marketplace-fd045b sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-6bcdea sending-and-waiting-eb853f cost-6f1f63 marketplace-fd045b verifying-7109df server-12647a output-31b492'
     'cost' = 'flags-e6f761 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
@@ -792,7 +792,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-duplicates - - Mint duplicate rows without a prompt'
     'cost-6f1f63' = '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --price - text Price of the network''s coin: 3100 (USD) or 3100EUR'
-    'marketplace-955519' = '--refresh - - Ask OpenSea to read the changed metadata again afterwards
+    'marketplace-fd045b' = '--refresh - - Refresh the changed metadata on OpenSea afterwards
 --opensea-key-file - file File with the OpenSea API key
 --opensea-url - text URL of another server with the OpenSea API'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)

@@ -55,7 +55,7 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
   const layers: FoundLayer[] = []
   for (const { name: folder, path: at } of entries) {
     const name = cleanName(folder.replace(ORDER, ''), at)
-    if (name.includes('/')) throw inputError(at, 'has a slash in its name', 'Rename it.')
+    if (name.includes('/')) throw inputError(at, 'has a slash in its name', 'Rename the folder.')
     refuseSame(names, name, at)
     layers.push({ name, folder, traits: await traitsOf(at, cwd, onSkipped) })
   }
@@ -162,7 +162,7 @@ function cleanName(name: string, path: string): string {
 function refuseSame(names: Map<string, string>, name: string, path: string): void {
   const earlier = names.get(name.toLowerCase())
   if (earlier !== undefined)
-    throw inputError(path, `has the same name as ${quoted(earlier)}: ${quoted(name)}`, 'Rename one.')
+    throw inputError(path, `has the same name as ${quoted(earlier)}: ${quoted(name)}`, 'Rename one of them.')
   names.set(name.toLowerCase(), path)
 }
 

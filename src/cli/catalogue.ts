@@ -64,7 +64,7 @@ const nft = noun('nft', 'Mint, transfer, update, burn, list and verify NFTs', [
   spend('update', 'Change the metadata of a dynamic NFT', () => import('./commands/nft/update.ts')),
   spend('freeze', 'Freeze the metadata of NFTs permanently', () => import('./commands/nft/freeze.ts')),
   spend('burn', 'Burn NFTs', () => import('./commands/nft/burn.ts')),
-  write('refresh', 'Ask OpenSea to read the metadata of NFTs again', () => import('./commands/nft/refresh.ts')),
+  write('refresh', 'Refresh the metadata of NFTs on OpenSea', () => import('./commands/nft/refresh.ts')),
   read('history', 'Show the history of an NFT', () => import('./commands/nft/history.ts')),
   read('verify', 'Verify that the server created an NFT, and check its data', () => import('./commands/nft/verify.ts')),
 ])

@@ -92,7 +92,7 @@ async function checkMove({ store, options, comparer, withoutRow, notes, tally }:
   if (rows > 0 && abandoned === rows) {
     throw new GdnError(
       'not_found',
-      'the drop of these rows is sealed, but no row has an NFT under the name of this file',
+      'the drop is sealed, but gdn found no NFT of its rows under the name of this file',
       {
         hint: renamed.length > 0 ? `${renamed.join('. ')}.` : RENAMED,
       },

@@ -87,7 +87,7 @@ export const BURNED = 'the NFT was burned: remove the row, or give it a new id t
  * depend on it.
  */
 const BURNED_OF_DROP =
-  'the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id'
+  'the NFT was burned, and a row of an unrevealed drop can be minted only once: keep the row and its id'
 /** The reasons shown for a row whose NFT can't be revealed anymore. Such a row doesn't block other changes. */
 const FROZEN_PLACEHOLDER = "the NFT is frozen with its placeholder, so it can't be revealed"
 const CHANGED_PLACEHOLDER = 'the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'

@@ -70,17 +70,18 @@ function notesOfKept({ drift, lasting, keptBurns }: NotedFacts['counts']): strin
 
 const noteOfUnedited = (count: number): string =>
   count === 1
-    ? '1 row that differs from its NFT was not edited here: the NFT has been changed, for example by another machine. gdn apply undoes that change'
-    : `${count} rows that differ from their NFTs were not edited here: the NFTs have been changed, for example by another machine. gdn apply undoes that change`
+    ? '1 row that differs from its NFT was not edited on this machine: the NFT has been changed, for example by another machine. gdn apply reverts the change'
+    : `${count} rows that differ from their NFTs were not edited on this machine: the NFTs have been changed, for example by another machine. gdn apply reverts the changes`
 
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
 
 /** Note on an update that changes the proof of revealed NFTs. */
 export const NOT_PROVEN =
-  'gdn nft verify --on-chain proves an NFT only while its metadata and files match its commitment'
+  'gdn nft verify --on-chain can verify an NFT only while its metadata and files match its commitment'
 
-const ALL_NEW = 'The server has no reference IDs, and this machine has no run of this manifest: all rows are new'
+const ALL_NEW =
+  'The server has no reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'
 
 function notesOfLabels({ relabeled: { count, labels }, label }: NotedFacts): string[] {
   if (count === 0) return []

@@ -51,7 +51,7 @@ export function dropText(state: DropState, now: number): string {
   const { round, roundAt, isNamed } = state.seal
   if (round === null || roundAt === null) return 'The drop is sealed, and its rows are not drawn yet'
   // A beacon file may sign a round before its time, so the text doesn't contain the time.
-  if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you named draws its rows`
+  if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you specified draws its rows`
   const at = isoOfSeconds(roundAt)
   return roundAt * 1000 > now
     ? `The drop is sealed, and round ${round} of drand draws its rows at ${at}`

@@ -82,7 +82,7 @@ export async function verifyShuffle(
 }
 
 const NOT_SEALED = 'The NFT was revealed before its drop was sealed, so its row was chosen instead of drawn.'
-const NOT_OF_DROP = "The token isn't part of the shuffled drop, and nothing proves its metadata."
+const NOT_OF_DROP = "The token isn't part of the shuffled drop, and there is no proof of its metadata."
 const NOT_DRAWN = 'The row of the NFT was not drawn by the round that the seal determines.'
 const REHEARSED = 'To verify a rehearsal with a beacon file, add --beacon <file>.'
 
@@ -93,7 +93,7 @@ async function beaconOf(
   round: number,
   { [PROVENANCE_SIGNATURE]: signature }: Metadata,
 ): Promise<Beacon> {
-  const name = source.isNamed ? 'of the beacon that you named' : "of drand's quicknet"
+  const name = source.isNamed ? 'of the beacon that you specified' : "of drand's quicknet"
   try {
     if (signature === undefined) return await source.read(round, signal)
     const isHex = typeof signature === 'string' && /^[0-9a-f]{96}$/.test(signature)

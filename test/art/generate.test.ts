@@ -152,8 +152,8 @@ test('writes a page with wanted and actual numbers, rules that bind, one-of-ones
   }
   expect(rowsAt('Hat')[0]).toMatch(/^Cap 2 exact 2 /)
   expect(rowsAt('Rules of this edition')).toEqual([
-    expect.stringMatching(/^"Sky\/Red" requires "Hat\/Crown" binds \d+ /),
-    expect.stringMatching(/^"Hat\/Cap" excludes "Sky\/Gray" (?!binds)/),
+    expect.stringMatching(/^"Sky\/Red" requires "Hat\/Crown" binding \d+ /),
+    expect.stringMatching(/^"Hat\/Cap" excludes "Sky\/Gray" (?!binding)/),
   ])
   expect(html).toContain("The weights can't be met, because these rules and counts contradict each other")
   expect(rowsAt('The rarest NFTs')[0]).toMatch(/^1 #2 The Whale [\d.]+ One-of-one/)
@@ -197,7 +197,7 @@ test('warns how many NFTs of the former edition have other content under the sam
     'To change these NFTs, run `gdn plan drop/manifest.csv`. To restore the former edition, move',
   )
   expect(stderr).toContain('rename drop.before-1 to drop.')
-  expect(stderr).toContain('To be able to change rows or images after the mint, mint with --dynamic')
+  expect(stderr).toContain('To allow changes to rows or images after the mint, mint with --dynamic')
   // JSON has the number instead of the warning.
   expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({ changed_rows: changed })
   await generate(folder, '--seed', 'other')

@@ -262,7 +262,7 @@ describe('missing arguments are prompted for', () => {
     const { env } = await home()
     for (const [flags, message] of [
       ['--image cover.png', /--image: .*gdn collection set <address> --image <file>/s],
-      [`--royalty-receiver ${OTHER}`, /--royalty-receiver: needs a royalty/],
+      [`--royalty-receiver ${OTHER}`, /--royalty-receiver: requires a royalty/],
     ] as const) {
       const { code, screen } = await atTerminal(`${NAMED} ${flags}`, env, '/dev/tty').end()
       expect(code, screen).toBe(2)

@@ -331,7 +331,7 @@ describe('compareRow', () => {
       {},
       {},
       [
-        'drift transfer: the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id',
+        'drift transfer: the NFT was burned, and a row of an unrevealed drop can be minted only once: keep the row and its id',
       ],
     ],
     [
@@ -340,7 +340,7 @@ describe('compareRow', () => {
       {},
       {},
       [
-        'drift transfer: the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id',
+        'drift transfer: the NFT was burned, and a row of an unrevealed drop can be minted only once: keep the row and its id',
       ],
     ],
     ['no difference in the salt of a reveal', { request_metadata: { ...METADATA, provenance_salt: 'ff' } }, {}, {}, []],

@@ -266,7 +266,7 @@ describe('gdn plan and apply against a backend', () => {
     const other = await machine(collection)
     expect((await other.run(['apply', '--yes'], csv(['a', 'Dawn', ALICE], ['b', 'Dusk', CAROL]))).code).toBe(0)
     const said =
-      '1 row that differs from its NFT was not edited here: the NFT has been changed, for example by another machine'
+      '1 row that differs from its NFT was not edited on this machine: the NFT has been changed, for example by another machine'
     expect((await one.run(['plan'], rows)).stderr).toContain(said)
     const noted = JSON.parse((await one.run(['plan', '--json'], rows)).stdout) as { action: string; reason: string }[]
     expect(noted.at(-1)).toMatchObject({ action: 'note', reason: expect.stringContaining(said), changes: [] })

@@ -21,7 +21,7 @@ const NOTHING: NotedFacts = {
   isShuffled: false,
 }
 const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
-const ELSEWHERE = 'has been changed, for example by another machine. gdn apply undoes that change'
+const ELSEWHERE = 'has been changed, for example by another machine. gdn apply reverts the change'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
@@ -81,17 +81,19 @@ describe('the notes of a plan', () => {
     [
       'of a new run, on a server without reference IDs',
       { ...NOTHING, hasReferences: false, isKnown: false },
-      ['The server has no reference IDs, and this machine has no run of this manifest: all rows are new'],
+      ['The server has no reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'],
     ],
     [
       'with a row to change that was not edited here',
       { ...NOTHING, unedited: 1 },
-      [`1 row that differs from its NFT was not edited here: the NFT ${ELSEWHERE}`],
+      [`1 row that differs from its NFT was not edited on this machine: the NFT ${ELSEWHERE}`],
     ],
     [
       'with rows to change that were not edited here',
       { ...NOTHING, unedited: 2 },
-      [`2 rows that differ from their NFTs were not edited here: the NFTs ${ELSEWHERE.replace('has', 'have')}`],
+      [
+        `2 rows that differ from their NFTs were not edited on this machine: the NFTs ${ELSEWHERE.replace('has', 'have')}s`,
+      ],
     ],
     ['with new rows that another machine may have minted', { ...NOTHING, mayBeMinted: true }, [WITHOUT_LABEL]],
     ['of a known run, on a server without reference IDs', { ...NOTHING, hasReferences: false }, []],

@@ -780,7 +780,7 @@ test('gdn apply keeps the salt of a revealed NFT, so that undoing an edit restor
   const verify = () => one.cli('nft', 'verify', second?.nft_gdn_id ?? '', '--on-chain', '-b', 'polygon', '--json')
   const edited = csv('Dawn', 'Midday', 'Dusk')
   expect((await one.run(['plan'], edited)).stdout).toContain(
-    '1 NFT to update is already revealed. gdn nft verify --on-chain proves an NFT only while its metadata and files match',
+    '1 NFT to update is already revealed. gdn nft verify --on-chain can verify an NFT only while its metadata and files match',
   )
   expect(await one.run(['apply', '--yes'], edited)).toMatchObject({ code: 0, error: null })
   expect(await verify()).toMatchObject({ code: 5, stderr: expect.stringContaining('the leaf of row 2') })

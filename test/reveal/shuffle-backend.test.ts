@@ -318,8 +318,8 @@ test('refuses flags and beacons that are of no use', async () => {
   const rows = rowsOf(2)
   const refused = async (asking: ReturnType<typeof one.run>, message: string) =>
     expect((await asking).error).toMatchObject({ message: expect.stringContaining(message) })
-  await refused(one.run(['batch', 'mint'], rows, '--shuffle'), 'needs --unrevealed')
-  await refused(one.mint(rows, '--shuffle-margin', '1s'), 'needs --shuffle')
+  await refused(one.run(['batch', 'mint'], rows, '--shuffle'), 'requires --unrevealed')
+  await refused(one.mint(rows, '--shuffle-margin', '1s'), 'requires --shuffle')
   await refused(one.mint(rows, '--shuffle', '--shuffle-margin', '1500ms'), 'must be a whole number of seconds')
   const solana = await one.mint(rows, '--shuffle', '-b', 'solana')
   expect(solana.error).not.toBeNull()

@@ -170,7 +170,7 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
   expect([prompted.code, prompted.stderr.replace(/\s+/g, ' ')]).toEqual([
     3,
     expect.stringMatching(
-      /A seal is permanent: no more rows of the drop can be minted, and a later round of the beacon that you named draws the rows\. The beacon in the file signs the round immediately, so gdn does not wait for it\..*Seal the drop with 2 NFTs on polygon.*\?/,
+      /A seal is permanent: no more rows of the drop can be minted, and a later round of the beacon that you specified draws the rows\. The beacon in the file signs the round immediately, so gdn does not wait for it\..*Seal the drop with 2 NFTs on polygon.*\?/,
     ),
   ])
   expect(prompted.stderr).not.toContain('The drop is sealed')

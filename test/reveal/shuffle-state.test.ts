@@ -57,7 +57,7 @@ test('a plan of a sealed drop counts rows without an NFT as abandoned, on any ma
   const { first, second, inText } = await sealedDrop()
   for (const machine of [first, second]) {
     const { stdout, stderr } = await inText(machine, 'plan')
-    expect(stderr).toMatch(/The drop is sealed, and .*round \d+ of (drand|the beacon that you named)/)
+    expect(stderr).toMatch(/The drop is sealed, and .*round \d+ of (drand|the beacon that you specified)/)
     expect(stderr).toContain('3 NFTs not revealed yet. To reveal them: gdn reveal ')
     expect(stderr).toContain(
       '1 row of the shuffled drop was abandoned when it was sealed, and can no longer be minted.',
@@ -121,7 +121,7 @@ test('shows the seal and the abandoned rows in status, results and report, and t
   expect(before.status.stdout).toContain('sealed')
   const data = JSON.parse((await first.cli('batch', 'status', file, '--json')).stdout)
   expect(data).toMatchObject({ state: 'sealed', round: expect.any(Number), round_at: expect.stringMatching(/Z$/) })
-  expect(before.status.stderr).toMatch(/round \d+ of the beacon that you named draws its rows/)
+  expect(before.status.stderr).toMatch(/round \d+ of the beacon that you specified draws its rows/)
   expect(before.status.stderr).toContain(': 3 of 4 rows are minted, 1 abandoned.')
   expect(before.status.stderr).toContain('Next: gdn reveal ')
   expect(before.results.map(({ status }: { status: string }) => status)).toEqual(

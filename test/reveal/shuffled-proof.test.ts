@@ -50,7 +50,7 @@ test('anybody proves which row a round drew for each token of a shuffled drop', 
   ).toEqual(rows)
   const text = await textOf(2, ...named)
   expect(text).toContain(
-    `Row ${rows.get('2')} of 4 was drawn for token 2 by round ${round} of a beacon that you named, due at ${round_at}, after all tokens were minted (block `,
+    `Row ${rows.get('2')} of 4 was drawn for token 2 by round ${round} of a beacon that you specified, due at ${round_at}, after all tokens were minted (block `,
   )
   expect(text).toContain('anyone with the key of that beacon could have chosen the rows')
   expect(text).not.toContain('The draw assigned')

@@ -139,7 +139,7 @@ const shareCell = (share: number): string =>
 function rulesPart({ rules, reasons }: EditionReport): string {
   if (rules.length === 0) return ''
   const rows = rules.map(({ text: rule, line, forbidden, applies, isBinding }: RuleReport) => [
-    `${text(rule)}${isBinding ? ` ${badge('binds', 'busy')}` : ''}`,
+    `${text(rule)}${isBinding ? ` ${badge('binding', 'busy')}` : ''}`,
     line === null ? '' : groupDigits(line),
     groupDigits(applies),
     percent(forbidden),

@@ -108,7 +108,7 @@ async function noteOfDynamic(
   const collection = isGdn ? await findCollection(deps, connection, options.contractAddress) : undefined
   if (collection?.is_dynamic === true) return null
   const unless = collection?.is_dynamic === false ? '' : ', unless the collection is dynamic'
-  return `To be able to update the NFTs after the mint, add --dynamic${unless}.`
+  return `To allow updates of the NFTs after the mint, add --dynamic${unless}.`
 }
 
 interface PlannedRun {

@@ -153,12 +153,12 @@ function sessionLimit({ allowWrites, allowSpending, maxCost: most }: McpFlags): 
     if (most === undefined) return null
     throw flagError('--max-cost', 'requires --allow-spending', 'Add --allow-spending, or omit --max-cost.')
   }
-  if (!allowWrites) throw flagError('--allow-spending', 'needs --allow-writes', 'Add --allow-writes.')
+  if (!allowWrites) throw flagError('--allow-spending', 'requires --allow-writes', 'Add --allow-writes.')
   if (most === undefined) throw flagError('--max-cost', 'is required with --allow-spending', 'Add --max-cost <amount>.')
   if ('amount' in most) return most
   throw flagError(
     '--max-cost',
-    'needs a currency, because networks have different coins',
+    'requires a currency, because networks have different coins',
     'Use an amount such as 5POL or 10USD.',
   )
 }

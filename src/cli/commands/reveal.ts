@@ -66,7 +66,7 @@ const VIEW: View = withRunPaid({
 export function command(deps: Deps, run = reveal): GdnCommand {
   return new GdnCommand({
     about:
-      'The command reveals NFTs that were minted with gdn batch mint --unrevealed. The command updates each NFT at most once with the metadata of its row, and waits for the outcome. The command needs only the manifest and its files, which must match the commitment that was made on the chain before the mint. After an interruption, or after you mint more rows, run the same command again. The updates count toward the cost limit of the run. To raise the limit, use --max-cost.',
+      'The command reveals NFTs that were minted with gdn batch mint --unrevealed. It updates each NFT at most once with the metadata of its row, and waits for the outcome. It needs only the manifest and its files, which must match the commitment that was made on the chain before the mint. After an interruption, or after you mint more rows, run the same command again. The updates count toward the cost limit of the run. To raise the limit, use --max-cost.',
     examples: [
       ['Reveal a drop', 'gdn reveal drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Check the manifest without sending anything', 'gdn reveal drop.csv --dry-run'],

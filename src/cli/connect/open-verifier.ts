@@ -73,7 +73,7 @@ export async function openVerifier(
   const named = namedRpc(deps, flags)
   const gateway = flags.gateway ?? server?.baseUrl
   const noVerifier = (reason: string): OpenedVerifier => ({ verifier: { reason }, close: async () => {} })
-  if (!isEvm(blockchain)) return noVerifier(`gdn can't read ${blockchain} yet`)
+  if (!isEvm(blockchain)) return noVerifier(`gdn can't read data from ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) {
     const files = gateway === undefined ? ', and --gateway for the files' : ''

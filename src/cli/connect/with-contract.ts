@@ -115,4 +115,4 @@ export const blockData = ({ number, hash, time }: Block) => ({
 })
 
 export const refuseSolana = (blockchain: Blockchain): GdnError =>
-  flagError('--blockchain', `gdn can't read contracts of ${blockchain}`, 'Use an EVM network.')
+  flagError('--blockchain', `gdn can't read contracts on ${blockchain}`, 'Use an EVM network.')

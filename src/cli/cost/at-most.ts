@@ -135,7 +135,7 @@ function noteOfLimit(
   { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
 ): string | null {
   const addition = isReserved ? ' in addition to the reserved amount' : ''
-  const rest = `${coin}${addition}, and ${inCoins(left, 'down')} ${coin} of the limit is left`
+  const rest = `${coin}${addition}, but only ${inCoins(left, 'down')} ${coin} of the limit is left`
   const enough = `--max-cost ${inCoins(counted + reserved, 'up')}`
   if (left < typical) {
     return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, the limit is reached before all rows are sent. ${enough} is enough at the current fees.`
@@ -210,7 +210,7 @@ async function noteOfFunds(
   const unit = coin ?? 'coins'
   const has = `The signer ${funds.signer} has ${inCoins(free, 'down')} ${unit}`
   const rest = funds.owed === 0n ? '' : ' left after its pending transactions'
-  return `${has}${rest}, and the command may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
+  return `${has}${rest}, but the command may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
 }
 
 /**
@@ -364,7 +364,7 @@ export async function shortageOfRun(
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
       const more = available < payable ? ' in addition to the reserved amount' : ''
-      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(available, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, but only ${inCoins(available, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastSignerFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.

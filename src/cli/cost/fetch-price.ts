@@ -15,8 +15,8 @@ export async function fetchPrice({ env, io, signals }: Deps, source: PriceSource
   const fillTemplate = (text: string) => {
     if (coin !== null) return text.replaceAll('{coin}', coin)
     if (!text.includes('{coin}')) return text
-    throw new GdnError('invalid_config', 'the coin of this network has no known symbol for {coin} in price_url', {
-      hint: 'Set --price.',
+    throw new GdnError('invalid_config', 'price_url contains {coin}, but the coin symbol of this network is unknown', {
+      hint: 'Set --price to the price of one coin.',
     })
   }
   const url = fillTemplate(source.url)

@@ -144,7 +144,7 @@ async function readLimit(
   if (price.currency !== maxCost.currency) {
     throw maxCostError(
       `is in ${maxCost.currency}, but the price of a coin is in ${price.currency}`,
-      `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${foundFees?.coin ?? ''}. To use another currency, set --price to the price of one coin in it, such as 3100${maxCost.currency}.`,
+      `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${foundFees?.coin ?? ''}. To use another currency, set --price to the price of one coin in that currency, such as 3100${maxCost.currency}.`,
     )
   }
   const wei = weiFor(maxCost, price)

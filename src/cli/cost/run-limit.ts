@@ -73,7 +73,7 @@ export async function refuseAboveLimit(
   const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
   throw new GdnError(
     'max_cost',
-    `this costs at most ${inCoins(needed, 'up')} ${name}, and ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} is left${used}`,
+    `this costs at most ${inCoins(needed, 'up')} ${name}, but only ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} is left${used}`,
     {
       hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(enough, 'up')} or more.${stays}${waiting}`,
       details: { needed_wei: String(needed), left_wei: String(left), max_cost_wei: String(limit) },

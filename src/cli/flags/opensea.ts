@@ -23,6 +23,6 @@ export function addOpenSeaFlags(command: GdnCommand): GdnCommand {
 
 /** Adds `--refresh` and the flags for OpenSea's API. */
 export function addRefreshFlags(command: GdnCommand): GdnCommand {
-  command.switchFlag('--refresh', 'Ask OpenSea to read the changed metadata again afterwards', GROUP)
+  command.switchFlag('--refresh', 'Refresh the changed metadata on OpenSea afterwards', GROUP)
   return addOpenSeaFlags(command)
 }

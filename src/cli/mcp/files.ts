@@ -51,7 +51,7 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   // its normalized form.
   const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
   if (named.split(/[\\/]/).includes('..')) {
-    throw fail(`${path} may be outside of ${root}`, 'Use the path without ..')
+    throw fail(`${path} may be outside of ${root}`, 'Use a path without `..`.')
   }
   const real = await realOf(resolve(root, path))
   const relativePath = relative(root, real)

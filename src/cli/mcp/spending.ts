@@ -200,7 +200,7 @@ export class Ledger {
     const plan = useful ? `Make a plan with max_cost ${useful}, or ask` : 'Ask'
     throw new GdnError(
       'max_cost',
-      `this may cost ${amountText(cost)}, and ${amountText(available)} of ${amountText(limit)} is left`,
+      `this may cost ${amountText(cost)}, but only ${amountText(available)} of ${amountText(limit)} is left`,
       { hint: `${NOTHING_SENT}${plan} the operator to start gdn mcp with a higher limit.` },
     )
   }

@@ -264,7 +264,7 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
     const reason = KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)
-    const message = `the timeout expired before every change was sent${because(reason)}`
+    const message = `the timeout expired before all changes were sent${because(reason)}`
     return new GdnError('pending', message, { hint, details })
   }
   const failed = number((ofKind) => ofKind.failed.count)

@@ -117,7 +117,7 @@ export function hintFor(
 ): string {
   const ways: string[] = []
   if (all.some(({ reason }) => reason !== NOT_DYNAMIC)) {
-    ways.push(`Fix each cause${areEdits ? ', or undo the edit of each row that you edited' : ''}.`)
+    ways.push(`Fix each cause${areEdits ? ', or revert your edits to these rows' : ''}.`)
   }
   if (all.some(({ reason }) => reason === NOT_DYNAMIC)) {
     ways.push(

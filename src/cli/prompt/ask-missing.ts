@@ -136,7 +136,7 @@ export async function askCollection(
           flag,
           choices: [...choices, { name: 'Another', value: null, description: 'by its address' }],
         })
-  const required = 'an address is required. Run `gdn collection create` to create a collection'
+  const required = 'an address is required: run `gdn collection create` to create a collection'
   if (chosen !== null) return chosen
   return { contract: await askAddress(io, { message: 'Address of the collection', flag, blockchain, required }) }
 }

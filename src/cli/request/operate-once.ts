@@ -287,7 +287,7 @@ function sentenceOf(
 ): string {
   switch (event.type) {
     case 'going_on':
-      return `This request was accepted at ${isoSeconds(event.operation.accepted.at)}. Resuming it (--again sends another).`
+      return `This request was accepted at ${isoSeconds(event.operation.accepted.at)}. Resuming it. To send another request, add --again.`
     case 'in_doubt':
       return `This request was sent at ${isoSeconds(event.operation.request.sentAt ?? 0)}, and its outcome is unknown. gdn now searches for its result.`
     case 'found':

@@ -113,7 +113,7 @@ export async function drawRows(
 }
 
 const simulation = (round: number, isEarly: boolean) =>
-  `Round ${round} is from a beacon that you named${isEarly ? ', and the beacon signed the round early' : ''}, so the draw is a simulation.`
+  `Round ${round} is from a beacon that you specified${isEarly ? ', and the beacon signed the round early' : ''}, so the draw is a simulation.`
 
 /** Returns the error for NFTs that were revealed with a round of a different beacon than the one in the flags. */
 function otherBeacon(
@@ -192,7 +192,7 @@ const hasRelays = (error: unknown): error is GdnError & { details: { relays: Rel
 async function readRound(deps: Deps, beacon: BeaconSource, round: number, progress: Progress) {
   const { io, now, sleep, signals } = deps
   const at = timeOfRound(beacon.chain, round) * 1000
-  const of = beacon.isNamed ? 'the beacon that you named' : 'drand'
+  const of = beacon.isNamed ? 'the beacon that you specified' : 'drand'
   const shownTexts = new Set<string>()
   let hasFailed = false
   // In a log, print one line for each wait, not one for each minute.

@@ -169,7 +169,7 @@ async function permitSeal(
     const cost = await costAtMost(deps, connection, blockchain, priced)
     printNotes(deps, cost.notes)
     deps.io.note(
-      `A seal is permanent: no more rows of the drop can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you named' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`,
+      `A seal is permanent: no more rows of the drop can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you specified' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`,
     )
     const question = `Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
     await deps.io.confirm(safe(question), '--yes')

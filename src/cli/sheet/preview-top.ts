@@ -42,7 +42,7 @@ export function previewTop(top: PreviewTop): string {
 ${stats([
   [groupDigits(rows), issueCount === 0 ? 'rows, all valid' : 'valid rows', issueCount === 0 ? 'good' : ''],
   ...(issueCount > 0 ? ([[groupDigits(issueCount), issueCount === 1 ? 'error' : 'errors', 'bad']] as const) : []),
-  ...(duplicates > 0 ? ([[groupDigits(duplicates), 'equal to an earlier row', 'bad']] as const) : []),
+  ...(duplicates > 0 ? ([[groupDigits(duplicates), 'identical to an earlier row', 'bad']] as const) : []),
   [groupDigits(receivers), receivers === 1 ? 'receiver' : 'receivers'],
   ...(run === null || run.minted === 0 ? [] : ([[groupDigits(run.minted), 'already minted', 'good']] as const)),
 ])}${definitions([

@@ -108,8 +108,8 @@ describe('batch mint --dynamic', () => {
     const origin = `backend:${health.backend_id}`
     if (isKnown) await enterCollections(stateDir, { origin, transaction_gdn_id: id, contract_address: address })
     const { stderr } = await mint('--dry-run')
-    expect(/To be able to update the NFTs after the mint, (.*)/.exec(stderr)?.[1] ?? null).toBe(note)
-    expect((await mint('--dry-run', '--dynamic')).stderr).not.toContain('To be able to update')
+    expect(/To allow updates of the NFTs after the mint, (.*)/.exec(stderr)?.[1] ?? null).toBe(note)
+    expect((await mint('--dry-run', '--dynamic')).stderr).not.toContain('To allow updates')
     await writeFile(path('list.csv'), `receiver\n${CAROL}\n`)
     const list = await run('batch', 'mint', path('row.json'), '--to', path('list.csv'), '--dry-run')
     expect({ code: list.code, stderr: list.stderr }).toEqual({

@@ -34,11 +34,11 @@ test('the preview names rows that are identical to an earlier one, which batch m
   expect((await preview(workFolder, [workFolder.path('drop.csv'), '--force'], { tty: true })).stdout).not.toMatch(
     /mapped/i,
   )
-  expect(await readFile(workFolder.path('drop-preview.html'), 'utf8')).toContain('equal to an earlier row')
+  expect(await readFile(workFolder.path('drop-preview.html'), 'utf8')).toContain('identical to an earlier row')
   expect((await shown('--json')).stderr).toBe('')
   await writeFile(workFolder.path('drop.csv'), rows.replace('Dusk', 'Noon').replace(/Dawn(?=,same.*\n$)/, 'Dusk'))
   expect((await shown()).stderr).not.toContain('equals')
-  expect(await readFile(workFolder.path('drop-preview.html'), 'utf8')).not.toContain('equal to an earlier row')
+  expect(await readFile(workFolder.path('drop-preview.html'), 'utf8')).not.toContain('identical to an earlier row')
 })
 
 describe('the preview of a manifest that has a run', () => {

@@ -247,7 +247,7 @@ test('nft update -f warns of a typed trait that becomes text, and shows dates as
   const update = ['nft', 'update', 'id-1', '--dry-run', '-b', 'polygon', '--base-url', api.url]
   const { code, stdout, stderr } = await cli([...update, '-f', path('metadata.json')], options)
   expect(code, stderr).toBe(0)
-  expect(stderr).toContain('The trait "Power" has the type number, and becomes text.')
+  expect(stderr).toContain('The update changes the trait "Power" from the type number to text.')
   expect(stderr).toContain('To keep the type, add "display_type": "number" to the attribute.')
   expect(stdout).toContain('attribute Born\t2026-11-01\t2026-11-01T18:30:00Z')
   const kept = await cli([...update, '--attr', 'Power=80'], options)

@@ -221,7 +221,7 @@ describe('gdn chain verify', () => {
   test.each([
     [['--creation-tx', '0x12'], /: must be the hash of a transaction/],
     [['--creation-tx', `0x${'1'.repeat(64)}`], /: is not on this network/],
-    [['--etherscan-url', 'https://scan.example/api'], /: needs a key/],
+    [['--etherscan-url', 'https://scan.example/api'], /: requires a key/],
     [
       ['--etherscan-url', 'http://scan.example/api'],
       /: must be an https URL, because http would send the key unencrypted/,

@@ -238,7 +238,7 @@ describe('gdn collection set', () => {
     })
     const flags = ['--royalty', '5%', ...asOwner(), '--json', '--timeout', '3s']
     const late = await set(...flags)
-    expect([late.code, errorOf(late).message]).toEqual([8, 'the network has not confirmed every change yet'])
+    expect([late.code, errorOf(late).message]).toEqual([8, 'the network has not confirmed all changes yet'])
     // The transaction is pending.
     const waiting = await set(...flags)
     expect([waiting.code, errorOf(waiting).message]).toEqual([6, 'the --timeout of 3 s expired'])

@@ -354,7 +354,7 @@ describe('bad input', () => {
 
   test.each([
     ['no blockchain', ['--rpc-url', 'http://127.0.0.1:9'], '--blockchain: is required'],
-    ['Solana', ['-b', 'solana', '--rpc-url', 'http://127.0.0.1:9'], "--blockchain: gdn can't read contracts of solana"],
+    ['Solana', ['-b', 'solana', '--rpc-url', 'http://127.0.0.1:9'], "--blockchain: gdn can't read contracts on solana"],
   ])('rejects %s', async (_, flags, message) => {
     const { code, stderr } = await cli(['collection', 'show', `0x${'12'.repeat(20)}`, ...flags])
     expect(stderr).toContain(message)

@@ -353,7 +353,7 @@ describe('a signer that runs out of funds while a plan is applied', () => {
     expect(code, stderr + stdout).toBe(0)
     expect(stdout).toMatch(/minted\s+1\nupdated\s+1\ntransferred\s+1\n/)
     expect(payment, stderr).toBeGreaterThan(0n)
-    expect(said).toMatch(/^The signer 0x\w+ has 0\.00\d+ POL, and the command may need 0\.0[01]\d+ POL/m)
+    expect(said).toMatch(/^The signer 0x\w+ has 0\.00\d+ POL, but the command may need 0\.0[01]\d+ POL/m)
   })
 
   test('prints what was made, and what all other changes need, if no payment arrives', async () => {

@@ -105,7 +105,7 @@ const runOf = async (collection: { id: string }) =>
   })
 
 const REFUSED =
-  /^this costs at most [0-9.]+ POL, and [0-9.]+ of [0-9.]+ POL is left( \([0-9.]+ POL has been spent or is reserved\))?$/
+  /^this costs at most [0-9.]+ POL, but only [0-9.]+ of [0-9.]+ POL is left( \([0-9.]+ POL has been spent or is reserved\))?$/
 
 /** The amount that the hint of a refusal names. */
 function raiseIn(result: Awaited<ReturnType<typeof cli>>): string {
@@ -400,9 +400,9 @@ describe('the question of a run, also in the error off a terminal,', () => {
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
     const NOTE =
-      /^The estimate is 0\.\d+ POL, and 0\.\d+ POL of the limit is left\. Unless fees fall, the limit is reached before all rows are sent\. --max-cost (0\.\d+) is enough at the current fees\.$/m
+      /^The estimate is 0\.\d+ POL, but only 0\.\d+ POL of the limit is left\. Unless fees fall, the limit is reached before all rows are sent\. --max-cost (0\.\d+) is enough at the current fees\.$/m
     const FINAL =
-      /^The run reserves at most 0\.\d+ POL, and 0\.\d+ POL of the limit is left, so rows wait until earlier transactions are final\. To avoid that, use --max-cost 0\.\d+\.$/m
+      /^The run reserves at most 0\.\d+ POL, but only 0\.\d+ POL of the limit is left, so rows wait until earlier transactions are final\. To avoid that, use --max-cost 0\.\d+\.$/m
     const tight = await asked(price * 0.99)
     expect(tight).not.toMatch(NOTE)
     expect(tight).toMatch(FINAL)

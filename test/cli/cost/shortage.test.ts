@@ -67,12 +67,12 @@ test.each([
   [
     'has a limit that is too low for its next row',
     { max_cost: '100000000000000', counted: '0' },
-    /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, and 0\.0001 ETH of the run's limit is left; repeat the run's command with --max-cost 0\.0008 or more to raise the limit$/,
+    /^waiting for lower fees: the next row may cost 0\.0002 ETH at the current fees, but only 0\.0001 ETH of the run's limit is left; repeat the run's command with --max-cost 0\.0008 or more to raise the limit$/,
   ],
   [
     'has a limit that signed transactions use up until they are final',
     { max_cost: '800000000000000', counted: '800000000000000', pending_transactions: 1 },
-    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit is left in addition to the reserved amount; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
+    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, but only 0 ETH of the run's limit is left in addition to the reserved amount; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
   ],
   ['has a signed transaction that its limit holds', { waiting: STUCK }, new RegExp(`^${STUCK}$`)],
   [
@@ -97,7 +97,7 @@ test.each([
     3_300_000n,
     0n,
     null,
-    [/has 0\.0033 ETH, and the command may need 0\.0036 ETH \(see `to fund` in gdn cost\)\.$/],
+    [/has 0\.0033 ETH, but the command may need 0\.0036 ETH \(see `to fund` in gdn cost\)\.$/],
   ],
   ['pending transactions use it', 3_600_000n, 1n, null, [/0\.003599 ETH left after its pending trans.* 0\.0036 ETH/]],
   ['the limit permits less', 3_300_000n, 0n, 300_000n * GWEI, []],
@@ -215,6 +215,6 @@ test('a note before a single request names the balance with which a backend sign
     return notes.filter((note) => note.startsWith('The signer'))
   }
   expect(await noted(RESERVE)).toEqual([])
-  const lack = expect.stringContaining('and the command may need 0.003 ETH')
+  const lack = expect.stringContaining('but the command may need 0.003 ETH')
   expect(await noted(RESERVE - 1n)).toEqual([lack, lack])
 })

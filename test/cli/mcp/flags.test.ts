@@ -4,10 +4,10 @@ import { cli } from '../harness.ts'
 const spending = ['--allow-writes', '--allow-spending']
 
 test.each([
-  [['--allow-spending', '--max-cost', '5POL'], /--allow-spending: needs --allow-writes/],
+  [['--allow-spending', '--max-cost', '5POL'], /--allow-spending: requires --allow-writes/],
   [spending, /--max-cost: is required with --allow-spending/],
   [['--allow-writes', '--max-cost', '5POL'], /--max-cost: requires --allow-spending/],
-  [[...spending, '--max-cost', '5'], /--max-cost: needs a currency/],
+  [[...spending, '--max-cost', '5'], /--max-cost: requires a currency/],
   [[...spending, '--max-cost', 'all'], /--max-cost: must be an amount/],
   [
     ['--toolsets', 'default,nft'],

@@ -136,7 +136,7 @@ test('quotes transactions of a wallet', async () => {
     'The coins of polygon have value. Maximum: 0.5 POL, which the wallet pays. The session has 1 POL of 1 POL left.',
   )
   expect(await quoted(2n * ONE)).toContain(
-    "gdn mcp won't run this plan: this may cost 2 POL, and 1 POL of 1 POL is left.",
+    "gdn mcp won't run this plan: this may cost 2 POL, but only 1 POL of 1 POL is left.",
   )
   const free = 'This costs nothing: polygon is an embedded chain or a test network.'
   expect(await quoted(2n * ONE, 'polygon', 'POL', false)).toBe(free)
@@ -149,7 +149,7 @@ test('stops at the limit of the session, over all calls', async () => {
   await permit(spending(5))
   await expect(permit(spending(2))).rejects.toMatchObject({
     code: 'max_cost',
-    message: 'this may cost 0.0012 POL, and 0.0006 POL of 0.006 POL is left',
+    message: 'this may cost 0.0012 POL, but only 0.0006 POL of 0.006 POL is left',
   })
   await permit(spending(1))
   await expect(permit(spending(1))).rejects.toMatchObject({ code: 'max_cost' })
@@ -218,13 +218,13 @@ test.each([
     'changes of a plan that cost more than is left of the session',
     POL(PER_NFT / 2n),
     spending(1),
-    `${PUBLIC} Estimated maximum: 0.0006 POL. gdn mcp won't run this plan: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL is left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
+    `${PUBLIC} Estimated maximum: 0.0006 POL. gdn mcp won't run this plan: this may cost 0.0006 POL, but only 0.0003 POL of 0.0003 POL is left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
   ],
   [
     'a run that costs more than is left of the session, where a part of it would not',
     POL(PER_NFT / 2n),
     spending(2, { run: runOf('a-run') }),
-    `${PUBLIC} Maximum: 0.0004 POL. gdn mcp won't run this plan: this may cost 0.0004 POL, and 0.0003 POL of 0.0003 POL is left. Make a plan with max_cost 0.0003, or ask the operator to start gdn mcp with a higher limit.`,
+    `${PUBLIC} Maximum: 0.0004 POL. gdn mcp won't run this plan: this may cost 0.0004 POL, but only 0.0003 POL of 0.0003 POL is left. Make a plan with max_cost 0.0003, or ask the operator to start gdn mcp with a higher limit.`,
   ],
   [
     'a run of which not one NFT fits into what is left of the session',
@@ -258,7 +258,7 @@ test.each([
     'more than is left of the session, where a limit of its own would do',
     POL(PER_NFT / 2n),
     spending(1, { run: operation('a-transfer', { canLimit: false }) }),
-    `${PUBLIC} Estimated maximum: 0.0006 POL. gdn mcp won't run this plan: this may cost 0.0006 POL, and 0.0003 POL of 0.0003 POL is left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
+    `${PUBLIC} Estimated maximum: 0.0006 POL. gdn mcp won't run this plan: this may cost 0.0006 POL, but only 0.0003 POL of 0.0003 POL is left. Make a plan with max_cost 0.0002 or more, or ask the operator to start gdn mcp with a higher limit.`,
   ],
   [
     'more than is left of the session, where no limit of its own is low enough',

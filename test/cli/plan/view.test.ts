@@ -239,7 +239,7 @@ test('shows impossible changes of the same reason as one, with their number and 
 })
 
 test.each([
-  [[{ field: 'title', from: 'a', to: 'b' }], 0, 'Fix each cause, or undo the edit of each row that you edited.'],
+  [[{ field: 'title', from: 'a', to: 'b' }], 0, 'Fix each cause, or revert your edits to these rows.'],
   [[], 0, 'Fix each cause.'],
   [[], 1, 'Fix each cause. To mint only the new rows, run `gdn apply drop.csv --only mint`.'],
 ])('speaks of edits and new rows only where there are some: %j, %i', async (fields, mint, text) => {
@@ -261,7 +261,7 @@ test('does not advise to fix the cause if NFTs are not dynamic', async () => {
     }
     return hintFor(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
   }
-  expect(await one(UNREVEALED)).toBe('Fix each cause, or undo the edit of each row that you edited.')
+  expect(await one(UNREVEALED)).toBe('Fix each cause, or revert your edits to these rows.')
   expect(await one(NOT_DYNAMIC)).toMatch(
     /^gdn updates only NFTs that were minted with --dynamic\. For the other NFTs, restore /,
   )

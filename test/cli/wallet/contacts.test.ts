@@ -154,7 +154,7 @@ describe('wallet add --from', () => {
     const { run, add } = await machine()
     await run(['wallet', 'add', 'alice', SENDER])
     const refused = errorOf(await add(`name,address\nalice,${OWNER}\n`, '--json'))
-    expect(refused.hint).toBe('To change the address, run `gdn wallet rm @alice`, and then this command again.')
+    expect(refused.hint).toBe('To change the address, run `gdn wallet rm @alice`, then run this command again.')
   })
 
   test('refuses a name next to a file, and a name without an address', async () => {

@@ -60,7 +60,7 @@ describe('gdn wallet group', () => {
       'to list the members',
     ],
     ['a member without @', ['--remove', 'alice'], '--remove: "alice" is not a member', 'Did you mean @alice?'],
-    ['all members', ['--remove', '@alice'], '--remove: leaves no members', 'gdn wallet rm team'],
+    ['all members', ['--remove', '@alice'], '--remove: would remove all members', 'gdn wallet rm team'],
     ['all new members', ['@bob', '--add', '@bob'], "--add: can't be used with <member>", 'Use one of them.'],
   ])('refuses a change with %s, and keeps the group', async (_what, argv, message, hint) => {
     await gdn('wallet', 'group', '@team', '@alice')

@@ -17,7 +17,7 @@ export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
   const { to, toStdin, merge, skipContracts, receiver, unrevealed, run } = flags
   if (!hasList(flags)) {
     const needsList = merge === true ? '--merge' : skipContracts === true ? '--skip-contracts' : null
-    if (needsList !== null) throw flagError(needsList, 'needs a list of receivers', 'Add --to <file>.')
+    if (needsList !== null) throw flagError(needsList, 'requires a list of receivers', 'Add --to <file>.')
     return
   }
   const flag = to === undefined ? '--to-stdin' : '--to'
@@ -30,7 +30,11 @@ export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
     throw flagError(flag, 'requires a manifest file, not standard input', 'Write the row to a file.')
   if (receiver !== undefined) throw flagError('--receiver', `can't be used with ${flag}`, 'Use one of them.')
   if (unrevealed !== undefined) {
-    throw flagError('--unrevealed', `can't be used with ${flag}`, 'All receivers of a list receive the same NFT.')
+    throw flagError(
+      '--unrevealed',
+      `can't be used with ${flag}`,
+      'Omit the flag. All receivers of a list receive the same NFT.',
+    )
   }
 }
 

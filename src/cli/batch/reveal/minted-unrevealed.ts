@@ -414,7 +414,7 @@ const committedError = (rule: ShuffleRule | null) =>
     `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,
     rule === null
       ? 'To start or resume an unrevealed mint of these rows, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
-      : `To start or resume the mint of these rows, add --unrevealed <file> and these flags.`,
+      : `To start or resume the mint of these rows, add --unrevealed <file> and the same shuffle flags.`,
   )
 
 function otherManifest(

@@ -15,10 +15,14 @@ const DEFAULT_MARGIN_S = 30 * 60
  */
 export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: ShuffleFlags): void {
   if (shuffle === true && unrevealed === undefined) {
-    throw flagError('--shuffle', 'needs --unrevealed', 'Add --unrevealed <file>, so that gdn can draw the rows later.')
+    throw flagError(
+      '--shuffle',
+      'requires --unrevealed',
+      'Add --unrevealed <file>, so that gdn can draw the rows later.',
+    )
   }
   if (shuffleMargin === undefined) return
-  if (shuffle !== true) throw flagError('--shuffle-margin', 'needs --shuffle', 'Add --shuffle.')
+  if (shuffle !== true) throw flagError('--shuffle-margin', 'requires --shuffle', 'Add --shuffle.')
   if (shuffleMargin % 1000 !== 0)
     throw flagError('--shuffle-margin', 'must be a whole number of seconds', 'Use a time such as 30m.')
 }

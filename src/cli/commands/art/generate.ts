@@ -156,7 +156,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   printArtWarnings(io, afterwards)
   noteUnfinished(io, unfinished, flags)
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
-  io.note('To be able to change rows or images after the mint, mint with --dynamic or --unrevealed.')
+  io.note('To allow changes to rows or images after the mint, mint with --dynamic or --unrevealed.')
 }
 
 interface WantedEdition {

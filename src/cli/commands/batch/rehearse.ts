@@ -13,7 +13,7 @@ import { createOutput } from '../../render/output.ts'
 export function command(deps: Deps, run = rehearse): GdnCommand {
   return new GdnCommand({
     about:
-      "The command mints the drop on a copy of the collection's network at the latest block, and prints the expected outcome and cost of the real run. Run the command on the backend's machine, because it reads the backend's configuration and database. The command uses the balances and nonces of the backend's signers, but not their keys. The command sends nothing to the network, and stores its data in a temporary directory. The exit code is the same as for a real run.",
+      "The command mints the drop on a copy of the collection's network at the latest block. It prints the expected outcome and cost of the real run. Run the command on the backend's machine, because it reads the backend's configuration and database. It uses the balances and nonces of the backend's signers, but not their keys. It sends nothing to the network, and stores its data in a temporary directory. The exit code is the same as for a real run.",
     examples: [
       ['Rehearse a drop', 'gdn batch rehearse drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Print the cost in wei', 'gdn batch rehearse drop.csv --data-dir /srv/gdn --json | jq -r .cost_wei'],

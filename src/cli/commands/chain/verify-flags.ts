@@ -34,7 +34,7 @@ export async function etherscanKey(
   const named = env.GDN_ETHERSCAN_KEY
   if (named !== undefined && named !== '') return new Secret(named)
   if (etherscanUrl === undefined) return null
-  throw flagError('--etherscan-url', 'needs a key', 'Add --etherscan-key-file, or set GDN_ETHERSCAN_KEY.')
+  throw flagError('--etherscan-url', 'requires a key', 'Add --etherscan-key-file, or set GDN_ETHERSCAN_KEY.')
 }
 
 export function transactionHash(text: string | undefined): `0x${string}` | undefined {

@@ -30,7 +30,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'p
 export function command(deps: Deps, run = check): GdnCommand {
   return new GdnCommand({
     about:
-      'Like gdn collection archive, the command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract. The command does not store the files. It lists the files that cannot be read, or whose content does not match their CID. With --archive, it also lists differences from an archive, files that the archive lacks, and tokens that were updated, minted or burned later. The exit code is 7 if a file cannot be read or differs, if a token was updated, or if the archive lacks a token or a file. With -o markdown, the command prints a report that you can post as an issue.',
+      'Like gdn collection archive, the command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract. It does not store the files. It lists the files that cannot be read, or whose content does not match their CID. With --archive, it also lists differences from an archive, files that the archive lacks, and tokens that were updated, minted or burned later. The exit code is 7 if a file cannot be read or differs. With --archive, it is also 7 if a token was updated, or if the archive lacks a token or a file. With -o markdown, the command prints a report that you can post as an issue.',
     examples: [
       [
         'Check a collection in a scheduled job',

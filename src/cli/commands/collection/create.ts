@@ -221,7 +221,7 @@ function refuseWrongFlags(
     throw flagError('--image', problem, hint)
   }
   if (royaltyReceiver !== undefined && !(royalty ?? fromFile.royalty_bps)) {
-    throw flagError('--royalty-receiver', 'needs a royalty', 'Add --royalty <percent>.')
+    throw flagError('--royalty-receiver', 'requires a royalty', 'Add --royalty <percent>.')
   }
 }
 

@@ -139,7 +139,7 @@ async function reportFiles(
   io.note(`Restored ${safe(restored.file)}. ${served}`)
   printProblems(io, missing.first, missing.all)
   if (elsewhere > 0)
-    io.note(`The URIs of ${count(elsewhere, 'token')} aren't ipfs URLs, so the backend can't serve them.`)
+    io.note(`The backend can't serve the metadata of ${count(elsewhere, 'token')} whose URI isn't an ipfs URL.`)
   const lost = tokens - answering - elsewhere
   if (lost > 0) throw lacks(`lacks the metadata of ${lost} of ${count(tokens, 'token')}`)
   if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)

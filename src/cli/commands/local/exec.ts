@@ -153,7 +153,7 @@ async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, at
   if (at === undefined) {
     const named = env.GDN_FORK_URL
     if (named !== undefined && named !== '') return httpAddress(named, 'GDN_FORK_URL')
-    throw new GdnError('usage', `needs the URL of a node of ${blockchain}`, {
+    throw new GdnError('usage', `requires the URL of a node of ${blockchain}`, {
       place: { flag: FLAG },
       hint: `Set GDN_FORK_URL, or use ${FLAG} ${blockchain}=@<file> or ${FLAG} ${blockchain}=<url>.`,
     })

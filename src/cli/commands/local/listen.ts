@@ -24,7 +24,7 @@ export interface ListenFlags extends CommonFlags, DataDirFlags {
 export function command(deps: Deps, run = listen): GdnCommand {
   return new GdnCommand({
     about:
-      'The command shows the events that webhooks receive. The command reads the events from the data directory, so this machine needs no public address. With --forward-to, it posts each event to a URL as a webhook would, signed with a secret that it prints at the start. The secret is the same each time you run the command. To post only some event types to a URL, put the types before the URL, as in nft.deployed=http://localhost:3000. An unresponsive URL does not delay deliveries to other URLs. The command does not retry failed deliveries. The command runs until you press Ctrl-C, and exits with code 0.',
+      'The command shows the events that webhooks receive. It reads the events from the data directory, so this machine needs no public address. With --forward-to, it posts each event to a URL as a webhook would, signed with a secret that it prints at the start. The secret is the same each time you run the command. To post only some event types to a URL, put the types before the URL, as in nft.deployed=http://localhost:3000. An unresponsive URL does not delay deliveries to other URLs. The command does not retry failed deliveries. The command runs until you press Ctrl-C, and exits with code 0.',
     examples: [
       ['Show the events', 'gdn local listen'],
       [

@@ -28,7 +28,7 @@ export interface ResetFlags extends OutputFlags {
 export function command(deps: Deps, run = reset): GdnCommand {
   return new GdnCommand({
     about:
-      'The command permanently deletes the collections, NFTs, files, chains and key of the local backend. The command does not delete a PostgreSQL database. Stop the backend first. The command lists the data before it deletes anything. To confirm, type the name "local".',
+      'The command permanently deletes the collections, NFTs, files, chains and key of the local backend. It does not delete a PostgreSQL database. Stop the backend first. The command lists the data before it deletes anything. To confirm, type the name "local".',
     examples: [
       ['Start from scratch', 'gdn local stop', 'gdn local reset', 'gdn local start'],
       ['Reset from a script', 'gdn local reset --yes'],

@@ -217,7 +217,10 @@ function refuseOtherToken(nft: NftRecord, { nftGdnId, fields, fromFlags, file }:
   const flag = field === 'token_id' ? '--token-id' : '--contract'
   const place: Place = file === null || fromFlags.includes(field) ? { flag } : { file, field }
   const is = `${nftGdnId} is token ${nft.token_id} of ${nft.contract_address}`
-  throw new GdnError('invalid_input', `${is}: nothing was sent`, { place })
+  throw new GdnError('invalid_input', is, {
+    place,
+    hint: 'Nothing was sent. Correct the token ID and the contract, or omit both.',
+  })
 }
 
 function refuseUndeployed(nft: NftRecord, server: Server): void {

@@ -143,7 +143,7 @@ function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata):
     if (display_type !== undefined || earlier?.display_type === undefined) continue
     io.warn(
       safe(
-        `The trait ${quoted(tag)} has the type ${earlier.display_type}, and becomes text. To keep the type, add "display_type": "${earlier.display_type}" to the attribute.`,
+        `The update changes the trait ${quoted(tag)} from the type ${earlier.display_type} to text. To keep the type, add "display_type": "${earlier.display_type}" to the attribute.`,
       ),
     )
   }

@@ -97,7 +97,7 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
     ]
   }
   const { block, time, round, roundTime } = sealed
-  const of = isNamed ? 'a beacon that you named' : 'drand'
+  const of = isNamed ? 'a beacon that you specified' : 'drand'
   const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${isoOfSeconds(roundTime)}`
   const after = `after all tokens were minted (block ${block}, ${isoOfSeconds(time)})`
   // The owner of a named beacon's key can sign any round at any time.

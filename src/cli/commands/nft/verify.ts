@@ -132,7 +132,7 @@ async function noteNotShuffled(deps: Deps, connection: Connection, { contract_ad
 }
 
 const ONLY_SERVER_ASKED =
-  'The server confirms this. The chain, the metadata and the files were not read. To compare the NFT with the chain and the storage, add --on-chain.'
+  'The server confirms the NFT and its owner. The chain, the metadata and the files were not read. To compare the NFT with the chain and the storage, add --on-chain.'
 
 const NOT_SHUFFLED =
   "The NFT is not part of a shuffled drop of its collection, so gdn can't prove how its metadata was chosen."
@@ -191,7 +191,7 @@ function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: Verif
 
 function refuseUnreadable(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
-  throw new GdnError('usage', `gdn can't read ${blockchain} yet`, {
+  throw new GdnError('usage', `gdn can't read data from ${blockchain} yet`, {
     place: { flag: '--on-chain' },
     hint: 'Omit --on-chain, and look up the NFT in a block explorer.',
   })

@@ -153,7 +153,7 @@ function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null 
   if (waitsFor === null) return null
   const { limit, needed, left } = waitsFor
   const leaves = limit === 'max_fee_gwei' ? 'allows' : 'leaves'
-  return `it needs up to ${inCoins(needed, 'up')} ${coin} at the current fees, and ${limit} ${leaves} ${inCoins(left)} ${coin}`
+  return `it needs up to ${inCoins(needed, 'up')} ${coin} at the current fees, but ${limit} ${leaves} only ${inCoins(left)} ${coin}`
 }
 
 /**

@@ -144,7 +144,7 @@ function enter(sql: Sql, folder: string, { name, address }: NamedAddress, now: n
   const earlierAddress = enterAddress(sql, { name, address, created_at: now })
   if (earlierAddress === null || earlierAddress === address) return earlierAddress === null
   throw nameTaken(name, earlierAddress).with({
-    hint: `To change the address, run \`gdn wallet rm @${name}\`, and then this command again.`,
+    hint: `To change the address, run \`gdn wallet rm @${name}\`, then run this command again.`,
   })
 }
 

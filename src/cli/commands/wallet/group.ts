@@ -136,7 +136,7 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
     const remaining = withoutMembers(before, removed)
     const members = [...remaining, ...checkedMembers(book, add, remaining, { flag: '--add' })]
     if (members.length > 0) return members
-    throw flagError('--remove', 'leaves no members', `Run \`gdn wallet rm ${name}\` to delete the group.`)
+    throw flagError('--remove', 'would remove all members', `Run \`gdn wallet rm ${name}\` to delete the group.`)
   }
 }
 

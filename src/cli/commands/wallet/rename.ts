@@ -23,7 +23,7 @@ const TO = { flag: '<new-name>' }
 export function command(deps: Deps, run = rename): GdnCommand {
   return new GdnCommand({
     about:
-      'The command renames an address that was saved with gdn wallet add, and updates the groups that contain it. The command does not rename groups or keystores. The name of a keystore is the name of its file.',
+      'The command renames an address that was saved with gdn wallet add, and updates the groups that contain it. It does not rename groups or keystores. The name of a keystore is the name of its file.',
     examples: [['Rename @bob to @robert', 'gdn wallet rename @bob @robert']],
   })
     .argument('<name>')

@@ -24,7 +24,7 @@ export function command(deps: Deps, run = update): GdnCommand {
         'gdn webhook update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --url https://example.com/new',
       ],
       [
-        'Deliver only the events of failures',
+        'Deliver only failure events',
         'gdn webhook update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --event nft.failed,collection.failed',
       ],
     ],

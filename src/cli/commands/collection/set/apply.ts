@@ -185,7 +185,7 @@ async function sendChanges(editing: Editing, plan: Plan, signer: Signer): Promis
       records.push(sentRecord(editing, offer, { change, ...sent }))
     }
   } catch (error) {
-    throw isSending ? stillPending(error, 'the network has not confirmed every change yet') : error
+    throw isSending ? stillPending(error, 'the network has not confirmed all changes yet') : error
   } finally {
     progress.stop()
     // Print these records even after an error, because the changes were made.

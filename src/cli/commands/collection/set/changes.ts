@@ -107,7 +107,7 @@ const refusedError = (message: string, hint?: string) => new GdnError('refused',
 function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: current }: OwnerSettings): Royalty | null {
   if (royalty === undefined && royaltyReceiver === undefined) return current
   if (royalty === undefined && current === null) {
-    throw flagError('--royalty-receiver', 'the collection has no royalty to receive', 'Add --royalty <percent>.')
+    throw flagError('--royalty-receiver', 'the collection has no royalty', 'Add --royalty <percent>.')
   }
   const basisPoints = royalty ?? current?.basisPoints ?? 0
   if (basisPoints === 0) return null

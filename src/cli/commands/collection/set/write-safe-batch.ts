@@ -120,6 +120,6 @@ async function refuseOther(path: string, batch: SafeBatch): Promise<void> {
   throw flagError(
     '--safe',
     `${path} already exists, and was changed after it was written: its checksum is wrong`,
-    'Do not sign it. Delete it, or use another name.',
+    'Do not sign the file. Delete it, or use another name.',
   )
 }

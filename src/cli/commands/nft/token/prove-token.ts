@@ -139,7 +139,7 @@ function throwUnlessMatching(
   }
   throw new GdnError('unreachable', `${token} is not verified: ${verification.reason}`, {
     hint: isOfGdn
-      ? 'Run `gdn nft verify <nft_gdn_id> --on-chain` to compare an NFT with the record of the service that created it, or use a gateway that returns blocks (?format=raw).'
+      ? 'To verify the metadata, use a gateway that returns blocks (?format=raw). To compare an NFT with the record of the service that created it instead, run `gdn nft verify <nft_gdn_id> --on-chain`.'
       : 'Use a gateway that returns blocks (?format=raw), such as --gateway https://ipfs.io.',
   })
 }
