@@ -59,7 +59,7 @@ describe('a mint that did not report its final state', () => {
     const second = await cli([...MINT, '--base-url', api.url, '-o', 'ids'], { env })
     expect(second).toMatchObject({ code: 0, stdout: 'id-1\n' })
     expect(second.stderr).toMatch(
-      /This request was accepted at \S+Z\. Resuming it\. To send another request, add --again\./
+      /This request was accepted at \S+Z\. Resuming it\. To send another request, add --again\./,
     )
     expect(api.bodies('createnft')).toHaveLength(1)
   })
