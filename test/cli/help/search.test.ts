@@ -242,7 +242,7 @@ describe('gdn help <words>', () => {
     ]) {
       const { stdout } = await cli(['help', ...words.split(' ')], { columns })
       // Lines of files are never wrapped, so that they can be copied, and a path is one word.
-      const mayBeWide = (line: string) => /^ {4}\S/.test(line) || /^ {2,}\S+$/.test(line) || line.includes('/docs/')
+      const mayBeWide = (line: string) => /^ {4}/.test(line) || /^ {2,}\S+$/.test(line) || line.includes('/docs/')
       expect(stdout.split('\n').filter((line) => displayWidth(line) > columns && !mayBeWide(line))).toEqual([])
     }
   })
