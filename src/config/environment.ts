@@ -48,7 +48,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   },
   {
     name: 'GDN_DATABASE_DIRECT_URL',
-    what: 'Database URL that bypasses a pooler such as pgbouncer, for notifications. Without it, workers behind a pooler find new requests by polling the database every 2 s',
+    what: 'Database URL that bypasses a pooler such as PgBouncer, for notifications. Without it, workers behind a pooler find new requests by polling the database every 2 s',
   },
   {
     name: 'GDN_IPFS_GATEWAY',

@@ -29,7 +29,7 @@ export interface Pace {
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * Returns the milliseconds after which a new request should be made, or 0 if it can enter immediately. Thousands of
+   * Returns the delay in milliseconds before a new request, or 0 if it can start immediately. Thousands of
    * requests get different times, spaced as if each started on time. If an origin is slow, many requests can't start on
    * time and get another time. An estimate from the duration of transfers was rejected, because after a slow start, it
    * left origins idle that had become fast.

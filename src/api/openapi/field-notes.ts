@@ -116,7 +116,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
 /** Descriptions of fields whose meaning is different in an endpoint. */
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   getnfthistory: {
-    accepted_date: 'Time at which the request was accepted, in UTC; null for an event outside the service.',
+    accepted_date:
+      'Time at which the request was accepted, in UTC; null for events that were not requested through the API.',
     block_number: 'Number of the block that contains the event; on Solana, the slot. Null while the event is pending.',
     fee_paid:
       'For a mint: the fee of the transaction in wei, or in lamports on Solana, as decimal digits. If the transaction minted several NFTs, only the share of this NFT is counted. Absent for other events.',
@@ -128,7 +129,8 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     field: 'The metadata field.',
     limit: 'Number of events per page: at most 100, which is the default.',
     revision: 'The revision that an update created; null for other events.',
-    transaction_gdn_id: 'Identifier of the transaction; null for the mint, and for events outside the service.',
+    transaction_gdn_id:
+      'Identifier of the transaction; null for the mint, and for events that were not requested through the API.',
   },
   getnftowners: {
     after: 'The value of `next` in the previous response.',

@@ -85,7 +85,7 @@ export class ServerHealth {
         if (!(error instanceof GdnError)) throw error
         if (RESPONSES.has(error.code)) return null
         return new GdnError('unreachable', `the server no longer responds: ${error.message}`, {
-          hint: 'Nothing more was sent. Wait until the server responds.',
+          hint: 'Nothing more was sent. When the server responds again, run the same command to resume.',
         })
       }
     }

@@ -10,8 +10,8 @@ import { costAtMost, type PricedRequests, printNotes } from './at-most.ts'
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
  * machine and reports that the blockchain's coins have no value. Other servers aren't trusted, because their operators
- * may charge for requests on any chain. A free request includes the condition that it is free. The server may have been
- * restarted with different networks, or the user may have specified the wrong blockchain for the NFT.
+ * may charge for requests on any chain. A free request includes the condition that it is free, because the
+ * server may have been restarted with different networks, or the user may have specified the wrong blockchain.
  *
  * @param blockchain null if unknown. It may be a public network.
  * @throws GdnError `unreachable` if the server doesn't respond

@@ -86,7 +86,7 @@ export async function migrateSchema(
 /**
  * Runs all migrations in one transaction, under a lock that ends with the transaction. If several processes start
  * together, one of them migrates, and the others find the migrations applied. Kysely's migrator isn't used, because it
- * holds its lock beyond a transaction, which doesn't work with pgbouncer. Only Kysely's migrations table is used.
+ * holds its lock beyond a transaction, which doesn't work with PgBouncer. Only Kysely's migrations table is used.
  */
 async function migrateTogether(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

@@ -145,7 +145,7 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Arch
     const archived = await readCollection(deps, { target, flags, store, ...rules, onListed, onKept })
     if (keptNow > 0) {
       printProblems(deps.io, keptFiles, keptNow)
-      deps.io.warn(`Kept ${count(keptNow, 'file')} of the existing archive that can't be read now.`)
+      deps.io.warn(`Kept ${count(keptNow, 'file')} from the existing archive, because the originals can't be read now.`)
     }
     const problems = problemsIn(store)
     const [readable, unreadable] = [store.count('readable'), store.count('problems')]

@@ -15,7 +15,7 @@ const IDLE_IN_TRANSACTION_MS = 30_000
 
 class PatientDriver extends PostgresDriver {
   /**
-   * Begins a transaction and sets its parameters (SET LOCAL), because pgbouncer may use another connection for the next
+   * Begins a transaction and sets its parameters (SET LOCAL), because PgBouncer may use another connection for the next
    * transaction.
    */
   override async beginTransaction(
