@@ -1,8 +1,10 @@
 import type { Place } from '../core/errors.ts'
 import { isInQuotes } from '../core/quotation-marks.ts'
 import { quoted } from '../core/quoted.ts'
+import { type Column, mapFlag } from './columns.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
+import { looksLikeImage } from './suggest-columns.ts'
 
 const MAX_FILE_WARNINGS = 1000
 /** Metadata keys in which marketplaces look for the image if it isn't a file. */
@@ -22,6 +24,8 @@ export class RowWarnings {
   #invalid = 0
   #withoutId: Affected = { rows: 0, first: 0 }
   #withoutImage: Affected = { rows: 0, first: 0 }
+  /** The column of the first row without an image whose text looks like an image; null if there is none. */
+  #imageColumn: string | null = null
   #quoted: Affected = { rows: 0, first: 0 }
   #escaped: { cells: number; first: Place } | null = null
   #files: ManifestIssue[] = []
@@ -43,6 +47,7 @@ export class RowWarnings {
     this.#invalid = 0
     this.#withoutId = { rows: 0, first: 0 }
     this.#withoutImage = { rows: 0, first: 0 }
+    this.#imageColumn = null
     this.#quoted = { rows: 0, first: 0 }
     this.#escaped = null
     this.#files = []
@@ -52,7 +57,10 @@ export class RowWarnings {
         this.#rows++
         // A metadata object can't have an ID.
         if (row.id === null && columns !== null) countAffected(this.#withoutId, row)
-        if (!this.#forMarketplace && !hasImage(row)) countAffected(this.#withoutImage, row)
+        if (!this.#forMarketplace && !hasImage(row)) {
+          countAffected(this.#withoutImage, row)
+          if (this.#withoutImage.rows === 1) this.#imageColumn = imageColumnOf(row, columns)
+        }
         if (isInQuotes(row.metadata.title)) countAffected(this.#quoted, row)
         if (!this.#forMarketplace) this.#spellings.add(row)
       },
@@ -82,7 +90,10 @@ export class RowWarnings {
       ...this.#about(this.#withoutImage, {
         what: 'an image',
         why: 'marketplaces show no image',
-        hint: `Add a ${column} "image", or use --map <${column}>=image to read another ${column} as image.`,
+        hint:
+          this.#imageColumn === null
+            ? `Add a ${column} "image", or use --map <${column}>=image to read another ${column} as image.`
+            : `The ${column} ${quoted(this.#imageColumn)} seems to contain images: add ${mapFlag(this.#imageColumn, 'image')}.`,
         fill: `Write a URL or a path into the ${column} "image" of each row.`,
       }),
       ...this.#aboutQuotes(this.#quoted),
@@ -174,6 +185,17 @@ class Spellings {
 
 function countAffected(missing: Affected, { line }: ManifestRow): void {
   if (missing.rows++ === 0) missing.first = line
+}
+
+/** Returns the name of an attribute's or extra key's column whose text in a row looks like an image; null if there is none. */
+function imageColumnOf({ metadata }: ManifestRow, columns: readonly (Column | undefined)[] | null): string | null {
+  for (const column of columns ?? []) {
+    if (column?.role.kind !== 'attr' && column?.role.kind !== 'extra') continue
+    const { kind, key } = column.role
+    const value = kind === 'extra' ? metadata[key] : metadata.attribute?.find(({ tag }) => tag === key)?.value
+    if (typeof value === 'string' && looksLikeImage(value)) return column.name
+  }
+  return null
 }
 
 const hasImage = ({ metadata }: ManifestRow): boolean =>

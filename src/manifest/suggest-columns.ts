@@ -28,6 +28,9 @@ const IMAGE_NAME = /^[^\r\n:*?"<>|]+\.(?:png|jpe?g|gif|webp|avif|svg)$/i
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const NUMBER = /^[\d\s.,:/%+-]+$/
 
+/** Returns whether a text looks like the URL or the path of an image. */
+export const looksLikeImage = (text: string): boolean => WEB_IMAGE.test(text) || IMAGE_NAME.test(text)
+
 type Kind = 'image' | 'file' | 'address' | 'number' | 'text'
 
 interface ExaminedColumn {
@@ -117,9 +120,8 @@ async function examineColumn(name: string, cells: readonly unknown[], folder: st
 
 async function cellKind(cell: string, folder: string): Promise<Kind> {
   if (cell.length > MAX_CELL) return 'text'
-  if (WEB_IMAGE.test(cell) || STORED_FILE.test(cell)) return 'image'
+  if (STORED_FILE.test(cell) || looksLikeImage(cell)) return 'image'
   if (ADDRESS.test(cell)) return 'address'
-  if (IMAGE_NAME.test(cell)) return 'image'
   if (NUMBER.test(cell)) return 'number'
   return (await isFile(cell, folder)) ? 'file' : 'text'
 }

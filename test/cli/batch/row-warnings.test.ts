@@ -34,6 +34,15 @@ const validated = async (text: string) => {
 const STORED = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const uploads = () => ({ ...service(), files: () => ({ body: { url: STORED } }) })
 
+test('names the column that seems to contain the images if no row has an image', async () => {
+  const { gdn, manifest } = await drop(`id,title,description,receiver,Bild,Mood\na,Dawn,x,${OWNER},img/a.png,calm\n`)
+  const argv = ['batch', 'validate', manifest, ...TARGET, '--unknown-columns', 'attr', '--json']
+  const { warnings } = JSON.parse((await gdn(argv)).stdout)
+  expect(warnings).toMatchObject([
+    { message: NO_IMAGE, hint: 'The column "Bild" seems to contain images: add --map Bild=image.' },
+  ])
+})
+
 describe('rows without an ID', () => {
   test('are warned about by validate, once', async () => {
     expect(await validated(`title,description,receiver,image\n${row('').slice(1)}Dusk,x,${OWNER},a.png\n`)).toEqual([
