@@ -191,7 +191,7 @@ export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
-      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make the column a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns. To set this for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make the column a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
     }
   }
   if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }

@@ -100,8 +100,8 @@ async function* continueReading<Item>(
   for (let next = first ?? (await reader.next()); next.done !== true; next = await reader.next()) yield next.value
 }
 
-const MANY_UNKNOWN = 3
-const MAP_IN_PROJECT = 'To set the meanings of columns once for all commands, add them to `map` in gdn.config.json.'
+/** Ends the hint for the last unknown column. */
+const IN_PROJECT = 'To set this for every command, save `map` or `unknown_columns` in gdn.config.json.'
 
 /** Replaces the hints for unknown columns whose first cells don't look like attributes. */
 async function suggest(
@@ -121,7 +121,7 @@ async function suggest(
     if (hint !== undefined) issue.hint = hint
   }
   const last = unknown.at(-1)?.issue
-  if (last !== undefined && unknown.length >= MANY_UNKNOWN) last.hint = `${last.hint} ${MAP_IN_PROJECT}`
+  if (last !== undefined) last.hint = `${last.hint} ${IN_PROJECT}`
 }
 
 /** An unknown column, and the problem that reports it. */
@@ -310,6 +310,8 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
         const hint = suggestions.get(issue.place.field ?? '')
         if (hint !== undefined) issue.hint = hint
       }
+      const last = issues.findLast(({ place }) => place.field === unknown.at(-1)?.name)
+      if (last !== undefined) last.hint = `${last.hint} ${IN_PROJECT}`
     }
     if (issues.length === 0) {
       last = { names: joined, columns }

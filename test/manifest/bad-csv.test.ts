@@ -476,7 +476,7 @@ test.each([['background_color'], ['Background Color'], ['external_url'], ['youtu
 test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
-    'To ignore the column, add --map email=ignore. To make the column a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns. To set this for every command, save `map` or `unknown_columns` in gdn.config.json.',
+    'To ignore the column, add --map email=ignore. To make the column a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns.',
     `To ignore the column, add --map 'Fur Color'\\''s=ignore'. To make the column a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To set this for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
   ])
 })

@@ -29,7 +29,7 @@ async function hintsOf(content: string, options = {}, name = 'drop.csv') {
 }
 
 const HEAD = 'title,description,receiver'
-const IN_PROJECT = 'To set the meanings of columns once for all commands, add them to `map` in gdn.config.json.'
+const IN_PROJECT = 'To set this for every command, save `map` or `unknown_columns` in gdn.config.json.'
 const rows = (...cells: string[]) => cells.map((cell) => `Dawn,x,${ALICE},${cell}\n`).join('')
 
 test.each([
@@ -39,7 +39,7 @@ test.each([
   ['names of missing files, between empty cells', '', 'new folder/ä.PNG'],
 ])('cells that name images suggest image: %s', async (_what, ...cells) => {
   expect(await hintsOf(`${HEAD},Bild\n${rows(...cells)}`)).toEqual({
-    Bild: 'The cells of the column contain images: add --map Bild=image.',
+    Bild: `The cells of the column contain images: add --map Bild=image. ${IN_PROJECT}`,
   })
 })
 
@@ -51,7 +51,7 @@ test('a second column of images, and one of other files, become files', async ()
     Modell: `The cells of the column contain files: add --map Modell=file:Modell. ${IN_PROJECT}`,
   })
   expect(await hintsOf(`${HEAD},image,Bild\n${rows('media/1.png,media/2.png')}`)).toEqual({
-    Bild: 'The cells of the column contain images: add --map Bild=file:Bild.',
+    Bild: `The cells of the column contain images: add --map Bild=file:Bild. ${IN_PROJECT}`,
   })
 })
 
@@ -96,7 +96,7 @@ test.each([
 test('keys of JSON rows get the same suggestions', async () => {
   const row = { title: 'Dawn', description: 'x', receiver: ALICE, Bild: 'media/1.png' }
   expect(await hintsOf(JSON.stringify([row, row]), {}, 'drop.json')).toEqual({
-    Bild: 'The cells of the column contain images: add --map Bild=image.',
+    Bild: `The cells of the column contain images: add --map Bild=image. ${IN_PROJECT}`,
   })
 })
 
