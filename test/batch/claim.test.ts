@@ -414,6 +414,18 @@ describe('two runs with the same rows in one collection', () => {
       })
     })
 
+    test('reject it if the first file was replaced after its upload', async () => {
+      for (const folder of ['a', 'b']) await write(folder, 'same')
+      const server = serverOf()
+      await machine.run(server, withFile('a'), A)
+      await writeFile(join(machine.stateDir, 'a', 'image.png'), 'replaced')
+      for (const options of [B, { ...B, runName: 'b' }]) {
+        const copy = machine.run(server, withFile('b'), { ...options, lookup: false })
+        await expect(copy).rejects.toMatchObject({ code: 'already_accepted' })
+      }
+      expect(server.minted.size).toBe(1)
+    })
+
     test('accept it if a file of the same name has another size, or if both rows have IDs', async () => {
       for (const folder of ['a', 'b']) await write(folder, folder.repeat(folder === 'a' ? 1 : 2))
       const server = serverOf()

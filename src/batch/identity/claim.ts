@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
+import { sha256OfFileSync } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import {
@@ -11,7 +12,7 @@ import {
   type SharedRow,
   sharedRows,
 } from '../../state/claims.ts'
-import { type Drop, isOfList, listDrops, listOf } from '../../state/drops.ts'
+import { type Drop, isOfList, listDrops, listOf, uploadsOf } from '../../state/drops.ts'
 import { addedKeys, type RowsIn } from '../../state/rows.ts'
 import { refuseEdited } from '../rows/edited-rows.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
@@ -75,7 +76,8 @@ interface CheckedRows {
  *   their rows are the same only if the content is the same.
  * - An ENS name and its address count as the same receiver. Rows are the same if one has the name and the other has the
  *   address, and they don't differ otherwise.
- * - Rows that match only by content are still different if their local files have different sizes.
+ * - Rows that match only by content are still different if their local files have different sizes, and the other run
+ *   didn't upload the content of the files.
  * - A row of another run counts with the content in its manifest and with the content of its NFT, because the manifest
  *   may have been edited after the mint.
  * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
@@ -124,12 +126,13 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     const isOtherDrop = isAnotherDrop(drop, other)
     const move = howToMove(drop, other, otherDrops)
     const goOn = howToGoOn(drop, other, options)
+    const uploaded = uploadsIn(sql, other)
     let isOneManifest = false
     const which = { kept: keptRows(sql, other), hasNames, areLists: isOfList(drop) && isOfList(other) }
     for (const row of sharedRows(sql, other, which)) {
       // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
-      if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
+      if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row, uploaded)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, howToFinish(sql, other))
@@ -220,21 +223,48 @@ export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
   }
 }
 
-const haveOtherFiles = ({ body, otherBody }: SharedRow): boolean => areOther(filesOf(body), filesOf(otherBody))
+/** Returns a function that tells whether a run uploaded the current content of a local file. */
+function uploadsIn(sql: Sql, { id }: Drop): (path: string) => boolean {
+  const isUploaded = new Map<string, boolean>()
+  let hashes: ReadonlyMap<string, string> | null = null
+  return (path) => {
+    hashes ??= uploadsOf(sql, id)
+    const known = isUploaded.get(path) ?? (hashes.size > 0 && hashes.has(hashIfReadable(path) ?? ''))
+    isUploaded.set(path, known)
+    return known
+  }
+}
+
+/** Returns null for an unreadable file, because its upload fails before anything is sent. */
+function hashIfReadable(path: string): string | null {
+  try {
+    return sha256OfFileSync(path)
+  } catch {
+    return null
+  }
+}
+
+const haveOtherFiles = ({ body, otherBody }: SharedRow, isUploaded: (path: string) => boolean): boolean =>
+  areOther(filesOf(body), filesOf(otherBody), isUploaded)
 
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Returns whether any two files under the same key differ in size. Ignores missing files, because they may have been
- * moved.
+ * Returns whether any two files under the same key differ. Files of the same size count as equal. If the sizes differ,
+ * the other run's file may have been replaced after its upload, so the uploads decide. Ignores missing files, because
+ * they may have been moved.
  */
-function areOther(files: ManifestRow['localFiles'], otherFiles: ManifestRow['localFiles']): boolean {
+function areOther(
+  files: ManifestRow['localFiles'],
+  otherFiles: ManifestRow['localFiles'],
+  isUploaded: (path: string) => boolean,
+): boolean {
   return files.some(({ key, path }) => {
     const other = otherFiles.find((file) => file.key === key)
     if (other === undefined || other.path === path) return false
     const [size, otherSize] = [sizeOf(path), sizeOf(other.path)]
-    return size !== null && otherSize !== null && size !== otherSize
+    return size !== null && otherSize !== null && size !== otherSize && !isUploaded(path)
   })
 }
 
