@@ -42,6 +42,10 @@ function insteadOf(message: string, command: GdnCommand): string | undefined {
     return 'Run `gdn plan` to show the changes without making them.'
   if ((name === 'apply' || name === 'plan') && message.includes("'--to'"))
     return `${name === 'plan' ? 'Did you mean --out? ' : ''}Only \`gdn batch mint\` accepts a list of receivers.`
+  if (name === 'nft mint' && message.includes("'--to'"))
+    return 'To mint an NFT to a list of receivers, run `gdn batch mint <manifest> --to <list>`.'
+  if (name.startsWith('nft ') && /'(?:-c|--contract)\b/.test(message))
+    return 'To specify an NFT by its collection, use <contract>/<token ID>.'
   return undefined
 }
 
@@ -74,6 +78,8 @@ function excessHint({ code }: CommanderError, command: GdnCommand): string | und
   if (code !== 'commander.excessArguments') return undefined
   const takesFile = command.options.some(({ flags }) => flags === '-f, --file <file>')
   const excess = command.args[command.registeredArguments.length] ?? ''
+  const several = severalHint(excess, command)
+  if (several !== undefined) return several
   if (takesFile && /\.json$/i.test(excess)) {
     const parts = [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)]
     return `To send a request from a file, run \`gdn ${parts.join(' ')} -f <file>\`.`
@@ -81,9 +87,28 @@ function excessHint({ code }: CommanderError, command: GdnCommand): string | und
   const meant = FLAGS_FOR.find(([isMeant]) => isMeant(excess))?.[1] ?? []
   const flagNames = command.name().endsWith('transfer') && meant.includes('--receiver') ? ['--receiver'] : meant
   const visible = command.createHelp().visibleOptions(command)
-  const flag = flagNames.flatMap((long) => visible.find((option) => option.long === long) ?? [])[0]
+  const isSet = (name: string) => command.getOptionValueSource(name) === 'cli'
+  const flag = flagNames
+    .flatMap((long) => visible.find((option) => option.long === long) ?? [])
+    .find((option) => !isSet(option.attributeName()))
   return flag === undefined ? undefined : `Did you mean ${flag.flags.replace(/^-\w, /, '')}?`
 }
+
+/** Returns a hint for a second NFT or manifest; undefined for other excess arguments. */
+function severalHint(excess: string, command: GdnCommand): string | undefined {
+  const argument = command.registeredArguments.at(-1)?.name()
+  if (argument === 'manifest' && MANIFEST_FILE.test(excess)) {
+    return `Specify one manifest.${command.name() === 'batch mint' ? ' To mint to a list of receivers, add --to <list>.' : ''}`
+  }
+  if (!command.name().startsWith('nft ') || argument === undefined || !NFT.test(excess)) return undefined
+  const others = command.name() === 'nft transfer' ? CHANGE_RECEIVERS : ''
+  return `Specify one NFT.${others}`
+}
+
+const MANIFEST_FILE = /\.(?:csv|tsv|txt|jsonl?|ndjson)$/i
+const NFT = /^(?:\S*\/)?\d+$|^[0-9a-f]{8}-[0-9a-f-]{27}$/i
+const CHANGE_RECEIVERS =
+  ' To transfer several NFTs of a manifest, change their receivers in the manifest, and run `gdn apply`.'
 
 /** The flags that accept a certain form of value, the most likely flag first. */
 const FLAGS_FOR: readonly (readonly [(value: string) => boolean, readonly string[]])[] = [
@@ -102,7 +127,8 @@ function inOurWords({ code, message }: CommanderError, command: GdnCommand): str
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
     const takes = most === 0 ? 'accepts no arguments' : `accepts at most ${count(most, 'argument')}`
-    return `gdn ${command.name()} ${takes}, but got ${got}: quote values that contain spaces`
+    const isSeveral = severalHint(command.args[most] ?? '', command) !== undefined
+    return `gdn ${command.name()} ${takes}, but got ${got}${isSeveral ? '' : ': quote values that contain spaces'}`
   }
   const value = /^error: option '(.*)' argument missing$/s.exec(message)
   if (value !== null) return `the flag ${value[1]} needs a value`

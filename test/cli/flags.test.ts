@@ -263,6 +263,13 @@ test.each([
   [['nft', 'list', 'polygon'], 'Did you mean --blockchain <name>?'],
   [['auth', 'login', 'https://gdn.example'], 'Did you mean --base-url <url>?'],
   [['serve', '8080'], 'Did you mean --port <port>?'],
+  [['nft', 'transfer', 'Hours/1', 'Hours/2'], 'Specify one NFT. To transfer several NFTs of a manifest, change their'],
+  [['nft', 'update', 'Hours/1', 'Hours/2'], 'Specify one NFT.'],
+  [['nft', 'show', '1', '-c', 'Hours'], 'To specify an NFT by its collection, use <contract>/<token ID>.'],
+  [['nft', 'mint', '--to', 'list.csv'], 'run `gdn batch mint <manifest> --to <list>`.'],
+  [['batch', 'mint', 'row.json', 'list.csv'], 'Specify one manifest. To mint to a list of receivers, add --to <list>.'],
+  [['plan', 'a.csv', 'b.csv'], 'Specify one manifest.'],
+  [['nft', 'list', '-c', 'Hours', `0x${'a'.repeat(40)}`], 'Run `gdn nft list --help` for usage.'],
   [['local', 'stop', 'now'], 'Run `gdn local stop --help` for usage.'],
 ])('explains how to continue after gdn %j', async (argv, hint) => {
   expect(await cli(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })
