@@ -101,7 +101,8 @@ async function* continueReading<Item>(
 }
 
 /** Ends the hint for the last unknown column. */
-const IN_PROJECT = 'To set this for every command, save `map` or `unknown_columns` in gdn.config.json.'
+const IN_PROJECT =
+  'To set this for every command, save `map` or `unknown_columns` in gdn.config.json in the current folder.'
 
 /** Replaces the hints for unknown columns whose first cells don't look like attributes. */
 async function suggest(

@@ -26,6 +26,7 @@ export class RowWarnings {
   #withoutImage: Affected = { rows: 0, first: 0 }
   /** The column of the first row without an image whose text looks like an image; null if there is none. */
   #imageColumn: string | null = null
+  #hasImageColumn = false
   #quoted: Affected = { rows: 0, first: 0 }
   #escaped: { cells: number; first: Place } | null = null
   #files: ManifestIssue[] = []
@@ -48,6 +49,7 @@ export class RowWarnings {
     this.#withoutId = { rows: 0, first: 0 }
     this.#withoutImage = { rows: 0, first: 0 }
     this.#imageColumn = null
+    this.#hasImageColumn = false
     this.#quoted = { rows: 0, first: 0 }
     this.#escaped = null
     this.#files = []
@@ -59,7 +61,10 @@ export class RowWarnings {
         if (row.id === null && columns !== null) countAffected(this.#withoutId, row)
         if (!this.#forMarketplace && !hasImage(row)) {
           countAffected(this.#withoutImage, row)
-          if (this.#withoutImage.rows === 1) this.#imageColumn = imageColumnOf(row, columns)
+          if (this.#withoutImage.rows === 1) {
+            this.#imageColumn = imageColumnOf(row, columns)
+            this.#hasImageColumn = columns?.some((column) => column?.name === 'image') ?? false
+          }
         }
         if (isInQuotes(row.metadata.title)) countAffected(this.#quoted, row)
         if (!this.#forMarketplace) this.#spellings.add(row)
@@ -80,6 +85,7 @@ export class RowWarnings {
 
   get all(): ManifestIssue[] {
     const column = /\.(?:json|jsonl|ndjson)$/i.test(this.file) ? 'field' : 'column'
+    const fillImage = `Write a URL or a path into the ${column} "image" of each row.`
     return [
       ...this.#about(this.#withoutId, {
         what: 'an ID',
@@ -90,17 +96,22 @@ export class RowWarnings {
       ...this.#about(this.#withoutImage, {
         what: 'an image',
         why: 'marketplaces show no image',
-        hint:
-          this.#imageColumn === null
-            ? `Add a ${column} "image", or use --map <${column}>=image to read another ${column} as image.`
-            : `The ${column} ${quoted(this.#imageColumn)} seems to contain images: add ${mapFlag(this.#imageColumn, 'image')}.`,
-        fill: `Write a URL or a path into the ${column} "image" of each row.`,
+        hint: this.#imageHint(column, fillImage),
+        fill: fillImage,
       }),
       ...this.#aboutQuotes(this.#quoted),
       ...this.#aboutEscaped(),
       ...this.#spellings.warnings(this.file),
       ...this.#files,
     ]
+  }
+
+  #imageHint(column: string, fill: string): string {
+    if (this.#imageColumn !== null) {
+      return `The ${column} ${quoted(this.#imageColumn)} seems to contain images: add ${mapFlag(this.#imageColumn, 'image')}.`
+    }
+    if (this.#hasImageColumn) return fill
+    return `Add a ${column} "image", or use --map <${column}>=image to read another ${column} as image.`
   }
 
   /** @param fill the hint if other rows have a value */

@@ -477,6 +477,6 @@ test('names the flags that make an unknown column an attribute in its hint', asy
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
     'To ignore the column, add --map email=ignore. To make the column a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns.',
-    `To ignore the column, add --map 'Fur Color'\\''s=ignore'. To make the column a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To set this for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
+    `To ignore the column, add --map 'Fur Color'\\''s=ignore'. To make the column a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To set this for every command, save \`map\` or \`unknown_columns\` in gdn.config.json in the current folder.`,
   ])
 })

@@ -29,7 +29,8 @@ async function hintsOf(content: string, options = {}, name = 'drop.csv') {
 }
 
 const HEAD = 'title,description,receiver'
-const IN_PROJECT = 'To set this for every command, save `map` or `unknown_columns` in gdn.config.json.'
+const IN_PROJECT =
+  'To set this for every command, save `map` or `unknown_columns` in gdn.config.json in the current folder.'
 const rows = (...cells: string[]) => cells.map((cell) => `Dawn,x,${ALICE},${cell}\n`).join('')
 
 test.each([

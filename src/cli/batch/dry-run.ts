@@ -286,7 +286,8 @@ function planData(plan: DryRun, options: BatchOptions, { rate }: Settings): Data
   }
 }
 
-function tokenIdsText({ reordered, order }: DataRecord): string {
+function tokenIdsText({ reordered, order }: DataRecord): string | null {
+  if (order === NOTHING_LEFT) return null
   if (reordered) return "not in the manifest's order; --in-order keeps the order"
   const mayDiffer = String(order).includes('--in-order')
   return mayDiffer ? "may differ from the manifest's order; --in-order keeps the order" : "in the manifest's order"

@@ -80,6 +80,11 @@ export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise
       return { ...common, warnings, isInvalid: false, ...since, rows: [] }
     }
     const { added, changed, removed, examples } = changes
+    if (list !== null && changed > 0) {
+      // The row of the manifest was edited, so every receiver's row differs.
+      const warnings = [`${safe(manifestPath)} differs from the row that the run minted.`]
+      return { ...common, warnings, isInvalid: false, ...since }
+    }
     const more = added + changed + removed - MAX_SHOWN
     const warnings = [
       `${name} differs from the rows of the run: ${changesText(changes)}.`,

@@ -239,7 +239,7 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
 const earlierNote = (nfts: number): string | null =>
   nfts === 0
     ? null
-    : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'matches' : 'match'} the manifest, because an interrupted gdn apply or another machine made the changes`
+    : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'matches' : 'match'} the manifest, because an earlier command or another machine made the changes`
 
 /** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
 async function recordPlan({ deps, connection, opened, plan }: Applying): Promise<void> {

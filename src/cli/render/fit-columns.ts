@@ -35,8 +35,17 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
   )
 }
 
-/** Truncates the cells of one column at the start so that the table fits; null if it still wouldn't fit. */
-export function fitByStarts(headings: readonly string[], rows: Rows, available: number, column: number) {
+/**
+ * Shortens addresses if the table doesn't fit, and truncates the cells of one column at the start. Returns null if the
+ * table still wouldn't fit.
+ */
+export function fitByStarts(
+  headings: readonly string[],
+  all: Rows,
+  available: number,
+  { column, whole }: { column: number; whole: number },
+): Rows | null {
+  const rows = fits(headings, all, available) ? all : shortAddresses(all, whole)
   const widths = widthsOf(headings, rows)
   const width = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
   if (width < Math.max(MIN_WIDTH, headings[column]?.length ?? 0)) return null

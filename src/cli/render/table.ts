@@ -52,9 +52,12 @@ export async function renderTable(
   if (used.length < wantedColumns.length) {
     io.note(`All ${records.length} ${plural} have the status ${safe(status ?? '')}.`)
   }
-  let rows = tableRows(used)
+  let rows: readonly (readonly string[])[] = tableRows(used)
   if (yields !== undefined && used.includes(yields)) {
-    const shortenedRows = fitByStarts(used.map(heading), rows, io.columns, used.indexOf(yields))
+    const shortenedRows = fitByStarts(used.map(heading), rows, io.columns, {
+      column: used.indexOf(yields),
+      whole: used.indexOf(id),
+    })
     if (shortenedRows === null) used = withoutColumn(used, yields)
     rows = shortenedRows ?? tableRows(used)
   }

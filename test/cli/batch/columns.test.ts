@@ -114,7 +114,7 @@ describe('an unknown column', () => {
     expect(result.code).toBe(2)
     expect(errorOf(result)).toMatchObject({
       message: expect.stringMatching(/drop\.csv:1:4: unknown column "Mood"$/),
-      hint: 'To ignore the column, add --map Mood=ignore. To make the column a public attribute, add --map Mood=attr:Mood, or --unknown-columns attr for all unknown columns. To set this for every command, save `map` or `unknown_columns` in gdn.config.json.',
+      hint: 'To ignore the column, add --map Mood=ignore. To make the column a public attribute, add --map Mood=attr:Mood, or --unknown-columns attr for all unknown columns. To set this for every command, save `map` or `unknown_columns` in gdn.config.json in the current folder.',
     })
   })
 

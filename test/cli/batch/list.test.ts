@@ -199,7 +199,7 @@ describe('batch mint with a list of receivers', () => {
     expect(await errorOfMint(path('row.json'), '--to', path('gone.csv'))).toBe(`${path('gone.csv')}: doesn't exist`)
     expect(await errorOfMint(path('row.csv'), '--to', path('holders.csv'))).toBe(`${path('row.csv')}: is not JSON`)
     expect(await errorOfMint(path('row.json'), '--merge')).toContain('--merge: requires a list of receivers')
-    expect(await errorOfMint(path('row.json'), '--skip-contracts')).toContain('--skip-contracts: needs a list')
+    expect(await errorOfMint(path('row.json'), '--skip-contracts')).toContain('--skip-contracts: requires a list')
   })
 
   test('escapes terminal sequences from the list', async () => {

@@ -41,6 +41,9 @@ test('names the column that seems to contain the images if no row has an image',
   expect(warnings).toMatchObject([
     { message: NO_IMAGE, hint: 'The column "Bild" seems to contain images: add --map Bild=image.' },
   ])
+  const empty = await drop(`id,title,description,receiver,image\na,Dawn,x,${OWNER},\n`)
+  const { stdout } = await empty.gdn(['batch', 'validate', empty.manifest, ...TARGET, '--json'])
+  expect(JSON.parse(stdout).warnings[0].hint).toBe('Write a URL or a path into the column "image" of each row.')
 })
 
 describe('rows without an ID', () => {

@@ -14,15 +14,22 @@ import { resolveEnsFields } from '../../request/ens-names.ts'
 import { settingText } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
 
-const VIEW: View = {
+const viewOf = (isTerminal: boolean): View => ({
   fields: [
     ...['setting', 'before', 'after', 'irreversible', 'status'],
     ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated', 'safe_address'],
   ],
-  columns: ['setting', 'before', 'after', 'status', 'transaction_hash'],
+  // In a terminal, a column that isn't the ID makes room for the values.
+  columns: ['setting', 'before', 'after', 'status', isTerminal ? 'transaction' : 'transaction_hash'],
   id: 'transaction_hash',
-  cells: ({ before, after, ...record }) => ({ ...record, before: settingText(before), after: settingText(after) }),
-}
+  more: ['transaction'],
+  cells: ({ before, after, ...record }) => ({
+    ...record,
+    before: settingText(before),
+    after: settingText(after),
+    transaction: record.transaction_hash,
+  }),
+})
 
 export function command(deps: Deps, run = set): GdnCommand {
   return new GdnCommand({
@@ -55,7 +62,7 @@ export function command(deps: Deps, run = set): GdnCommand {
 }
 
 export async function set(deps: Deps, typed: string | undefined, flags: SetFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, VIEW)
+  const output = createOutput(deps.io, flags, viewOf(deps.io.stdoutTty))
   checkSetFlags(flags)
   const address = typed === undefined ? undefined : await addressOfCollection(deps, typed, flags, '<address>')
   if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
