@@ -5,6 +5,7 @@ import { findSecondEdition } from '../batch/identity/second-edition.ts'
 import { isInEdition, secondEditionText, seemsOtherEdition } from '../batch/rows/other-edition.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
 import { GdnError } from '../core/errors.ts'
+import { addsRows } from '../state/rows.ts'
 import { refuseExchangedContents } from './other-contents.ts'
 import { noteOfMove, noteOfMovedRun } from './plan-notes.ts'
 import type { Planning } from './planning.ts'
@@ -84,7 +85,8 @@ async function refuseDoubtful(
 async function checkMove({ store, options, comparer, withoutRow, notes, tally }: Planning): Promise<void> {
   const { movedFrom, drop } = store
   const { mint, rows, abandoned } = tally.counts
-  if (drop.setId === null && options.adopt !== true && options.isSaved !== true && mint > 0)
+  const hasNewRows = drop.setId === null || (!drop.again && (await store.read((sql) => addsRows(sql, 'draft', drop))))
+  if (hasNewRows && options.adopt !== true && options.isSaved !== true && mint > 0)
     await withoutRow.refuseMinted(tally.mints)
   if (movedFrom !== null) notes.push(noteOfMove(movedFrom, drop.name))
   if (drop.setId !== null) return

@@ -396,6 +396,10 @@ export function addedKeys(
   return new Set(addedRows.map(({ key }) => key))
 }
 
+/** Returns whether any row is not in the stored set and was not sent by the run. */
+export const addsRows = (sql: Sql, rows: RowsIn, drop: { id: string; scope: string; setId: number | null }): boolean =>
+  addedKeys(sql, rows, drop).size > 0
+
 /** Returns whether two sets have the same rows, regardless of the placeholders of unrevealed rows. */
 export function areSameRows(sql: Sql, set: number, other: number): boolean {
   const rows = 'SELECT position, coalesce(portable, content) FROM rows WHERE set_id = ?'

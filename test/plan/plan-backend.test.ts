@@ -274,7 +274,7 @@ describe('gdn plan and apply against a backend', () => {
     const applied = await one.run(['apply', '--yes', '--json'], edited)
     expect(JSON.parse(applied.stdout).notes).toEqual([expect.stringContaining(said)])
     const mine = csv(['a', 'Dawn', BOB], ['b', 'Dusk', BOB])
-    expect((await one.run(['plan'], mine)).stderr).not.toContain('not edited here')
+    expect((await one.run(['plan'], mine)).stderr).not.toContain('not edited on this machine')
   })
 
   test('says for each field that a change undoes what another machine did, and not for edits made here', async () => {
@@ -298,7 +298,7 @@ describe('gdn plan and apply against a backend', () => {
     for (const each of [one, other])
       for (const name of ['a', 'b']) await writeFile(each.path(`${name}.png`), pngOf(name))
     const noted = async (changed: readonly string[] = []) =>
-      /(\d+) rows? that differs? from (?:its NFT|their NFTs) (?:was|were) not edited here/.exec(
+      /(\d+) rows? that differs? from (?:its NFT|their NFTs) (?:was|were) not edited on this machine/.exec(
         (await one.run(['plan'], sheet(changed))).stderr,
       )?.[1]
     await one.mint(sheet([]))

@@ -3,7 +3,7 @@ import type { RecordSource } from '../../operations/reconcile/listing.ts'
 import { isOfList, isUnrevealed } from '../../state/drops.ts'
 import { givenNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
-import type { RowsIn } from '../../state/rows.ts'
+import { addsRows, type RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
 import type { RowSet } from '../gather.ts'
 import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity/other-labels.ts'
@@ -48,6 +48,8 @@ interface StartingRun {
   client: BatchClient
   gathered: RowSet
   plan: RequestPlan
+  /** Whether the NFTs that were listed when the run began count as recorded. */
+  trustsListing: boolean
 }
 
 /**
@@ -95,7 +97,8 @@ export async function findEarlierMints(
   })
   if (!searches.listing || client === null) return mints
 
-  const start: StartingRun = { store, options, deps, client, gathered, plan }
+  const trustsListing = await hasNoAddedRows(store, gathered)
+  const start: StartingRun = { store, options, deps, client, gathered, plan, trustsListing }
   const labeledPairs = pairsOfOthers(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
   mints.listed = await listCollection(sourceOf(start), options, searches.contents, mints.notes)
@@ -114,12 +117,12 @@ export async function findEarlierMints(
   for (const { row } of mints.adopted) pending.delete(row.position)
   if (searches.absent) {
     const positions = new Set([...repeated].filter((position) => pending.has(position)))
-    await refuseFoundAgain(start, positions, await unrecordedOf(store, listed))
+    await refuseFoundAgain(start, positions, await unrecordedOf(start, listed))
   }
   const remaining = { ...mints, listed }
   if (!searches.contents) return remaining
   await refuseRevealed(store, sourceOf(start), { rows: gathered.rows, positions: pending })
-  const unrecorded = await unrecordedOf(store, listed)
+  const unrecorded = await unrecordedOf(start, listed)
   const hidden = await refuseCommitted(store, options, client, { gathered, unrecorded, pending })
   const earlierMints = await findByContent(start, remaining, { unexplained: listUnexplained, pending })
   for (const { row } of earlierMints.adopted) hidden.delete(row.position)
@@ -135,15 +138,27 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
 }
 
 /**
- * Returns the IDs of NFTs that have no record in the state. NFTs that were listed when the run began count as recorded,
- * even if the state has lost their requests. A new run has no such list yet.
+ * Returns the IDs of NFTs that have no record in the state. NFTs that were listed when the run began may count as
+ * recorded, even if the state has lost their requests. A new run has no such list yet.
  */
-async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<string[]> {
-  const { collectionId, setId, listedAt, again } = store.drop
-  // Don't rely on the listing for a list of receivers. Another machine may have minted to a receiver under another name
-  // before the run began, and the receiver may have been added to the list afterwards.
-  const since = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
-  return await store.read((sql) => unrecordedNfts(sql, collectionId, since, ids))
+async function unrecordedOf(
+  { store, trustsListing }: Pick<StartingRun, 'store' | 'trustsListing'>,
+  ids: Iterable<string>,
+): Promise<string[]> {
+  const { collectionId, listedAt } = store.drop
+  return await store.read((sql) => unrecordedNfts(sql, collectionId, trustsListing ? listedAt : null, ids))
+}
+
+/**
+ * Returns whether all rows to be sent were compared with the NFTs that were listed when the run began. Rows that were
+ * added afterwards were not, and neither were receivers that were added to a list. Another machine may have minted such
+ * a row before the run began. A second drop (`--again`) repeats NFTs on purpose.
+ */
+async function hasNoAddedRows(store: StoredRun, { rows }: RowSet): Promise<boolean> {
+  const { drop } = store
+  if (drop.setId === null) return false
+  if (drop.again) return true
+  return !isOfList(drop) && !(await store.read((sql) => addsRows(sql, rows, drop)))
 }
 
 /**
@@ -153,11 +168,12 @@ async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<st
  *   machine has minted since then
  */
 async function mayBeKnown(
-  { store, options, client, gathered }: StartingRun,
+  { store, options, client, gathered, trustsListing }: StartingRun,
   listed: Set<string> | null,
 ): Promise<boolean> {
   const { drop } = store
-  if (listed === null || options.adopt === true || (await unrecordedOf(store, listed)).length > 0) return true
+  if (listed === null || options.adopt === true || (await unrecordedOf({ store, trustsListing }, listed)).length > 0)
+    return true
   // In a new run, a row with an ID may have an NFT that an earlier run minted without the ID. In a resumed run, a new
   // row without an ID may have the content of a minted row that got an ID afterwards.
   if (client.supports('aliases') !== true) return false
@@ -216,7 +232,7 @@ async function findByContent(
   const { isOfOtherDrop } = options
   const lookup = new RowLookup(rows, store.drop.marker ?? undefined, { isOfOtherDrop, byOwner: isOfList(store.drop) })
   const search = async (ids: Iterable<string>) =>
-    await lookUp(lookup, sourceOf(start), await unrecordedOf(store, unexplained(ids)), deps.onEvent)
+    await lookUp(lookup, sourceOf(start), await unrecordedOf(start, unexplained(ids)), deps.onEvent)
 
   // A server with reference IDs lists accepted NFTs immediately.
   const mayLag = client.supports('references') !== true
@@ -229,7 +245,7 @@ async function findByContent(
   }
   if (!lookup.hasMatches) {
     if (isNew && options.keepEdited !== true && mints.adopted.length === 0) {
-      mints.notes.push(...(await notesOfOthers(store, options, deps, await unrecordedOf(store, mints.listed))))
+      mints.notes.push(...(await notesOfOthers(store, options, deps, await unrecordedOf(start, mints.listed))))
     }
     return { ...mints, listed }
   }
@@ -275,8 +291,7 @@ async function adoptMatches(
 }
 
 /**
- * Refuses the plan of a new run if NFTs of the collection already have the content of rows to be minted. Such a plan
- * couldn't be minted.
+ * Refuses a plan if NFTs of the collection already have the content of new rows. Such a plan couldn't be minted.
  *
  * @param positions the positions of the rows to be minted
  * @param ids the NFTs that belong to no row
@@ -292,7 +307,8 @@ export async function refuseMintedBefore(
   const lookup = await lookUpRows(store, selection, source, ids)
   if (!lookup.hasMatches) return
   const pending = selectedRows(store, selection)
-  throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which: 'new', hasReferences })
+  const which = store.drop.setId === null ? 'new' : 'forgotten'
+  throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which, hasReferences })
 }
 
 /** Returns notes if the collection has NFTs but none belongs to a row, because the manifest may have been renamed. */

@@ -116,7 +116,7 @@ export async function seemsMinted(
             : 'To mint all rows anyway, run `gdn batch mint` with --again.',
         ].join('\n')
       : [
-          'Nothing was sent. The state directory may be an older copy, or another machine may have resumed the run. Use the newest state directory.',
+          'Nothing was sent. The state directory may be an older copy, or another machine may have minted these rows. Use the newest state directory.',
           adopt,
           'To send all rows anyway, run `gdn batch mint` with --no-lookup.',
         ].join('\n'),
