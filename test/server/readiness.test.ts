@@ -15,6 +15,7 @@ import { MIGRATIONS } from '../../src/server/store/migrations/index.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
 import { freshDataDir, until } from '../helpers/backend.ts'
 import { type StandInNode, startNode } from '../helpers/rpc-node.ts'
+import { SILENT_LOG } from '../helpers/silent-log.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 
 const SIGNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -79,7 +80,7 @@ async function ready(
     })
   }
   const remote = await openRemote({
-    ...{ db: store.db, settings, now: Date.now, log: LOG, providers: createProviders() },
+    ...{ db: store.db, settings, now: Date.now, log: SILENT_LOG, providers: createProviders() },
     openSigners: async () => [{ address: SIGNER, sign: () => Promise.reject(new Error('nothing is signed here')) }],
   })
   undo.push(() => remote.close())
@@ -101,7 +102,6 @@ function age(): void {
 const now = performance.now.bind(performance)
 let ahead = 0
 
-const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 const nothing = { problems: [], warnings: [] }
 
 describe('a process is ready', () => {

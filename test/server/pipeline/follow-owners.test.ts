@@ -19,6 +19,7 @@ import { freshDataDir } from '../../helpers/backend.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { COLLECTION_ABI, type OwnersCall } from '../../helpers/rpc-wallets.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const TOKENS = 4
@@ -134,11 +135,10 @@ const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { publicNetwork: Publ
 }
 
 async function followShared({ blocksAtOnce = 100 }: Partial<FollowOptions> = {}): Promise<void> {
-  const turn = createPublicOwnerFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT })
+  const turn = createPublicOwnerFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT_LOG })
   while (await turn());
 }
 
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const hex = (value: number): Hex => `0x${value.toString(16)}`
 
 const move = async (token: number, to: Hex) => {

@@ -8,6 +8,7 @@ import { insertRequest } from '../../../src/server/store/requests.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { lookOnce } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 // One URL often leads to several nodes. One returns the receipt, and the next, a hundred blocks behind, reports
@@ -20,7 +21,6 @@ const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
 const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT as Hex, gas: 100_000n })
 const MINED = 100
 const HEAD = 200
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
@@ -149,7 +149,7 @@ it("doesn't confirm a mint by the blocks of a stalled node on an abandoned branc
   await store.db.updateTable('transactions').set({ next_attempt_at: NOW }).execute()
   await look(HEAD, 'success', HEAD)
   expect((await nft()).status).toBe('deployed')
-  const watched = { store, now: () => NOW, log }
+  const watched = { store, now: () => NOW, log: SILENT_LOG }
   const network = { blockchain: 'polygon', confirmations: 3 } as EvmNetwork
   const at = (knows: number) => ({
     finality: 8,

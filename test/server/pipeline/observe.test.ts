@@ -5,6 +5,7 @@ import { createPublicObserver } from '../../../src/server/pipeline/evm/public-ne
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { insertTransaction } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 // The nodes behind a URL disagree. A node that is wrong about a nonce must not cause a second mint.
@@ -37,8 +38,7 @@ type Poll = 'foreign' | 'unused' | 'mined'
 
 /** Polls the transaction repeatedly. Resolves with its state after each poll. */
 async function statesAfter(polls: readonly Poll[]): Promise<string[]> {
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const observe = createPublicObserver({ store, findSigner: async () => null, now: () => NOW, log })
+  const observe = createPublicObserver({ store, findSigner: async () => null, now: () => NOW, log: SILENT_LOG })
   const transaction = await store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
   const states: string[] = []
   for (const poll of polls) {

@@ -13,10 +13,10 @@ import { openStore, type Store } from '../../../src/server/store/open-store.ts'
 import { freshDataDir, until } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { seededRandom } from '../../helpers/seed.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../helpers/solana.ts'
 
 const signer = signerOfSeed(randomBytes(32))
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 /** A blockhash expires after a second instead of a minute. */
 const SPEED = 60
 
@@ -58,8 +58,8 @@ function run(faults: Partial<SolanaNetwork> = {}) {
   // No NFT here has files.
   const files = { storage: unused, fetcher: unused, files: unused }
   const createDriver = () =>
-    createSolanaDriver({ store, solana, blockchain: 'solana', ...files, onSigned() {}, now, log })
-  pipeline = startChainPipeline({ store, createDriver, now, log, serves: () => true })
+    createSolanaDriver({ store, solana, blockchain: 'solana', ...files, onSigned() {}, now, log: SILENT_LOG })
+  pipeline = startChainPipeline({ store, createDriver, now, log: SILENT_LOG, serves: () => true })
   return pipeline
 }
 

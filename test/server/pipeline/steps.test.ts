@@ -18,6 +18,7 @@ import { insertRequest } from '../../../src/server/store/requests.ts'
 import { freshDataDir, until, WALLETS } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB] = WALLETS
@@ -168,7 +169,7 @@ describe('an unreachable network', () => {
     })
     const pipelines = (['fantom', 'polygon'] as const).map((blockchain) =>
       startChainPipeline({
-        ...{ store, now, log: { debug() {}, info() {}, warn() {}, error() {} }, serves: () => true },
+        ...{ store, now, log: SILENT_LOG, serves: () => true },
         createDriver: () => driverOf(withoutFantom, blockchain),
       }),
     )

@@ -10,6 +10,7 @@ import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 // A mint and a transfer are settled, and their blocks are watched until they are final. Meanwhile a reorg replaces
@@ -105,9 +106,8 @@ const watch = (receipt: Mined | null) => {
     ...{ finality: 8, head: async () => HEAD },
     blockHashes: async (numbers) => numbers.map(() => NEW_BLOCK),
   }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
   return watchSettled({
-    ...{ store, now: () => NOW, log },
+    ...{ store, now: () => NOW, log: SILENT_LOG },
     network: network as EvmNetwork,
     publicNetwork: publicNetwork as PublicNetwork,
   })

@@ -17,6 +17,7 @@ import { raiseNonce } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, plainMetadata } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // Two stores stand for two processes.
@@ -135,7 +136,6 @@ it('leaves transactions that are due to other processes', async () => {
       ...{ token_count: 1, raw: '0x', hash: `0x${nonce}`, state: 'signed', created_at: 0, next_attempt_at: 0 },
     })
   }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
   /** Looks up transactions once; `whileObserved` runs while they are claimed. Resolves with their number. */
   const look = async (store: Store, whileObserved = async () => {}): Promise<number> => {
     let count = 0
@@ -147,7 +147,7 @@ it('leaves transactions that are due to other processes', async () => {
         return claimed.map(() => ({ state: 'signed', waitMs: 60_000 }))
       },
     }
-    await createChainStep({ store, driver, now: Date.now, log, onSettled: () => {} })()
+    await createChainStep({ store, driver, now: Date.now, log: SILENT_LOG, onSettled: () => {} })()
     return count
   }
   let others = 0

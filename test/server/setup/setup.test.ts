@@ -16,10 +16,10 @@ import { findFactoryTransaction, forgetFactoryTransaction } from '../../../src/s
 import { freshDataDir, until } from '../../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const FINALITY = 4
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const admin = createSigner(generatePrivateKey())
 const [first, second, third] = Array.from({ length: 3 }, () => createSigner(generatePrivateKey()).address) as [
   Hex,
@@ -73,7 +73,7 @@ async function begin(
   const network = connect(options)
   const plan = await planSetup({ store, network, admin: admin.address, operators, known })
   const { signal } = interrupt
-  const waiting = { now, log: SILENT, signal, say: (text: string) => void said.push(text) }
+  const waiting = { now, log: SILENT_LOG, signal, say: (text: string) => void said.push(text) }
   const sayLeft = (what: string, blocks: number) => void left.push([what, blocks])
   const run = runSetup({ store, network, admin, operators, plan, ...waiting, sayLeft }).finally(() => network.close())
   run.catch(() => {})

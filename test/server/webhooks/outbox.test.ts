@@ -25,6 +25,7 @@ import {
 } from '../../../src/server/store/webhooks.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
@@ -233,9 +234,8 @@ it('removes old events even if the last webhook has been removed', async () => {
   await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
   for (const id of ['mine', 'theirs']) await removeWebhook(store.db, id)
   const nobody = { post: () => Promise.reject(new Error('nothing is sent')), close: async () => {} }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
   let now = NOW
-  const step = createWebhookStep({ store, poster: nobody, now: () => now, log, onAttempt() {} })
+  const step = createWebhookStep({ store, poster: nobody, now: () => now, log: SILENT_LOG, onAttempt() {} })
   const events = async () => {
     await step.turn()
     return (await store.db.selectFrom('webhook_events').select('id').execute()).length

@@ -7,6 +7,7 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../../src/server/store/outbox.ts'
 import { insertWebhook } from '../../../src/server/store/webhooks.ts'
 import { freshDataDir } from '../../helpers/backend.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const OLD = 'https://example.com/old'
@@ -59,7 +60,7 @@ async function deliverDuringUpdate(events: number, ofOld: PostOutcome): Promise<
       },
       close: async () => {},
     },
-    ...{ now: Date.now, log: { debug() {}, info() {}, warn() {}, error() {} }, onAttempt() {} },
+    ...{ now: Date.now, log: SILENT_LOG, onAttempt() {} },
   })
   try {
     await step.turn()
