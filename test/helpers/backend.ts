@@ -12,6 +12,7 @@ import { endOrphans } from '../../src/server/chain/evm/embedded/pidfile.ts'
 import { type BackendOptions, loadRest, type StartedBackend, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { nonceOf } from '../../src/server/store/transactions.ts'
+import { whenFileDone, whenTestDone } from './clean-up.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import { databaseUrlOf, forgetDatabaseOf, openTestStore } from './test-database.ts'
 
@@ -85,6 +86,20 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
     get: (path, headers = {}) => fetch(backend.url + path, { headers }),
   }
 }
+
+async function startUntil(whenDone: typeof whenTestDone, options: Partial<BackendOptions>): Promise<TestBackend> {
+  const fresh = options.dataDir === undefined ? await freshDataDir() : undefined
+  whenDone(() => fresh?.remove())
+  const backend = await startTestBackend(options.dataDir ?? fresh?.path ?? '', options)
+  whenDone(() => backend.close())
+  return backend
+}
+
+/** Starts a backend that is closed after the file's tests. Removes its data directory, unless one is given. */
+export const backendForFile = (options: Partial<BackendOptions> = {}) => startUntil(whenFileDone, options)
+
+/** Starts a backend that is closed after the test. Removes its data directory, unless one is given. */
+export const backendForTest = (options: Partial<BackendOptions> = {}) => startUntil(whenTestDone, options)
 
 /** Repeats a query until its answer is right. Fails after `timeoutMs` with the last answer. */
 export async function until<T>(

@@ -5,10 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -51,19 +50,15 @@ const command = fc.record({
 
 type Command = typeof command extends fc.Arbitrary<infer Value> ? Value : never
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let relay: KillingRelay
 
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   relay = await startKillingRelay(backend)
 })
 afterAll(async () => {
   await relay?.close()
-  await backend?.close()
-  await data?.remove()
 })
 
 const figures: Record<string, number> = {}

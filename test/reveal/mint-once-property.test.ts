@@ -6,10 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -97,19 +96,15 @@ const REFUSED = [
   'run_finished',
 ]
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let relay: KillingRelay
 
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   relay = await startKillingRelay(backend)
 })
 afterAll(async () => {
   await relay?.close()
-  await backend?.close()
-  await data?.remove()
 })
 
 /** A row in a manifest. `n` identifies it independently of its ID and content. */

@@ -1,13 +1,12 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -18,15 +17,9 @@ import { startHttpServer } from '../helpers/http-server.ts'
 import { forward } from '../helpers/killing-relay.ts'
 import { BEACON, nftsOf, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const provenancesOf = async ({ address }: TestCollection) =>
@@ -34,7 +27,7 @@ const provenancesOf = async ({ address }: TestCollection) =>
 
 /** Prevents commitments from being sent until the returned function is called. */
 async function heldCommitments() {
-  let letGo: (() => Promise<void>) | null = await holdSigning(data.path, 'provenance')
+  let letGo: (() => Promise<void>) | null = await holdSigning(backend.dataDir, 'provenance')
   const release = async () => {
     await letGo?.()
     letGo = null
@@ -269,7 +262,7 @@ test('reveals nothing if the seal fails, and seals the drop afterwards', async (
   await seals
   const waiting = other.reveal(rows)
   await waits
-  await withStore(data.path, ({ db }) =>
+  await withStore(backend.dataDir, ({ db }) =>
     sql`update updates set status = 'failed', step = 'done', error = 'broken by this test'
       where kind = 'provenance' and status = 'initiated'`.execute(db),
   )

@@ -8,10 +8,9 @@ import { stateDirectory } from '../../src/config/paths.ts'
 import { commitmentOf } from '../../src/reveal/unrevealed.ts'
 import { cli } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -113,18 +112,14 @@ function manifestOf(edit: Edit): string {
   return edit === 'id' ? all.replace('r2,', 'x2,') : all
 }
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let relay: KillingRelay
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   relay = await startKillingRelay(backend)
 })
 afterAll(async () => {
   await relay?.close()
-  await backend?.close()
-  await data?.remove()
 })
 
 const sha256 = (...parts: (Uint8Array | string)[]) =>

@@ -1,23 +1,17 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { publicKeyOf } from '../../src/api/beacon.ts'
 import { roundFor } from '../../src/api/shuffle-rule.ts'
 import { errorOf } from '../cli/harness.ts'
-import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { backendForFile, type TestBackend } from '../helpers/backend.ts'
 import { show } from '../helpers/explorer.ts'
 import { BEACON, BEACON_CHAIN, ROWS, shuffledDrop } from '../helpers/shuffled-drop.ts'
 import { verifyReveal } from '../helpers/verify-reveal.ts'
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')

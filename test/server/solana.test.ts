@@ -1,6 +1,7 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   call,
   createTestCollection,
   freshDataDir,
@@ -17,16 +18,10 @@ import {
 import { startFileServer, status } from '../helpers/file-server.ts'
 import { balanceOf, readChain, readMint, SOLANA_COLLECTION, solanaWallet } from '../helpers/solana.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const createOnSolana = (request: Readonly<Record<string, unknown>> = {}) =>
@@ -49,7 +44,7 @@ describe('a collection', () => {
     const collection = await createOnSolana({ max_supply: 2 })
     const two = await mint(backend, collection, plainMetadata(2), { receiver: RECEIVER })
     expect((await settled(backend, two)).map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     expect(readMint(machine, collection.address)).toMatchObject({ group: { size: 2n, maxSize: 2n } })
     const body = { contract_address: collection.address, blockchain: 'solana', receiver_wallet_address: RECEIVER }
     const answer = await backend.post('/api/v1/createnft', { ...body, metadata: plainMetadata(1) })
@@ -59,7 +54,7 @@ describe('a collection', () => {
   it('is a group mint with one token, owned by wallet_address', async () => {
     const collection = await createOnSolana({ name: 'First light' })
     expect(await deployed(collection.id)).toMatchObject({ status: 'deployed', contract_address: collection.address })
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     const found = readMint(machine, collection.address)
     expect(found).toMatchObject({
       supply: 1n,
@@ -102,7 +97,7 @@ describe('an NFT', () => {
       ids.push(...(await mint(backend, collection, plainMetadata(3, receiver.slice(0, 4)), { receiver })))
     }
     const nfts = await settled(backend, ids)
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     for (const [index, nft] of nfts.entries()) {
       const receiver = wallets[Math.floor(index / 3)] ?? ''
       const title = `${receiver.slice(0, 4)} ${index % 3}`
@@ -138,7 +133,7 @@ describe('an NFT', () => {
   it('of a locked collection can never be transferred', async () => {
     const collection = await createOnSolana({ is_locked: true })
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1), { receiver: RECEIVER }))
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     expect(readMint(machine, nft?.token_id ?? '')?.nonTransferable).toBeDefined()
     expect(readMint(machine, collection.address)?.nonTransferable).toBeUndefined()
   })
@@ -150,7 +145,7 @@ describe('an NFT', () => {
     const metadata = titles.map((title) => ({ title, description: '', file_fields: [] }))
     const nfts = await settled(backend, await mint(backend, collection, metadata, { receiver: RECEIVER }))
     expect(nfts.map((nft) => nft.status)).toEqual(titles.map(() => 'deployed'))
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     const names = nfts.map((nft) => readMint(machine, nft.token_id ?? '')?.metadata?.name ?? '')
     for (const [index, title] of titles.slice(0, 4).entries()) {
       const name = names[index] ?? ''
@@ -190,7 +185,7 @@ describe('an NFT', () => {
     await settled(backend, first)
     expect(await send()).toEqual(first)
     expect((await call(backend, 'getnftgdnids', listing(collection.address))).nft_gdn_ids).toHaveLength(4)
-    expect(readMint(await readChain(dataDir.path), collection.address)?.group?.size).toBe(4n)
+    expect(readMint(await readChain(backend.dataDir), collection.address)?.group?.size).toBe(4n)
   })
 })
 
@@ -207,7 +202,7 @@ it('serves solana and solana-testnet as two separate chains', async () => {
   ]
   const nfts = await settled(backend, ids)
   expect(nfts.map((nft) => nft.status)).toEqual(['deployed', 'deployed', 'deployed'])
-  const [onMain, onTest] = [await readChain(dataDir.path), await readChain(dataDir.path, 'solana-testnet')]
+  const [onMain, onTest] = [await readChain(backend.dataDir), await readChain(backend.dataDir, 'solana-testnet')]
   expect(readMint(onMain, main.address)?.group?.size).toBe(1n)
   expect(readMint(onTest, test.address)?.group?.size).toBe(1n)
   expect(readMint(onMain, test.address)).toBeNull()

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
   exchangeBytes,
   freshDataDir,
@@ -14,16 +15,10 @@ import {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ requireStoredFiles: true })
 })
 
 const lines = () => backend.log.map((line) => JSON.parse(line))
@@ -108,7 +103,7 @@ it('the request ID is in the rows of the request and in the log lines of its tra
   const ids: string[] = json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
   await settled(backend, ids)
   const id = headers.get('x-request-id')
-  const rows = await withStore(dataDir.path, ({ db }) =>
+  const rows = await withStore(backend.dataDir, ({ db }) =>
     db.selectFrom('nfts').select('request_id').where('id', 'in', ids).execute(),
   )
   expect(rows).toEqual([{ request_id: id }, { request_id: id }])

@@ -1,6 +1,7 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
   freshDataDir,
   mint,
@@ -25,7 +26,6 @@ import { rawCidOf } from '../../helpers/published-cid.ts'
 // A CID from the IPFS documentation that isn't stored here.
 const ELSEWHERE = 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let files: FileServer
@@ -63,14 +63,11 @@ beforeAll(async () => {
     '/moved.png': (_request, response) => void response.writeHead(302, { location: '/real.png' }).end(),
     '/loop.png': (_request, response) => void response.writeHead(302, { location: '/loop.png' }).end(),
   })
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
+  backend = await backendForFile({ requireStoredFiles: true })
   collection = await createTestCollection(backend)
 })
 afterAll(async () => {
-  await backend?.close()
   await files?.close()
-  await dataDir?.remove()
 })
 
 const withFile = (url: string, title = 'with a file') => ({
@@ -250,7 +247,7 @@ describe('a shutdown', () => {
       (count) => count > 0,
     )
     await backend.close()
-    backend = await startTestBackend(dataDir.path)
+    backend = await backendForFile({ dataDir: backend.dataDir })
     const [nft] = await settled(backend, [id])
     expect(nft?.status).toBe('deployed')
     await slow.close()

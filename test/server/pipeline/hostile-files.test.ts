@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
   freshDataDir,
   mint,
@@ -23,7 +24,6 @@ import { startTcpServer, type TcpServer } from '../../helpers/http-server.ts'
 const TIMEOUT_MS = 1500
 const GIB = 2 ** 30
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let files: FileServer
@@ -71,16 +71,13 @@ beforeAll(async () => {
     '/500.png': status(500),
     '/cut.png': (_request, response) => void response.destroy(),
   })
-  dataDir = await freshDataDir()
   const fileFetching = { timeoutMs: TIMEOUT_MS, maxAttempts: 2 }
-  backend = await startTestBackend(dataDir.path, { fileFetching, logLevel: 'warn' })
+  backend = await backendForFile({ fileFetching, logLevel: 'warn' })
   collection = await createTestCollection(backend)
 })
 afterAll(async () => {
-  await backend?.close()
   await files?.close()
   await noHttp?.close()
-  await dataDir?.remove()
 })
 
 const withFile = (url: string) => ({

@@ -1,13 +1,12 @@
 /** @module-tag slow */
 import { createPublicClient, getAddress, http, parseAbi } from 'viem'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   usedNonces,
@@ -16,16 +15,10 @@ import {
 
 const ABI = parseAbi(['function totalSupply() view returns (uint256)'])
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const client = () => createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
@@ -34,7 +27,7 @@ const supplyOf = ({ address }: TestCollection) =>
 
 async function restart(): Promise<void> {
   await backend.close()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
 }
 
 it('repeated stops during a drop lose no NFT and mint none twice', async () => {
@@ -50,11 +43,11 @@ it('repeated stops during a drop lose no NFT and mint none twice', async () => {
   expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
   expect(await supplyOf(collection)).toBe(120n)
 
-  const states = await withStore(dataDir.path, ({ db }) =>
+  const states = await withStore(backend.dataDir, ({ db }) =>
     db.selectFrom('transactions').select('state').distinct().execute(),
   )
   expect(states).toMatchObject([{ state: 'final' }])
-  for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+  for (const nonces of Object.values(await usedNonces(backend.dataDir))) expect(nonces).toEqual(nonces.map((_, i) => i))
 })
 
 it('the chain has the same block hashes and token supply after a restart', async () => {
@@ -88,7 +81,7 @@ it('a second collection after a restart uses the existing factory', async () => 
   const collection = await createTestCollection(backend)
   const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
   expect(nft?.token_id).toBe('1')
-  const factories = await withStore(dataDir.path, ({ db }) =>
+  const factories = await withStore(backend.dataDir, ({ db }) =>
     db.selectFrom('transactions').select('id').where('kind', '=', 'factory').execute(),
   )
   expect(factories).toHaveLength(1)
@@ -100,8 +93,8 @@ it('NFTs leased by a dead worker are processed at the next start', async () => {
   const [id = ''] = await mint(backend, collection, stuck)
   await backend.close()
   const lease = { lease_until: Date.now() + 3_600_000, next_attempt_at: 0, attempts: 7 }
-  await withStore(dataDir.path, ({ db }) => db.updateTable('nfts').set(lease).where('id', '=', id).execute())
-  backend = await startTestBackend(dataDir.path)
+  await withStore(backend.dataDir, ({ db }) => db.updateTable('nfts').set(lease).where('id', '=', id).execute())
+  backend = await backendForFile({ dataDir: backend.dataDir })
   const [nft] = await settled(backend, [id])
   // The eighth attempt is the last.
   expect(nft).toMatchObject({

@@ -1,17 +1,16 @@
 /** @module-tag slow */
 import { zeroAddress } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -25,16 +24,10 @@ const [ALICE, BOB] = WALLETS
 const owner = newWallet()
 const accepted_date = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { apiVersion: '1.2' })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ apiVersion: '1.2' })
 })
 
 const createCollection = (request: object = {}) =>
@@ -99,7 +92,7 @@ describe('transfernft in version 1.2', () => {
       () => showCollection(backend, other.id),
       ({ status }) => status === 'deployed',
     )
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       stateDb(db)
         .updateTable('collections')
         .set({ contract_address: collection.address })
@@ -117,7 +110,7 @@ describe('transfernft in version 1.2', () => {
     const body = await transferable(await createCollection())
     const solana = await transfer({ ...body, contract_address: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM' })
     expect(solana).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
-    const stranger = await makeKey(dataDir.path)
+    const stranger = await makeKey(backend.dataDir)
     expectRefused(
       await transfer(body, stranger.headers),
       `contract_address ${body.contract_address} is not a collection of this account`,
@@ -142,7 +135,7 @@ describe('transfernft in version 1.2', () => {
   })
 
   it('needs a blockchain with a key of version 1.1', async () => {
-    const old = await makeKey(dataDir.path, { apiVersion: '1.1' })
+    const old = await makeKey(backend.dataDir, { apiVersion: '1.1' })
     const { status, json } = await transfer(await transferable(await createCollection()), old.headers)
     expect([status, json.error]).toEqual([
       400,

@@ -1,32 +1,17 @@
 /** @module-tag slow */
 import { zeroAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import {
-  type Answer,
-  call,
-  freshDataDir,
-  showNfts,
-  startTestBackend,
-  type TestBackend,
-  until,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { type Answer, backendForFile, call, showNfts, type TestBackend, until, WALLETS } from '../../helpers/backend.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { dynamicNfts, ended, metadataOf } from '../../helpers/updates.ts'
 
 const [, BOB, CAROL] = WALLETS
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
@@ -112,7 +97,7 @@ it('lets one of a burn and a transfer win, and tells the other', async () => {
 it('fails a burn when the holder has transferred the NFT first', async () => {
   const holder = newWallet()
   const { collection, ids, nfts } = await dynamicNfts(backend, ['a'], { enable_burn: true, receiver: holder.address })
-  const letGo = await holdSigning(dataDir.path, 'burn')
+  const letGo = await holdSigning(backend.dataDir, 'burn')
   const answer = await burn(collection, ids[0], holder.address)
   const args: [`0x${string}`, `0x${string}`, bigint] = [holder.address, CAROL, BigInt(nfts[0]?.token_id ?? 0)]
   await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })

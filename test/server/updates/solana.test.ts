@@ -2,13 +2,12 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
 } from '../../helpers/backend.ts'
 import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
@@ -18,19 +17,15 @@ import { dynamicNfts, ended, historyOf, metadataOf, update } from '../../helpers
 const HOLDER = solanaWallet('holder')
 const none = { __option: 'None' }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let files: FileServer
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   files = await startFileServer({ '/dusk.png': bytes(pngOf('dusk')) })
 })
 afterAll(async () => {
   await files?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const post = (name: string, body: object) => backend.post(`/api/v1/${name}`, body)
@@ -38,7 +33,7 @@ const onSolana = (titles: readonly string[], more: object = {}) =>
   dynamicNfts(backend, titles, { ...SOLANA_COLLECTION, receiver: HOLDER, ...more })
 
 async function mintOf(token: string | null | undefined) {
-  return readMint(await readChain(dataDir.path), token ?? '')
+  return readMint(await readChain(backend.dataDir), token ?? '')
 }
 
 function expectRefused(answer: Answer, message: RegExp): void {
@@ -164,7 +159,7 @@ describe('a burn on Solana', () => {
     const events = await historyOf(backend, ids[0] ?? '')
     expect(events).toMatchObject([{ kind: 'mint' }, { kind: 'burn', from: HOLDER, to: null }])
     expect((await mintOf(nfts[0]?.token_id))?.supply).toBe(0n)
-    expect(await balanceOf(await readChain(dataDir.path), nfts[0]?.token_id ?? '', HOLDER)).toBe(0n)
+    expect(await balanceOf(await readChain(backend.dataDir), nfts[0]?.token_id ?? '', HOLDER)).toBe(0n)
     expectRefused(await post('burnnft', body), /the NFT was burned/)
     const after = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('b')] }
     expectRefused(await post('updatednft', after), /the NFT was burned/)

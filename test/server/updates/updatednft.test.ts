@@ -3,13 +3,12 @@ import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -36,13 +35,11 @@ vi.mock(import('../../../src/server/chain/evm/collection-reads.ts'), async (orig
   }
 })
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let files: FileServer
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   files = await startFileServer({
     '/dawn.png': bytes(pngOf('dawn')),
     '/dusk.png': bytes(pngOf('dusk')),
@@ -51,8 +48,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await files?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
@@ -150,15 +145,15 @@ it('splits a batch: the tokens around an updated one keep their metadata', async
 it('makes all waiting updates of a collection by one transaction', async () => {
   const names = Array.from({ length: 30 }, (_, n) => `nft ${n}`)
   const { collection, ids } = await dynamicNfts(backend, names)
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const transactions = await Promise.all(ids.map((id, n) => update(backend, collection, id, `new ${n}`)))
   const waiting = () =>
-    withStore(dataDir.path, ({ db }) => db.selectFrom('updates').select('id').where('step', '=', 'sign').execute())
+    withStore(backend.dataDir, ({ db }) => db.selectFrom('updates').select('id').where('step', '=', 'sign').execute())
   await until(waiting, (rows) => rows.length === ids.length)
   // A signing that began with fewer updates is over.
   await backend.close()
   await letGo()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
   const done = await Promise.all(transactions.map((id) => ended(backend, id)))
   expect(done.every((one) => one?.status === 'deployed')).toBe(true)
   expect(new Set(done.map((one) => one?.transaction_hash)).size).toBe(1)
@@ -176,11 +171,11 @@ it('updates every other NFT of a request in one transaction, without running out
   })
   const ids = nfts.map(({ nft_gdn_ids }) => nft_gdn_ids).filter((_, n) => n % 2 === 0)
   await settled(backend, ids)
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const transactions = await Promise.all(ids.map((id) => update(backend, collection, id, 'new')))
   await backend.close()
   await letGo()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
   const done = await Promise.all(transactions.map((id) => ended(backend, id)))
   expect(done.map((one) => [one?.status, one?.error])).toEqual(ids.map(() => ['deployed', null]))
   expect(new Set(done.map((one) => one?.transaction_hash)).size).toBe(1)
@@ -233,7 +228,7 @@ describe('an update is rejected', () => {
 
   it('while another one of the NFT is pending', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
-    const letGo = await holdSigning(dataDir.path, 'update')
+    const letGo = await holdSigning(backend.dataDir, 'update')
     const first = await update(backend, collection, ids[0] ?? '', 'b', { reference_id: 'one' })
     const [pending] = await showNfts(backend, ids)
     expect(pending).toMatchObject({ revision: 0, pending_change: { kind: 'update', reference_id: 'one' } })
@@ -253,7 +248,7 @@ describe('an update is rejected', () => {
   it('while a transfer or burn of the NFT is pending', async () => {
     const more = { enable_transfer: true, enable_burn: true }
     const { collection, ids, nfts } = await dynamicNfts(backend, ['a', 'b'], more)
-    const letGo = await holdSigning(dataDir.path, 'transfer')
+    const letGo = await holdSigning(backend.dataDir, 'transfer')
     const { response } = await call(backend, 'transfernft', {
       ...{
         contract_address: collection.address,
@@ -302,7 +297,7 @@ describe('an update is rejected', () => {
     expectRefused(await request(other, ids[0]), /inconsistent/)
     expectRefused(await request(collection, 'nobody'), /inconsistent/)
     expectRefused(await request({ address: CAROL }, ids[0]), /is not a collection of this account/)
-    const letGo = await holdSigning(dataDir.path, 'mint')
+    const letGo = await holdSigning(backend.dataDir, 'mint')
     const [pending] = await mint(backend, collection, [metadataOf('b')])
     expectRefused(await request(collection, pending), /is not deployed yet/)
     await letGo()
@@ -320,7 +315,7 @@ describe('an update is rejected', () => {
 it('fails pending updates when the owner freezes the collection first, and the others go on', async () => {
   const owner = newWallet()
   const { collection, ids } = await dynamicNfts(backend, ['a'], { wallet_address: owner.address })
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const id = await update(backend, collection, ids[0] ?? '', 'b')
   const freezing = await post('freezenft', { contract_address: collection.address, nft_gdn_ids: ids })
   expectRefused(freezing, /an update of the NFT .* is pending/)
@@ -336,10 +331,10 @@ it('fails pending updates when the owner freezes the collection first, and the o
 
 it('refuses and fails updates of a collection that has had as many as its contract counts', async () => {
   const { collection, ids } = await dynamicNfts(backend, ['a', 'b'])
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const pending = await update(backend, collection, ids[0] ?? '', 'c')
   chain.updateCount = 2 ** 24 - 1
-  await withStore(dataDir.path, ({ db }) =>
+  await withStore(backend.dataDir, ({ db }) =>
     db
       .updateTable('collections')
       .set({ update_count: chain.updateCount ?? 0 })
@@ -411,7 +406,7 @@ it('stores the royalty of a collection, and rejects one above 100 %', async () =
   expect(above.json.error.message).toBe('royalty_bps must be at most 10000, which is 100 %')
   const creation = await call(backend, 'createcollection', { ...body, royalty_bps: 500 })
   expect(creation.request).toMatchObject({ royalty_bps: 500 })
-  const stored = await withStore(dataDir.path, ({ db }) =>
+  const stored = await withStore(backend.dataDir, ({ db }) =>
     db
       .selectFrom('collections')
       .select(['royalty_bps', 'royalty_receiver'])
