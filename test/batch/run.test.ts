@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
-import { runResults } from '../../src/batch/runs/run-rows.ts'
 import { listRuns, openRun, runStatus } from '../../src/batch/runs/runs.ts'
-import type { BatchOptions, BatchSummary, PlannedEvent, ResultRow } from '../../src/batch/types.ts'
+import type { BatchOptions, PlannedEvent } from '../../src/batch/types.ts'
 import type { UploadOptions } from '../../src/client/api-client.ts'
 import { multipartFile } from '../../src/client/upload.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -27,12 +26,6 @@ afterEach(() => machine.stop())
 const titles = (api: FakeHostedApi) => api.bodies.map(({ metadata }) => metadata.map(({ title }) => title))
 const planned = (): PlannedEvent | undefined =>
   machine.events.findLast((event): event is PlannedEvent => event.type === 'planned')
-
-async function results(summary: BatchSummary): Promise<ResultRow[]> {
-  const rows: ResultRow[] = []
-  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
-  return rows
-}
 
 const withId = (id: string, number: number, title = `#${number}`): ManifestRow =>
   row(number, { id, metadata: { title, description: '', file_fields: [] } })
@@ -505,7 +498,7 @@ describe('a manifest that changed since', () => {
     expect([...server.countsByTitle().keys()].sort()).toEqual(['#3', '#5', '#6', '#7'])
     expect(summary.counts).toMatchObject({ total: 6, accepted: 6 })
     // Rows that were sent and then removed from the manifest are listed after the others.
-    expect((await results(summary)).map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 2])
+    expect((await machine.results(summary)).map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 2])
   })
 
   test('does not resend a changed row that was accepted, and sends the new content of one that was not', async () => {
@@ -675,7 +668,7 @@ describe('an interruption', () => {
 describe('results', () => {
   test('have a record for each row in the order of the manifest, with its outcome', async () => {
     const summary = await machine.run(server, [withId('gold', 3), row(1), row(2)], { inFlight: 1 })
-    expect(await results(summary)).toEqual([
+    expect(await machine.results(summary)).toEqual([
       {
         key: 'gold',
         line: 4,
