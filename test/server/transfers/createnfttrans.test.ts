@@ -15,6 +15,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, type OwnersCall, rpcOf } from '../../helpers/rpc-wallets.ts'
 
@@ -59,11 +60,6 @@ const transactionsOf = (collectionId: string) =>
       .orderBy('nonce')
       .execute(),
   )
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
-  expect(answer.json.error.message).toMatch(message)
-}
 
 describe('creating and transferring', () => {
   it('echoes the fields of the reference, with an entry for each metadata object', async () => {
@@ -195,13 +191,13 @@ describe('is rejected, with nothing accepted,', () => {
     [{ is_locked: true }, /locked/],
   ])('in a collection with %o', async (flags, message) => {
     const collection = await createCollection(flags)
-    expectRefused(await post(bodyFor(collection)), message)
+    expectRejected(await post(bodyFor(collection)), message)
     await nothingAccepted(collection)
   })
 
   it('for another blockchain than that of the collection', async () => {
     const collection = await createCollection()
-    expectRefused(
+    expectRejected(
       await post(bodyFor(collection, { blockchain: 'fantom' })),
       /contract_address and blockchain are inconsistent/,
     )
@@ -237,7 +233,7 @@ describe('is rejected, with nothing accepted,', () => {
     const collection = await createCollection()
     await settled(backend, await grant(collection))
     await rpcOf(backend).send(owner, collection.address, change)
-    expectRefused(await post(bodyFor(collection)), message)
+    expectRejected(await post(bodyFor(collection)), message)
   })
 })
 

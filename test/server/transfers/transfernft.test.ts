@@ -21,6 +21,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdFollowing, holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { stopProcess } from '../../helpers/processes.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
@@ -69,12 +70,6 @@ const idOf = (answer: Answer): string => {
   return answer.json.response.transaction_gdn_id
 }
 const ownerOf = async (id: string) => (await showNfts(backend, [id]))[0]?.receiver_wallet_address
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
-  expect(answer.json.error.message).toMatch(message)
-  expect(answer.json).toEqual({ error: { title: expect.any(String), message: expect.any(String) } })
-}
 
 describe('a transfer', () => {
   it('is accepted with an echo of the request, and makes the receiver the owner on chain and in getnfts', async () => {
@@ -140,11 +135,11 @@ describe('a transfer', () => {
     const { nft_gdn_id } = request
     const transfers = async () => (await showNfts(backend, [nft_gdn_id]))[0]?.transfers
     expect(await transfers()).toBe(0)
-    expectRefused(await transfer({ ...request, replaces_transfers: 1 }), /replaces_transfers is 1, but the NFT has 0/)
+    expectRejected(await transfer({ ...request, replaces_transfers: 1 }), /replaces_transfers is 1, but the NFT has 0/)
     const first = await transfer({ ...request, replaces_transfers: 0 })
     expect(first.status).toBe(200)
     await until(transfers, (count) => count === 1)
-    expectRefused(await transfer({ ...request, replaces_transfers: 0 }), /replaces_transfers is 0, but the NFT has 1/)
+    expectRejected(await transfer({ ...request, replaces_transfers: 0 }), /replaces_transfers is 0, but the NFT has 1/)
     expect((await transfer({ ...request, replaces_transfers: 1 })).status).toBe(200)
   })
 
@@ -161,7 +156,7 @@ describe('a transfer', () => {
     })
     const answer = await transfer({ ...request, replaces_transfers: 1 })
     await drop()
-    expectRefused(answer, /replaces_transfers is 1, but the NFT has 2/)
+    expectRejected(answer, /replaces_transfers is 1, but the NFT has 2/)
     expect((await transfer({ ...request, replaces_transfers: 1 })).status).toBe(200)
   })
 
@@ -225,7 +220,7 @@ describe('is rejected, with nothing accepted,', () => {
   })
 
   it('for another blockchain than that of the collection', async () => {
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, blockchain: 'avalanche' }),
       /contract_address and blockchain are inconsistent/,
     )
@@ -241,7 +236,7 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('if token_id is that of another NFT', async () => {
     const other = await transferable(collection)
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, token_id: other.token_id }),
       /nft_gdn_id and token_id identify different NFTs/,
     )
@@ -249,24 +244,24 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('if the NFT is in another collection', async () => {
     const other = await createCollection()
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, contract_address: other.address }),
       /nft_gdn_id and contract_address are inconsistent/,
     )
   })
 
   it('if the NFT doesn’t exist', async () => {
-    expectRefused(await transfer({ ...body, nft_gdn_id: 'nobody' }), /the collection has no such NFT/)
+    expectRejected(await transfer({ ...body, nft_gdn_id: 'nobody' }), /the collection has no such NFT/)
   })
 
   it('in a collection of another account', async () => {
-    expectRefused(await transfer({ ...body, contract_address: BOB }), /is not a collection of this account/)
+    expectRejected(await transfer({ ...body, contract_address: BOB }), /is not a collection of this account/)
   })
 
   it('if the NFT is not deployed yet or failed', async () => {
     const resume = await holdSigning(backend.dataDir, 'mint')
     const [waiting = ''] = await mint(backend, collection, plainMetadata(1))
-    expectRefused(await transfer({ ...body, nft_gdn_id: waiting }), /not deployed yet/)
+    expectRejected(await transfer({ ...body, nft_gdn_id: waiting }), /not deployed yet/)
     await resume()
     const lost = { title: 't', description: '', file_fields: [{ key: 'image', url: 'ipfs://bafkqaaa' }] }
     const ids = await mint(backend, collection, {
@@ -280,11 +275,11 @@ describe('is rejected, with nothing accepted,', () => {
         .where('id', 'in', ids)
         .execute(),
     )
-    expectRefused(await transfer({ ...body, nft_gdn_id: ids[0] }), /the NFT failed/)
+    expectRejected(await transfer({ ...body, nft_gdn_id: ids[0] }), /the NFT failed/)
   })
 
   it('if the sender is not the current owner', async () => {
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, sender_wallet_address: owner.address }),
       new RegExp(`does not own the NFT: its owner is ${holder.address}`),
     )
@@ -296,12 +291,12 @@ describe('is rejected, with nothing accepted,', () => {
     expect(await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })).toBe(
       'success',
     )
-    expectRefused(await transfer(moved), /does not own the NFT/)
+    expectRejected(await transfer(moved), /does not own the NFT/)
   })
 
   it('if enable_transfer is off', async () => {
     const closed = await createCollection({ enable_transfer: false })
-    expectRefused(
+    expectRejected(
       await transfer(await transferable(closed)),
       /enable_transfer is off.*setEnableTransfer\(true\) on the contract/,
     )
@@ -309,14 +304,14 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('in a locked collection', async () => {
     const locked = await createCollection({ is_locked: true })
-    expectRefused(await transfer(await transferable(locked)), /locked/)
+    expectRejected(await transfer(await transferable(locked)), /locked/)
   })
 
   it('once the owner has revoked the service', async () => {
     const revoked = await createCollection()
     const request = await transferable(revoked)
     await rpcOf(backend).send(owner, revoked.address, { functionName: 'revokeService' })
-    expectRefused(await transfer(request), /revoked/)
+    expectRejected(await transfer(request), /revoked/)
   })
 
   it.each([
@@ -364,8 +359,8 @@ describe('between acceptance and the transaction', () => {
     const body = await transferable(await createCollection())
     const resume = await holdSigning(backend.dataDir, 'transfer')
     const first = idOf(await transfer(body))
-    expectRefused(await transfer(body), /a transfer of this NFT is pending/)
-    expectRefused(await transfer({ ...body, receiver_wallet_address: owner.address }), /is pending/)
+    expectRejected(await transfer(body), /a transfer of this NFT is pending/)
+    expectRejected(await transfer({ ...body, receiver_wallet_address: owner.address }), /is pending/)
     await resume()
     expect(await outcome(first)).toMatchObject({ status: 'deployed' })
     const next = { ...body, sender_wallet_address: BOB, receiver_wallet_address: holder.address }

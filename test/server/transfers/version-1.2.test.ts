@@ -17,6 +17,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { makeKey } from '../../helpers/keys.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 
@@ -32,10 +33,6 @@ beforeAll(async () => {
 
 const createCollection = (request: object = {}) =>
   createTestCollection(backend, { wallet_address: owner.address, enable_transfer: true, ...request })
-
-function expectRefused(answer: Answer, message: string): void {
-  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request', message } } })
-}
 
 describe('transfernft in version 1.2', () => {
   const transfer = (body: object, headers?: Record<string, string>) =>
@@ -76,7 +73,7 @@ describe('transfernft in version 1.2', () => {
 
   it('accepts a blockchain, echoes it, and compares it with the collection', async () => {
     const body = await transferable(await createCollection())
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, blockchain: 'fantom' }),
       'contract_address and blockchain are inconsistent: that collection is on polygon',
     )
@@ -99,7 +96,7 @@ describe('transfernft in version 1.2', () => {
         .where('id', '=', other.id)
         .execute(),
     )
-    expectRefused(
+    expectRejected(
       await transfer(body),
       'contract_address identifies collections on several blockchains (polygon, fantom): add blockchain',
     )
@@ -111,7 +108,7 @@ describe('transfernft in version 1.2', () => {
     const solana = await transfer({ ...body, contract_address: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM' })
     expect(solana).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
     const stranger = await makeKey(backend.dataDir)
-    expectRefused(
+    expectRejected(
       await transfer(body, stranger.headers),
       `contract_address ${body.contract_address} is not a collection of this account`,
     )
@@ -206,13 +203,13 @@ describe('createnfttrans in version 1.2', () => {
     const collection = await createCollection()
     await transfersOf(collection, await post(bodyFor(collection)))
     await rpcOf(backend).send(owner, collection.address, { functionName: 'renounceOwnership' })
-    expectRefused(await post(bodyFor(collection)), 'the collection no longer has an owner: add sender_wallet_address')
+    expectRejected(await post(bodyFor(collection)), 'the collection no longer has an owner: add sender_wallet_address')
     const named = await post(bodyFor(collection, { sender_wallet_address: ALICE }))
     expect((await transfersOf(collection, named))[0]).toEqual({ from: zeroAddress, to: ALICE })
   })
 
   it('is rejected in a locked collection', async () => {
     const collection = await createCollection({ is_locked: true })
-    expectRefused(await post(bodyFor(collection)), "the collection is locked: its NFTs can't be transferred")
+    expectRejected(await post(bodyFor(collection)), "the collection is locked: its NFTs can't be transferred")
   })
 })

@@ -1,7 +1,8 @@
 /** @module-tag slow */
 import { zeroAddress } from 'viem'
 import { afterEach, beforeAll, expect, it } from 'vitest'
-import { type Answer, backendForFile, call, showNfts, type TestBackend, until, WALLETS } from '../../helpers/backend.ts'
+import { backendForFile, call, showNfts, type TestBackend, until, WALLETS } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { dynamicNfts, ended, metadataOf } from '../../helpers/updates.ts'
@@ -18,11 +19,6 @@ afterEach(() => {
 })
 
 const post = (name: string, body: object) => backend.post(`/api/v1/${name}`, body)
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer.json).toEqual({ error: { title: 'Bad Request', message: expect.stringMatching(message) } })
-  expect(answer.status).toBe(400)
-}
 
 const burn = (collection: { address: string }, id: string | undefined, holder: string = BOB) =>
   post('burnnft', { contract_address: collection.address, nft_gdn_id: id, holder_wallet_address: holder })
@@ -43,14 +39,14 @@ it('burns an NFT of its holder in a collection that was created for it, also a l
   expect(other).toMatchObject({ burned: false, receiver_wallet_address: BOB })
   await expect(rpcOf(backend).ownerOf(collection.address, nfts[0]?.token_id)).rejects.toThrow()
   // Nothing can be done with it any more.
-  expectRefused(await burn(collection, ids[0]), /the NFT was burned/)
+  expectRejected(await burn(collection, ids[0]), /the NFT was burned/)
   const body = { contract_address: collection.address, nft_gdn_id: ids[0], metadata: [metadataOf('b')] }
-  expectRefused(await post('updatednft', body), /the NFT was burned/)
-  expectRefused(
+  expectRejected(await post('updatednft', body), /the NFT was burned/)
+  expectRejected(
     await post('freezenft', { contract_address: collection.address, nft_gdn_ids: ids }),
     /the NFT was burned/,
   )
-  expectRefused(
+  expectRejected(
     await post('transfernft', {
       ...{ contract_address: collection.address, blockchain: 'polygon', nft_gdn_id: ids[0] },
       ...{ token_id: nfts[0]?.token_id, sender_wallet_address: BOB, receiver_wallet_address: CAROL },
@@ -61,12 +57,12 @@ it('burns an NFT of its holder in a collection that was created for it, also a l
 
 it('rejects a burn in a collection without enable_burn, also where transfers are on', async () => {
   const { collection, ids } = await dynamicNfts(backend, ['a'], { enable_transfer: true })
-  expectRefused(await burn(collection, ids[0]), /created without enable_burn/)
+  expectRejected(await burn(collection, ids[0]), /created without enable_burn/)
 })
 
 it('rejects a burn of an NFT that another wallet holds', async () => {
   const { collection, ids } = await dynamicNfts(backend, ['a'], { enable_burn: true })
-  expectRefused(await burn(collection, ids[0], CAROL), /does not own the NFT: its owner is/)
+  expectRejected(await burn(collection, ids[0], CAROL), /does not own the NFT: its owner is/)
 })
 
 it('lets one of a burn and a transfer win, and tells the other', async () => {
@@ -86,7 +82,7 @@ it('lets one of a burn and a transfer win, and tells the other', async () => {
     ])
     const accepted = answers.filter(({ status }) => status === 200)
     expect(accepted).toHaveLength(1)
-    for (const refused of answers.filter(({ status }) => status !== 200)) expectRefused(refused, /is pending/)
+    for (const refused of answers.filter(({ status }) => status !== 200)) expectRejected(refused, /is pending/)
     await ended(backend, accepted[0]?.json.response.transaction_gdn_id)
     const [nft] = await showNfts(backend, [ids[at] ?? ''])
     const isBurned = accepted[0]?.json.requests.holder_wallet_address !== undefined

@@ -2,7 +2,6 @@
 import { getAddress } from 'viem'
 import { beforeAll, expect, it } from 'vitest'
 import {
-  type Answer,
   backendForFile,
   call,
   createTestCollection,
@@ -12,6 +11,7 @@ import {
   type TestCollection,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { SOLANA_COLLECTION } from '../../helpers/solana.ts'
@@ -42,11 +42,6 @@ const onChain = ({ address }: TestCollection, hash: `0x${string}` = HASH) =>
 
 const listed = async ({ address: contract_address }: TestCollection) =>
   (await call(backend, 'getprovenances', { contract_address })).provenances
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer.json).toEqual({ error: { title: 'Bad Request', message: expect.stringMatching(message) } })
-  expect(answer.status).toBe(400)
-}
 
 it('commits a collection to a hash before its first token, and shows where', async () => {
   const collection = await createTestCollection(backend)
@@ -132,7 +127,7 @@ it('waits for a collection that is not deployed yet, and fails with it', async (
   expect(await ended(backend, second)).toMatchObject({ status: 'failed', error: expect.stringContaining('collection') })
   await letGo()
   expect((await ended(backend, first))?.status).toBe('deployed')
-  expectRefused(await commit(failing, HASH), /the collection could not be created/)
+  expectRejected(await commit(failing, HASH), /the collection could not be created/)
   expect(await listed(failing)).toEqual([])
 })
 
@@ -161,11 +156,11 @@ it('rejects what is no hash, a collection on Solana, and one without the rights'
     const { status, json } = await commit(collection, bad)
     expect([status, json.error.message]).toEqual([400, expect.stringMatching(/^provenance must be a hash of 32 bytes/)])
   }
-  expectRefused(await commit({ address: owner.address }, HASH), /is not a collection of this account/)
+  expectRejected(await commit({ address: owner.address }, HASH), /is not a collection of this account/)
   const solana = await createTestCollection(backend, SOLANA_COLLECTION)
   expect((await commit(solana, HASH)).json.error.message).toMatch(/contract_address is not an EVM address/)
   await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableApi', args: [false] })
-  expectRefused(await commit(collection, HASH), /enable_api is off/)
+  expectRejected(await commit(collection, HASH), /enable_api is off/)
 })
 
 it('fails a pending commitment when the owner revokes the right first', async () => {

@@ -2,7 +2,6 @@
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
-  type Answer,
   backendForFile,
   call,
   createTestCollection,
@@ -14,6 +13,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { bytes, type FileServer, pngOf, startFileServer, status } from '../../helpers/file-server.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
@@ -54,11 +54,6 @@ afterEach(() => {
 })
 
 const post = (name: string, body: object) => backend.post(`/api/v1/${name}`, body)
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer.json).toEqual({ error: { title: 'Bad Request', message: expect.stringMatching(message) } })
-  expect(answer.status).toBe(400)
-}
 
 const sample = (file: string) => ({
   title: 'A title',
@@ -201,7 +196,7 @@ it('mints dynamic NFTs and others of one collection in the order of acceptance',
     ['3', true],
   ])
   await ended(backend, await update(backend, collection, ids[2] ?? '', 'C'))
-  expectRefused(
+  expectRejected(
     await post('updatednft', {
       nft_gdn_id: ids[1],
       contract_address: collection.address,
@@ -219,9 +214,9 @@ describe('an update is rejected', () => {
   it('with a revision that is not the present one', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
     const [id = ''] = ids
-    expectRefused(await request(collection, id, { replaces_revision: 1 }), /replaces_revision is 1, but .* revision 0/)
+    expectRejected(await request(collection, id, { replaces_revision: 1 }), /replaces_revision is 1, but .* revision 0/)
     await ended(backend, await update(backend, collection, id, 'b', { replaces_revision: 0 }))
-    expectRefused(await request(collection, id, { replaces_revision: 0 }), /replaces_revision is 0, but .* revision 1/)
+    expectRejected(await request(collection, id, { replaces_revision: 0 }), /replaces_revision is 0, but .* revision 1/)
     await ended(backend, await update(backend, collection, id, 'c', { replaces_revision: 1 }))
     expect(await titles(backend, collection, ids)).toEqual({ chain: ['c'], api: ['c'] })
   })
@@ -233,7 +228,7 @@ describe('an update is rejected', () => {
     const [pending] = await showNfts(backend, ids)
     expect(pending).toMatchObject({ revision: 0, pending_change: { kind: 'update', reference_id: 'one' } })
     expect(pending).not.toHaveProperty('revision_reference_id')
-    expectRefused(await request(collection, ids[0]), /an update of the NFT .* is pending/)
+    expectRejected(await request(collection, ids[0]), /an update of the NFT .* is pending/)
     const both = await Promise.all([0, 1, 2].map(() => request(collection, ids[0])))
     expect(both.map(({ status }) => status)).toEqual([400, 400, 400])
     await letGo()
@@ -259,7 +254,7 @@ describe('an update is rejected', () => {
       ...{ sender_wallet_address: BOB, receiver_wallet_address: CAROL },
     })
     expect((await showNfts(backend, ids))[0]).toMatchObject({ pending_change: { kind: 'transfer' } })
-    expectRefused(await request(collection, ids[0]), /a transfer or burn of the NFT .* is pending/)
+    expectRejected(await request(collection, ids[0]), /a transfer or burn of the NFT .* is pending/)
     await letGo()
     await ended(backend, response.transaction_gdn_id)
     expect((await request(collection, ids[0])).status).toBe(200)
@@ -271,11 +266,11 @@ describe('an update is rejected', () => {
     const frozen = await call(backend, 'freezenft', { contract_address: collection.address, nft_gdn_ids: [ids[0]] })
     expect(await ended(backend, frozen.response.transaction_gdn_id)).toMatchObject({ status: 'deployed' })
     expect((await showNfts(backend, ids)).map(({ is_frozen }) => is_frozen)).toEqual([true, false])
-    expectRefused(await request(collection, ids[0]), /the metadata of the NFT .* is frozen/)
+    expectRejected(await request(collection, ids[0]), /the metadata of the NFT .* is frozen/)
     await ended(backend, await update(backend, collection, ids[1] ?? '', 'B'))
     const { send } = rpcOf(backend)
     expect(await send(owner, collection.address, { functionName: 'freezeMetadata' })).toBe('success')
-    expectRefused(await request(collection, ids[1]), /the metadata of the collection is frozen/)
+    expectRejected(await request(collection, ids[1]), /the metadata of the collection is frozen/)
   })
 
   it('by a freeze that names other revisions than the NFTs have, and freezes none of them', async () => {
@@ -283,7 +278,7 @@ describe('an update is rejected', () => {
     await ended(backend, await update(backend, collection, ids[1] ?? '', 'c'))
     const request = { contract_address: collection.address, nft_gdn_ids: ids }
     const stale = await post('freezenft', { ...request, replaces_revisions: [0, 0] })
-    expectRefused(stale, /replaces_revisions has 0 for the NFT .*, which has revision 1/)
+    expectRejected(stale, /replaces_revisions has 0 for the NFT .*, which has revision 1/)
     const uneven = await post('freezenft', { ...request, replaces_revisions: [0] })
     expect([uneven.status, uneven.json.error.message]).toEqual([400, expect.stringContaining('one revision for each')])
     expect((await showNfts(backend, ids)).map(({ is_frozen }) => is_frozen)).toEqual([false, false])
@@ -294,12 +289,12 @@ describe('an update is rejected', () => {
   it('for an NFT of another collection, one that is not deployed, and unknown ones', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
     const other = await createTestCollection(backend, { dynamic: true })
-    expectRefused(await request(other, ids[0]), /inconsistent/)
-    expectRefused(await request(collection, 'nobody'), /inconsistent/)
-    expectRefused(await request({ address: CAROL }, ids[0]), /is not a collection of this account/)
+    expectRejected(await request(other, ids[0]), /inconsistent/)
+    expectRejected(await request(collection, 'nobody'), /inconsistent/)
+    expectRejected(await request({ address: CAROL }, ids[0]), /is not a collection of this account/)
     const letGo = await holdSigning(backend.dataDir, 'mint')
     const [pending] = await mint(backend, collection, [metadataOf('b')])
-    expectRefused(await request(collection, pending), /is not deployed yet/)
+    expectRejected(await request(collection, pending), /is not deployed yet/)
     await letGo()
     await settled(backend, [pending ?? ''])
   })
@@ -308,7 +303,7 @@ describe('an update is rejected', () => {
     const owner = newWallet()
     const { collection, ids } = await dynamicNfts(backend, ['a'], { wallet_address: owner.address })
     await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableApi', args: [false] })
-    expectRefused(await request(collection, ids[0]), /enable_api is off/)
+    expectRejected(await request(collection, ids[0]), /enable_api is off/)
   })
 })
 
@@ -318,7 +313,7 @@ it('fails pending updates when the owner freezes the collection first, and the o
   const letGo = await holdSigning(backend.dataDir, 'update')
   const id = await update(backend, collection, ids[0] ?? '', 'b')
   const freezing = await post('freezenft', { contract_address: collection.address, nft_gdn_ids: ids })
-  expectRefused(freezing, /an update of the NFT .* is pending/)
+  expectRejected(freezing, /an update of the NFT .* is pending/)
   await rpcOf(backend).send(owner, collection.address, { functionName: 'freezeMetadata' })
   await letGo()
   expect(await ended(backend, id)).toMatchObject({
@@ -347,7 +342,7 @@ it('refuses and fails updates of a collection that has had as many as its contra
   const metadata = [metadataOf('c')]
   const refused = await post('updatednft', { contract_address: collection.address, nft_gdn_id: ids[1], metadata })
   chain.updateCount = null
-  expectRefused(refused, new RegExp(error))
+  expectRejected(refused, new RegExp(error))
 })
 
 it('fails an update whose file does not exist, and updates the NFT with the next one', async () => {
