@@ -3,9 +3,9 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { expect } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { call, createTestCollection, mint, type TestCollection, until, WALLETS, withStore } from './backend.ts'
-import { startFaultyProxy } from './faulty-proxy.ts'
 import { startPublicNetwork } from './public-network.ts'
 import { startRemoteBackend } from './remote-backend.ts'
+import { startRpcFaultProxy } from './rpc-fault-proxy.ts'
 import { report } from './seed.ts'
 
 const ABI = parseAbi([
@@ -40,7 +40,7 @@ export async function reorgDrop(options: {
   const { nfts, random } = options
   const since = performance.now()
   const real = await startPublicNetwork()
-  const proxy = await startFaultyProxy(real.url, { random, share: options.faults })
+  const proxy = await startRpcFaultProxy(real.url, { random, share: options.faults })
   const remote = await startRemoteBackend(real, { urls: [proxy.url], stuckMs: 1500, timeoutMs: 250 })
   let putBack = 0
   const reorgs = Array.from({ length: DEEPEST }, () => 0)

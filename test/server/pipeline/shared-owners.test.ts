@@ -12,9 +12,9 @@ import {
   until,
   withStore,
 } from '../../helpers/backend.ts'
-import { startFaultyProxy } from '../../helpers/faulty-proxy.ts'
 import { type NetworkPlace, sendByWallet, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { startRpcFaultProxy } from '../../helpers/rpc-fault-proxy.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { newWallet } from '../../helpers/rpc-wallets.ts'
 import { seededRandom } from '../../helpers/seed.ts'
@@ -252,7 +252,7 @@ describe('after downtime', () => {
 
   it('stores missed transfers from a provider that fails 30 % of requests', async () => {
     const { random } = seededRandom('shared owners')
-    const faulty = await startFaultyProxy(real.url, { random, share: 0.3, silentMs: 100 })
+    const faulty = await startRpcFaultProxy(real.url, { random, share: 0.3, silentMs: 100 })
     undo.push(() => faulty.close())
     const { id, other } = await away(300, [faulty.url])
     await untilOwner(id, other)
