@@ -238,7 +238,7 @@ describe('rows whose outcome is unknown', () => {
 })
 
 describe('an NFT with the metadata of an unknown row', () => {
-  test('that another wallet owns leaves the row undecided, because it may have been transferred', async () => {
+  test('an NFT with the metadata of an unknown row that another wallet owns leaves the row undecided, because it may have been transferred', async () => {
     const server = serverWith(['cut_after'])
     await run(server, PAIR, { wait: false })
     const [id = ''] = server.idsOf('#3')
@@ -259,7 +259,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(await run(server, rows)).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
   })
 
-  test('that another client minted too leaves the row undecided, because two NFTs match', async () => {
+  test('an NFT with the metadata of an unknown row that another client minted too leaves the row undecided, because two NFTs match', async () => {
     const server = serverWith(['cut_after'])
     server.mintByOther(A, { title: 'before', description: '', file_fields: [] })
     await run(server, PAIR, { wait: false })
@@ -281,7 +281,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(others).toBeGreaterThan(5)
   })
 
-  test('that is older than the run does not belong to it', async () => {
+  test('an NFT with the metadata of an unknown row that is older than the run does not belong to it', async () => {
     const server = serverWith(['cut_before'])
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR, { lookup: false })
@@ -310,7 +310,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(summary.undecidedRows[0]?.reason).toContain('another command on this machine')
   })
 
-  test('that belongs to another run or command is not reassigned', async () => {
+  test('an NFT with the metadata of an unknown row that belongs to another run or command is not reassigned', async () => {
     const server = serverWith(['cut_before'])
     await run(server, [row(3), row(1)], { wait: false })
     await run(server, [row(3)], { runName: 'other', again: true })
@@ -380,7 +380,7 @@ describe('equal rows', () => {
     expect(server.minted.size).toBe(2)
   })
 
-  test('of which some were accepted leave those alone', async () => {
+  test('equal rows of which some were accepted leave those alone', async () => {
     const server = serverWith([null, 'cut_after', null])
     const summary = await run(server, equalRows(3), { chunkSize: 1 })
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
@@ -537,7 +537,7 @@ describe('absent rows', () => {
     expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
   })
 
-  test('that were found since stop the retry before anything is sent', async () => {
+  test('absent rows that were found since stop the retry before anything is sent', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
@@ -569,7 +569,7 @@ describe('absent rows', () => {
     expect((await run(server, PAIR, { reconcileOnly: true })).doubledRows).toHaveLength(1)
   })
 
-  test('whose retry is unknown too are found by either attempt', async () => {
+  test('absent rows whose retry is unknown too are found by either attempt', async () => {
     const server = serverWith(['cut_before', null, null, 'cut_after'])
     await run(server, PAIR)
     const summary = await run(server, PAIR, { retryAbsent: true })
@@ -611,7 +611,7 @@ describe('a decision of the user', () => {
     expect(retried).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })
   })
 
-  test('that a row is absent remains after it appears later', async () => {
+  test('a decision of the user that a row is absent remains after it appears later', async () => {
     const server = serverWith(['cut_after'])
     await run(server, [row(3), row(1)], { wait: false })
     const duplicate = server.mintByOther(A, row(3).metadata)

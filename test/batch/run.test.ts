@@ -224,7 +224,7 @@ describe('local files', () => {
     expect(second).toMatchObject({ file_fields: (first as { file_fields?: unknown }).file_fields })
   })
 
-  test('that were uploaded are not uploaded again when the run resumes', async () => {
+  test('local files that were uploaded are not uploaded again when the run resumes', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
@@ -276,7 +276,7 @@ describe('local files', () => {
     expect(most).toBe(places)
   })
 
-  test('that were stored are not uploaded again after another one failed', async () => {
+  test('local files that were stored are not uploaded again after another one failed', async () => {
     const [bad, good] = ['bad.png', 'good.png'].map((name) => join(machine.stateDir, name))
     if (bad === undefined || good === undefined) throw new Error('no paths')
     await writeFile(bad, 'bad')
@@ -299,7 +299,7 @@ describe('local files', () => {
     expect(server.uploads).toEqual([good, bad])
   })
 
-  test('that change after they were hashed are not uploaded, and no row is sent with them', async () => {
+  test('local files that change after they were hashed are not uploaded, and no row is sent with them', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const { upload } = server
@@ -318,7 +318,7 @@ describe('local files', () => {
     expect(await machine.state((sql) => sql.all('SELECT * FROM uploads'))).toEqual([])
   })
 
-  test('that the server rejects stop the run before anything is sent, with file and line', async () => {
+  test('local files that the server rejects stop the run before anything is sent, with file and line', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
@@ -371,7 +371,7 @@ describe('a run', () => {
     expect(server.minted.size).toBe(6)
   })
 
-  test('that is finished is rejected, and --again starts a second drop as a separate run', async () => {
+  test('a run that is finished is rejected, and --again starts a second drop as a separate run', async () => {
     const first = await machine.run(server, rowsUpTo(4))
     await expect(machine.run(server, rowsUpTo(4))).rejects.toMatchObject({
       code: 'run_finished',
@@ -732,7 +732,7 @@ describe('a dry run', () => {
     })
   })
 
-  test('of a run in progress reports what is left', async () => {
+  test('a dry run of a run in progress reports what is left', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
     const plan = await dryRunBatch(machine.options(), { client: null, readManifest: () => items(rowsUpTo(10)) })
     expect(plan).toMatchObject({ rows: { total: 10, accepted: 3, pending: 7 }, requests: 3, changes: { added: 1 } })

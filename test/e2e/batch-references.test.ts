@@ -109,7 +109,7 @@ describe('batch mint adopts rows that the backend already has by reference ID', 
     expect(asked).not.toContain('createnft')
   })
 
-  test('and counts them in the plan', async () => {
+  test('batch mint counts rows that the backend already has by reference ID in the plan', async () => {
     const first = await machine()
     expect(await first.mint()).toMatchObject({ exitCode: 0 })
     await rm(first.state, { recursive: true })

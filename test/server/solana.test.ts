@@ -130,7 +130,7 @@ describe('an NFT', () => {
     expect(nfts.map((nft) => nft.metadata_url)).toEqual(nfts.map((_, i) => `ipfs://${directory}/${i}.json`))
   })
 
-  it('of a locked collection can never be transferred', async () => {
+  it('an NFT of a locked collection can never be transferred', async () => {
     const collection = await createOnSolana({ is_locked: true })
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1), { receiver: RECEIVER }))
     const machine = await readChain(backend.dataDir)
@@ -256,7 +256,7 @@ describe('an address', () => {
     expect([nft.status, nft.json.error.message]).toEqual([400, expect.stringContaining('receiver_wallet_address')])
   })
 
-  it('of Solana is rejected on an EVM blockchain', async () => {
+  it('an address of Solana is rejected on an EVM blockchain', async () => {
     const answer = await backend.post('/api/v1/createcollection', {
       name: 'Test',
       blockchain: 'polygon',

@@ -117,7 +117,7 @@ describe('a file', () => {
     expect(nft.media).toMatchObject([{ field: 'image', source: url, ...expected }])
   })
 
-  it('that is not an image is replaced in a gallery by one that is', async () => {
+  it('a file that is not an image is replaced in a gallery by one that is', async () => {
     const page = await store(backend, '<!doctype html><p>no picture</p>')
     const picture = await store(backend, png(3, 2, 'other'))
     const both = [
@@ -143,7 +143,7 @@ describe('a file', () => {
   const heads = fc.constantFrom(
     ...[png(5, 5), gif, jpeg, Buffer.from(svg), Buffer.from('RIFF\0\0\0\0WEBPVP8X'), Buffer.from('\0\0\0\x1cftypavif')],
   )
-  it('of any bytes is inspected without an error by reading only its beginning', async () => {
+  it('a file of any bytes is inspected without an error by reading only its beginning', async () => {
     await fc.assert(
       fc.asyncProperty(heads, bytes, fc.nat(300), async (head, rest, cutAt) => {
         let readBytes = 0
@@ -235,7 +235,7 @@ describe('parameters', () => {
     },
   )
 
-  it('of any kind return 200, 400 or 404, never an internal error', async () => {
+  it('parameters of any kind return 200, 400 or 404, never an internal error', async () => {
     const name = fc.constantFrom('offset', 'limit', 'q', 'status', 'owner', 'blockchain', '__proto__', 'x')
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),

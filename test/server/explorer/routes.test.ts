@@ -218,7 +218,7 @@ describe('an NFT', () => {
     expect(file_).toMatchObject({ name: 'Dragon of gold #3' })
   })
 
-  it('that failed is shown with the reason', async () => {
+  it('an NFT that failed is shown with the reason', async () => {
     const nft = await show(backend, `nfts/${failed}`)
     expect(nft).toMatchObject({
       status: 'failed',

@@ -290,7 +290,7 @@ describe('an API key', () => {
     await store.close()
   })
 
-  it('of another account can neither mint into a collection nor read it', async () => {
+  it('an API key of another account can neither mint into a collection nor read it', async () => {
     const store = await openStore(`${backend.dataDir}/gdn.db`)
     const key = newApiKey()
     const now = Date.now()
@@ -316,7 +316,7 @@ describe('an API key', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 401 /)
   })
 
-  it('of 1 MB returns 431 in JSON', async () => {
+  it('an API key of 1 MB returns 431 in JSON', async () => {
     const answer = await exchangeBytes(
       backend.url,
       `POST /api/v1/getnfts HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${'k'.repeat(1024 * 1024)}\r\n\r\n`,

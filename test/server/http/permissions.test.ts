@@ -234,7 +234,7 @@ describe('a key', () => {
     expect((await filesHolding(backend.dataDir, key.prefix)).length > 0).toBe(!isOnPostgres())
   })
 
-  it('of the local account is replaced at the next start after it was revoked', async () => {
+  it('a key of the local account is replaced at the next start after it was revoked', async () => {
     const other = await freshDataDir()
     const first = await startTestBackend(other.path)
     const keys = await withDatabase(await placeOf(other.path), (store) => getApiKeys(store, Date.now()))
@@ -254,7 +254,7 @@ describe('a key', () => {
     await other.remove()
   })
 
-  it('of the data dir belongs to the local account, even if another account has an earlier date', async () => {
+  it('a key of the data dir belongs to the local account, even if another account has an earlier date', async () => {
     const other = await freshDataDir()
     await (await startTestBackend(other.path)).close()
     await withStore(other.path, ({ db }) =>

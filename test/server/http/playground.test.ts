@@ -145,7 +145,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     await close()
   })
 
-  it('and the web explorer link to each other', async () => {
+  it('the playground of /docs and the web explorer link to each other', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/docs`)
     await page.getByRole('link', { name: 'Explorer' }).click()

@@ -89,7 +89,7 @@ describe('an alias', () => {
     expect(await mint(['a'])).toEqual([a])
   })
 
-  it('of another NFT returns 409 and changes nothing, also where both are equal', async () => {
+  it('an alias of another NFT returns 409 and changes nothing, also where both are equal', async () => {
     const [a, b, same, duplicate] = await mint(['a', 'b', 'same', 'duplicate'], {
       metadata: ['a', 'b', 'same', 'same'].map(metadataOf),
     })
@@ -144,7 +144,7 @@ describe('an alias', () => {
     expect(await lookUp('x')).toEqual([])
   })
 
-  it('of an NFT with another label returns 409', async () => {
+  it('an alias of an NFT with another label returns 409', async () => {
     const [a] = await mint(['a'])
     expect(codeOf(await alias(['x'], [a], { reference_label: 'feb/drop.csv' }))).toEqual([
       409,
@@ -168,7 +168,7 @@ describe('an alias', () => {
     expect(await lookUp('a')).toMatchObject([{ nft_gdn_id: other, reference_alias: null }])
   })
 
-  it('of createnfttrans belongs to that operation', async () => {
+  it('an alias of createnfttrans belongs to that operation', async () => {
     const body = {
       ...{ ...where(), sender_wallet_address: OWNER, receiver_wallet_address: ALICE, metadata: [metadataOf('a')] },
       ...{ reference_ids: ['a'], reference_kinds: ['content'] },

@@ -97,7 +97,7 @@ describe('a label', () => {
     }
   })
 
-  it('of hostile text is rejected', async () => {
+  it('a label of hostile text is rejected', async () => {
     const problems = [
       ['', 'must not be empty'],
       ['x'.repeat(501), 'must have at most 500 characters'],
@@ -115,7 +115,7 @@ describe('a label', () => {
     expect(await countNfts()).toBe(0)
   })
 
-  it('and kinds need reference IDs, and a kind for each', async () => {
+  it('a label and kinds need reference IDs, and a kind for each', async () => {
     const { reference_ids: _, ...unnamed } = bodyOf(['a'])
     const messages = async (body: object) => {
       const { status, json } = await backend.post('/api/v1/createnft', body)

@@ -461,7 +461,7 @@ describe('a transfer', () => {
     ])
   })
 
-  it('that failed frees its reference ID', async () => {
+  it('a transfer that failed frees its reference ID', async () => {
     const [nft_gdn_id] = await mint(backend, collection, plainMetadata(1), { receiver: ALICE })
     const [nft] = await settled(backend, [nft_gdn_id ?? ''])
     const body = {
@@ -515,7 +515,7 @@ describe('a collection', () => {
     ])
   })
 
-  it('that failed frees its reference ID', async () => {
+  it('a collection that failed frees its reference ID', async () => {
     const first = await create('failing')
     const id = first.json.response.transaction_gdn_id
     // The pipeline would otherwise deploy the collection after it was set to failed.

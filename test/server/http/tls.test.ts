@@ -110,7 +110,7 @@ describe('renewed certificate files', () => {
     }
   })
 
-  it('that are invalid are not used: the old ones stay, and the log has the reason', async () => {
+  it('renewed certificate files that are invalid are not used: the old ones stay, and the log has the reason', async () => {
     const { reloadTls, url, log } = await start()
     await writeFile(files.certFile, SELF_SIGNED_TOO.cert)
     await reloadTls?.()

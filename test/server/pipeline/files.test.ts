@@ -98,14 +98,14 @@ describe('an unusable file fails only its NFT, with the reason', () => {
     expect([before?.error, after?.error]).toEqual([undefined, undefined])
   })
 
-  it('even if only one of several files is unusable, which the reason names', async () => {
+  it('an NFT of several files fails if only one of them is unusable, which the reason names', async () => {
     const [good] = withFile('/good-1.png').file_fields
     const metadata = { ...withFile('/404.png'), file_fields: [good, { key: 'back', url: `${files.url}/404.png` }] }
     const [nft] = await settled(backend, await mint(backend, collection, metadata))
     expect(nft?.error).toContain(`${files.url}/404.png returned 404`)
   })
 
-  it('and a later request for the same URL fetches it again', async () => {
+  it('a later request for the URL of an unusable file fetches it again', async () => {
     const requestCount = files.requests.filter((path) => path === '/404.png').length
     await settled(backend, await mint(backend, collection, withFile('/404.png')))
     expect(files.requests.filter((path) => path === '/404.png').length).toBeGreaterThan(requestCount)

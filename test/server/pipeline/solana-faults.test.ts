@@ -243,7 +243,7 @@ describe('a failed transaction', () => {
   const failure = { slot: 7, error: 'InsufficientFunds' }
   const swallow: SolanaNetwork['send'] = async (raws) => raws.map(() => ({ outcome: 'accepted' }))
 
-  it('of a collection fails the collection and every NFT in it, with the reason', async () => {
+  it('a failed transaction of a collection fails the collection and every NFT in it, with the reason', async () => {
     const { id } = await collectionRow()
     await nftRows(id, 2)
     await nftRows(id, 1, 'files')
@@ -262,7 +262,7 @@ describe('a failed transaction', () => {
     expect((await finished()).at(-1)).toMatchObject({ status: 'failed', error: reason })
   })
 
-  it('of an NFT fails only that NFT, and the others are minted', async () => {
+  it('a failed transaction of an NFT fails only that NFT, and the others are minted', async () => {
     const { id, mint } = await collectionRow()
     const ids = await nftRows(id, 3)
     const unlucky = mintAddress(signer.address, ids[1] ?? '')

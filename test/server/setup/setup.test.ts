@@ -206,7 +206,7 @@ describe('an interrupted setup', () => {
     expect((await begin([first])).plan).toMatchObject({ gas: 0n, isDone: true })
   })
 
-  it('also authorizes operators added to the configuration before the factory was deployed', async () => {
+  it('an interrupted setup also authorizes operators added to the configuration before the factory was deployed', async () => {
     const one = await begin([first])
     await inPool()
     one.interrupt()

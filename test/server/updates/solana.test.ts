@@ -99,7 +99,7 @@ describe('an update on Solana', () => {
     expectRejected(await post('updatednft', body), /is not dynamic: only NFTs from creatednft/)
   })
 
-  it('of a revision that was replaced, or of an NFT with a pending update, is refused', async () => {
+  it('an update on Solana of a revision that was replaced, or of an NFT with a pending update, is refused', async () => {
     const { collection, ids } = await onSolana(['a'])
     await ended(backend, await update(backend, collection, ids[0] ?? '', 'b'))
     const body = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('c')] }

@@ -155,7 +155,7 @@ describe('an event that was not delivered', () => {
 })
 
 describe('a receiver', () => {
-  it('that returns 410 is disabled, and enabled again by a replay', async () => {
+  it('a receiver that returns 410 is disabled, and enabled again by a replay', async () => {
     let gone = true
     const receiver = await receiverThat((response) => void response.writeHead(gone ? 410 : 200).end())
     const { id } = await makeWebhook(backend.dataDir, receiver.url)
@@ -196,7 +196,7 @@ describe('a receiver', () => {
     expect(receiver.most).toBe(4)
   })
 
-  it('that is down is probed with single events, and receives every event later', async () => {
+  it('a receiver that is down is probed with single events, and receives every event later', async () => {
     let down = true
     const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
     let probed = 0
@@ -222,7 +222,7 @@ describe('a receiver', () => {
     expect(await shownWebhook(backend.dataDir, id)).toMatchObject({ delivered: 200, waiting: 0, failing_since: null })
   })
 
-  it('that returns Retry-After receives no request until then', async () => {
+  it('a receiver that returns Retry-After receives no request until then', async () => {
     const at: number[] = []
     const receiver = await receiverThat((response, _, index) => {
       at.push(Date.now())
@@ -237,7 +237,7 @@ describe('a receiver', () => {
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(1000)
   })
 
-  it('that never responds does not block another one or the shutdown of the backend', async () => {
+  it('a receiver that never responds does not block another one or the shutdown of the backend', async () => {
     const silent = await receiverThat(() => {})
     const quick = await receiverThat()
     await makeWebhook(backend.dataDir, silent.url)

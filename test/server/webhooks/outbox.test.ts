@@ -194,7 +194,7 @@ describe('a webhook is leased to one process', () => {
     expect(await claim(NOW + 60_000)).toHaveLength(1)
   })
 
-  it('even if several claim it at once', async () => {
+  it('a webhook is leased to one process even if several claim it at once', async () => {
     await store.transaction((db) => failBundle(db, 't', 'why'))
     const all = await Promise.all(Array.from({ length: 8 }, () => claim(NOW + 1)))
     expect(all.flat().map(({ id }) => id)).toEqual(['mine'])
