@@ -44,6 +44,20 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
   }
 }
 
+/** Creates a data directory. By default, it is removed after the test. */
+export async function temporaryDataDir(whenDone = whenTestDone): Promise<string> {
+  const { path, remove } = await freshDataDir()
+  whenDone(remove)
+  return path
+}
+
+/** Opens the store of a new data directory. By default, both are removed after the test. */
+export async function temporaryStore(whenDone = whenTestDone): Promise<Store> {
+  const store = await openTestStore(await temporaryDataDir(whenDone))
+  whenDone(() => store.close())
+  return store
+}
+
 /** Returns the `post` of a backend in any process. */
 export function postTo(url: string, apiKey: string): TestBackend['post'] {
   return async (path, body, headers = {}) => {
@@ -88,9 +102,7 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
 }
 
 async function startUntil(whenDone: typeof whenTestDone, options: Partial<BackendOptions>): Promise<TestBackend> {
-  const fresh = options.dataDir === undefined ? await freshDataDir() : undefined
-  whenDone(() => fresh?.remove())
-  const backend = await startTestBackend(options.dataDir ?? fresh?.path ?? '', options)
+  const backend = await startTestBackend(options.dataDir ?? (await temporaryDataDir(whenDone)), options)
   whenDone(() => backend.close())
   return backend
 }

@@ -1,15 +1,14 @@
 import { encodeFunctionResult, serializeTransaction } from 'viem'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { lookOnce } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 // One URL often leads to several nodes. One returns the receipt, and the next, a hundred blocks behind, reports
 // that nothing is minted yet. Trusting it would fail the NFT or mint it a second time.
@@ -22,12 +21,10 @@ const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT a
 const MINED = 100
 const HEAD = 200
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
@@ -71,10 +68,6 @@ beforeEach(async () => {
     created_at: NOW,
     next_attempt_at: NOW,
   })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 const stateWith = (nextTokenId: bigint) =>

@@ -1,12 +1,11 @@
 import { serializeTransaction } from 'viem'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { createPublicObserver } from '../../../src/server/pipeline/evm/public-network/observe.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertTransaction } from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 // The nodes behind a URL disagree. A node that is wrong about a nonce must not cause a second mint.
 
@@ -16,21 +15,15 @@ const [SIGNER, CONTRACT] = WALLETS
 const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
 const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT as Hex, gas: 100_000n })
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await insertTransaction(store.db, {
     ...{ id: 't', blockchain: 'polygon', signer: SIGNER, nonce: 0, kind: 'factory', collection_id: null },
     ...{ start_id: null, token_count: 0, directory: null, raw: RAW, hash: '0xaa', state: 'signed' },
     ...{ block_number: null, block_hash: null, gas_used: null, created_at: NOW, next_attempt_at: NOW },
   })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 /** What a poll of a rejected transaction finds: who used its nonce, or its own receipt in the newest block. */

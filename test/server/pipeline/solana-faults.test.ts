@@ -10,7 +10,7 @@ import { type ChainPipeline, startChainPipeline } from '../../../src/server/pipe
 import { createSolanaDriver } from '../../../src/server/pipeline/solana/driver.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir, until } from '../../helpers/backend.ts'
+import { temporaryDataDir, until } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { seededRandom } from '../../helpers/seed.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
@@ -22,7 +22,7 @@ const SPEED = 60
 
 const unused = undefined as never
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let store: Store
 let chain: EmbeddedSolana
 let journal: ReturnType<typeof memorySlotJournal>
@@ -30,8 +30,8 @@ let pipeline: ChainPipeline | undefined
 let now: () => number
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
-  store = await openStore(join(dataDir.path, 'gdn.db'))
+  dataDir = await temporaryDataDir()
+  store = await openStore(join(dataDir, 'gdn.db'))
   journal = memorySlotJournal()
   const since = performance.now()
   now = () => journal.genesisTimestamp * 1000 + Math.floor((performance.now() - since) * SPEED)
@@ -47,7 +47,6 @@ afterEach(async () => {
   pipeline = undefined
   await chain.close()
   await store.close()
-  await dataDir.remove()
 })
 
 /** Runs the pipeline on the chain through a network with injected faults. */

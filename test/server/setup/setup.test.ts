@@ -13,11 +13,10 @@ import { stateDb } from '../../../src/server/state/state-db.ts'
 import { findChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { findFactoryTransaction, forgetFactoryTransaction } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, until } from '../../helpers/backend.ts'
+import { temporaryStore, until } from '../../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 const FINALITY = 4
 const admin = createSigner(generatePrivateKey())
@@ -27,7 +26,6 @@ const [first, second, third] = Array.from({ length: 3 }, () => createSigner(gene
   Hex,
 ]
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let real: PublicNetwork
 let proxy: RpcProxy
 let store: Store
@@ -36,8 +34,7 @@ let node: RpcProxyOptions
 let stopMining = async () => {}
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   real = await startPublicNetwork()
   await real.call('anvil_setBalance', [admin.address, '0xde0b6b3a7640000'])
   await real.mine(FINALITY)
@@ -52,8 +49,6 @@ afterEach(async () => {
   await stopMining()
   await proxy.close()
   await real.close()
-  await store.close()
-  await dir.remove()
 })
 
 const connect = ({ feeCap }: { feeCap?: bigint } = {}) =>

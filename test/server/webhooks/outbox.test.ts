@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import { deployCollection, failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
 import {
@@ -23,15 +23,13 @@ import {
   removeWebhook,
   updateClaimedWebhook,
 } from '../../../src/server/store/webhooks.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = Date.now()
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 const webhook = (id: string, account_id: string, more: object = {}) =>
@@ -46,8 +44,7 @@ const nft = (id: string, step: NftStep, more: object = {}) => ({
 })
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   for (const id of ['a', 'b']) {
     await store.db
       .insertInto('accounts')
@@ -80,10 +77,6 @@ beforeEach(async () => {
   })
   await webhook('mine', 'a')
   await webhook('theirs', 'b')
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 interface Told {
