@@ -2,14 +2,13 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   backendForFile,
+  backendForTest,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -269,23 +268,17 @@ describe('an address', () => {
 
 it('fails an NFT that exceeds the maximum size of the group, although the database does not know the limit', async () => {
   // A chain of its own, because the test helper replays no failed transactions.
-  const own = await freshDataDir()
-  const other = await startTestBackend(own.path)
-  try {
-    const collection = await createTestCollection(other, { ...SOLANA_COLLECTION, max_supply: 1 })
-    await until(
-      () => showCollection(other, collection.id),
-      ({ status }) => status === 'deployed',
-    )
-    await withStore(own.path, ({ db }) => db.updateTable('collections').set({ max_supply: null }).execute())
-    const ids = await mint(other, collection, plainMetadata(2), { receiver: RECEIVER })
-    const nfts = await settled(other, ids)
-    expect(nfts.map((nft) => nft.status).sort()).toEqual(['deployed', 'failed'])
-    expect(nfts.find((nft) => nft.status === 'failed')?.error).toMatch(
-      /\(the collection already has its maximum supply\)$/,
-    )
-  } finally {
-    await other.close()
-    await own.remove()
-  }
+  const other = await backendForTest()
+  const collection = await createTestCollection(other, { ...SOLANA_COLLECTION, max_supply: 1 })
+  await until(
+    () => showCollection(other, collection.id),
+    ({ status }) => status === 'deployed',
+  )
+  await withStore(other.dataDir, ({ db }) => db.updateTable('collections').set({ max_supply: null }).execute())
+  const ids = await mint(other, collection, plainMetadata(2), { receiver: RECEIVER })
+  const nfts = await settled(other, ids)
+  expect(nfts.map((nft) => nft.status).sort()).toEqual(['deployed', 'failed'])
+  expect(nfts.find((nft) => nft.status === 'failed')?.error).toMatch(
+    /\(the collection already has its maximum supply\)$/,
+  )
 })

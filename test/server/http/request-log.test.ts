@@ -1,12 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
 import {
   backendForFile,
+  backendForTest,
   createTestCollection,
   exchangeBytes,
-  freshDataDir,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -180,23 +179,17 @@ it('the log line of an NFT that fails before it reaches the chain names its requ
 })
 
 it('a 500 response names the request ID with which its cause is logged', async () => {
-  const fresh = await freshDataDir()
-  const broken = await startTestBackend(fresh.path)
-  try {
-    await withStore(fresh.path, ({ db }) => db.schema.dropTable('nfts').execute())
-    const { status, json, headers } = await broken.post(
-      '/api/v1/getnfts',
-      { nft_gdn_ids: ['x'] },
-      { 'x-request-id': 'mine' },
-    )
-    expect([status, headers.get('x-request-id')]).toEqual([500, 'mine'])
-    expect(json.error.message).toContain('the request mine')
-    const cause = broken.log
-      .map((line) => JSON.parse(line))
-      .find(({ level, request }) => level === 50 && request === 'mine')
-    expect(cause).toMatchObject({ error: expect.stringContaining('nfts'), route: '/api/v1/getnfts' })
-  } finally {
-    await broken.close()
-    await fresh.remove()
-  }
+  const broken = await backendForTest()
+  await withStore(broken.dataDir, ({ db }) => db.schema.dropTable('nfts').execute())
+  const { status, json, headers } = await broken.post(
+    '/api/v1/getnfts',
+    { nft_gdn_ids: ['x'] },
+    { 'x-request-id': 'mine' },
+  )
+  expect([status, headers.get('x-request-id')]).toEqual([500, 'mine'])
+  expect(json.error.message).toContain('the request mine')
+  const cause = broken.log
+    .map((line) => JSON.parse(line))
+    .find(({ level, request }) => level === 50 && request === 'mine')
+  expect(cause).toMatchObject({ error: expect.stringContaining('nfts'), route: '/api/v1/getnfts' })
 })

@@ -2,11 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   backendForFile,
+  backendForTest,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -206,29 +205,23 @@ describe('a usable file', () => {
 
 describe('with private addresses denied', () => {
   it('fails the NFT with the address and the flag, without a request to the server', async () => {
-    const own = await freshDataDir()
-    const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
-    try {
-      const collection = await createTestCollection(strict)
-      const requestCount = files.requests.length
-      const { port } = new URL(files.url)
-      const urls = ['http://127.0.0.1/a.png', 'http://localhost/a.png', 'http://2130706433/a.png', 'http://[::1]/a.png']
-      const ids = await mint(strict, collection, [
-        ...urls.map((url) => withFile(url)),
-        withFile(`http://127.0.0.1:${port}/a.png`),
-        { title: 'plain', description: '', file_fields: [] },
-      ])
-      const nfts = await settled(strict, ids)
-      for (const nft of nfts.slice(0, urls.length)) {
-        expect(nft.error).toMatch(/resolves to a private address \(.+\)\. .*--allow-private-files/)
-      }
-      expect(nfts[urls.length]?.error).toMatch(/uses port \d+ instead of 80 or 443\. Use port 80 or 443/)
-      expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
-      expect(files.requests).toHaveLength(requestCount)
-    } finally {
-      await strict.close()
-      await own.remove()
+    const strict = await backendForTest({ allowPrivateFiles: false })
+    const collection = await createTestCollection(strict)
+    const requestCount = files.requests.length
+    const { port } = new URL(files.url)
+    const urls = ['http://127.0.0.1/a.png', 'http://localhost/a.png', 'http://2130706433/a.png', 'http://[::1]/a.png']
+    const ids = await mint(strict, collection, [
+      ...urls.map((url) => withFile(url)),
+      withFile(`http://127.0.0.1:${port}/a.png`),
+      { title: 'plain', description: '', file_fields: [] },
+    ])
+    const nfts = await settled(strict, ids)
+    for (const nft of nfts.slice(0, urls.length)) {
+      expect(nft.error).toMatch(/resolves to a private address \(.+\)\. .*--allow-private-files/)
     }
+    expect(nfts[urls.length]?.error).toMatch(/uses port \d+ instead of 80 or 443\. Use port 80 or 443/)
+    expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
+    expect(files.requests).toHaveLength(requestCount)
   })
 })
 
