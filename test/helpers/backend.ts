@@ -173,6 +173,10 @@ export async function showCollection(backend: Pick<TestBackend, 'post'>, id: str
   return record
 }
 
+/** The provenance hashes to which a collection is committed. */
+export const provenancesOf = async (backend: Pick<TestBackend, 'post'>, { address }: Pick<TestCollection, 'address'>) =>
+  (await call(backend, 'getprovenances', { contract_address: address })).provenances
+
 /** Metadata of NFTs without files, with distinct titles. */
 export function plainMetadata(count: number, prefix = 'NFT'): object[] {
   return Array.from({ length: count }, (_, i) => ({ title: `${prefix} ${i}`, description: '', file_fields: [] }))

@@ -9,6 +9,7 @@ import {
   backendForFile,
   call,
   createTestCollection,
+  provenancesOf,
   type TestBackend,
   type TestCollection,
   until,
@@ -170,9 +171,6 @@ async function nftsOf({ address, blockchain }: TestCollection): Promise<Nft[]> {
   return (await call(backend, 'getnfts', { nft_gdn_ids })).nfts as unknown as Nft[]
 }
 
-const hashesOf = async ({ address }: TestCollection) =>
-  (await call(backend, 'getprovenances', { contract_address: address })).provenances
-
 /** Returns the hash of the leaves file that the metadata of an unrevealed NFT names. */
 function provenanceIn({ file_fields }: Nft['request_metadata']): string {
   const url = file_fields.find(({ key }) => key === 'provenance')?.url ?? ''
@@ -209,7 +207,7 @@ async function live(life: Life): Promise<void> {
   const settled = async () => {
     await relay.idle()
     await until(
-      () => hashesOf(collection),
+      () => provenancesOf(backend, collection),
       (all) => all.every(({ status }) => status !== 'initiated'),
     )
     return await until(
@@ -267,7 +265,7 @@ async function live(life: Life): Promise<void> {
     ]
     const inCollection = kind === 'resume' ? [] : ['-c', collection.address, '-b', collection.blockchain]
     const target = [...inCollection, '--base-url', relay.url, '--json']
-    const hashesBefore = new Set((await hashesOf(collection)).map(({ provenance }) => provenance))
+    const hashesBefore = new Set((await provenancesOf(backend, collection)).map(({ provenance }) => provenance))
     const before = await nftsOf(collection)
 
     const signal = relay.begin(kill)
@@ -284,7 +282,7 @@ async function live(life: Life): Promise<void> {
       expect(relay.changes, what).toEqual([])
       expect(nfts, what).toEqual(before)
     }
-    for (const { provenance } of await hashesOf(collection)) {
+    for (const { provenance } of await provenancesOf(backend, collection)) {
       if (!hashesBefore.has(provenance)) committed.set(provenance, rows)
     }
 

@@ -5,8 +5,8 @@ import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import {
   backendForFile,
-  call,
   createTestCollection,
+  provenancesOf,
   type TestBackend,
   type TestCollection,
   until,
@@ -21,9 +21,6 @@ let backend: TestBackend
 beforeAll(async () => {
   backend = await backendForFile()
 })
-
-const provenancesOf = async ({ address }: TestCollection) =>
-  (await call(backend, 'getprovenances', { contract_address: address })).provenances
 
 /** Prevents commitments from being sent until the returned function is called. */
 async function heldCommitments() {
@@ -43,14 +40,14 @@ async function commitOnly(collection: TestCollection, rows: string): Promise<voi
   const release = await heldCommitments()
   const minting = machine.shuffle(rows)
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ({ length }) => length === 1,
   )
   stop.abort(new GdnError('interrupted', 'interrupted by this test'))
   expect((await minting).error).toMatchObject({ code: 'interrupted' })
   await release()
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ([first]) => first?.status === 'deployed',
   )
 }
@@ -61,10 +58,10 @@ async function refuses(
   asking: () => Promise<{ error: unknown; stderr: string }>,
   error: { code: string; message: string },
 ) {
-  const before = [await nftsOf(backend, collection), await provenancesOf(collection)]
+  const before = [await nftsOf(backend, collection), await provenancesOf(backend, collection)]
   const { error: found, stderr } = await asking()
   expect(found, stderr).toMatchObject({ code: error.code, message: expect.stringContaining(error.message) })
-  expect([await nftsOf(backend, collection), await provenancesOf(collection)]).toEqual(before)
+  expect([await nftsOf(backend, collection), await provenancesOf(backend, collection)]).toEqual(before)
 }
 
 test('mints rows only by the first rule that the collection committed to', async () => {
@@ -109,7 +106,7 @@ test('of two machines that commit to rows with different rules at once, one mint
   const [one, other] = [await shuffledMachine(through, collection), await shuffledMachine(through, collection)]
   const minting = [one.shuffle(rows), other.mint(rows)]
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ({ length }) => length === 2,
   )
   await release()
@@ -210,12 +207,12 @@ test('draws each of two drops with the same round by its own rows', async () => 
   const revealing = [
     one.reveal(drops[0][1], '--run', 'a'),
     until(
-      () => provenancesOf(collection),
+      () => provenancesOf(backend, collection),
       ({ length }) => length === 3,
     ).then(() => other.reveal(drops[1][1], '--run', 'b')),
   ] as const
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ({ length }) => length === 4,
   )
   await release()
@@ -246,7 +243,7 @@ test('reveals nothing if the seal fails, and seals the drop afterwards', async (
   })
   const seals = new Promise<void>((resolve) => {
     void until(
-      () => provenancesOf(collection),
+      () => provenancesOf(backend, collection),
       ({ length }) => length === 2,
     ).then(() => resolve())
   })
@@ -294,7 +291,7 @@ test('seals nothing if no NFT of the drop can be revealed', async () => {
   const { code, stdout, stderr } = await other.reveal(rows, '--abandon-rows', '1')
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ seal: null, round: null, revealed: 0, not_minted: 1, left: 2 })
-  expect(await provenancesOf(collection)).toHaveLength(1)
+  expect(await provenancesOf(backend, collection)).toHaveLength(1)
 })
 
 test('reveals no row without a draw, even if the rows are minted while the command runs', async () => {

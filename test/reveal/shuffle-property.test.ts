@@ -11,6 +11,7 @@ import {
   backendForFile,
   call,
   createTestCollection,
+  provenancesOf,
   type TestBackend,
   type TestCollection,
   until,
@@ -133,9 +134,6 @@ function provenanceIn({ request_metadata }: ShownNft): string | null {
   return `0x${Buffer.from(CID.parse(url.replace('ipfs://', '')).multihash.digest).toString('hex')}`
 }
 
-const hashesOf = async ({ address }: TestCollection) =>
-  (await call(backend, 'getprovenances', { contract_address: address })).provenances
-
 const figures: Record<string, number> = {}
 const count = (what: string) => {
   figures[what] = (figures[what] ?? 0) + 1
@@ -175,7 +173,7 @@ async function live(commands: Command[]): Promise<void> {
   const settled = async () => {
     await relay.idle()
     await until(
-      () => hashesOf(collection),
+      () => provenancesOf(backend, collection),
       (all) => all.every(({ status }) => status !== 'initiated'),
     )
     return await until(
@@ -252,7 +250,7 @@ async function live(commands: Command[]): Promise<void> {
     const ownFlags = isMint ? [flag] : [flag === '--adopt' || (kind === 'reveal' && isDry) ? flag : null]
     const flags = [...ownFlags.flatMap((given) => given ?? []), ...(run === null ? [] : ['--run', run])]
     const before = nfts
-    const hashesBefore = await hashesOf(collection)
+    const hashesBefore = await provenancesOf(backend, collection)
     const missing = ORDER[edit].length - before.length
     const abandoned = abandons === 'one' ? 1 : abandons === 'all' && missing > 0 ? missing : null
     const more = kind === 'reveal' && abandoned !== null ? ['--abandon-rows', String(abandoned)] : []
@@ -274,7 +272,7 @@ async function live(commands: Command[]): Promise<void> {
     const { isKilled } = relay
     signal = relay.begin(null)
     nfts = await settled()
-    const hashes = await hashesOf(collection)
+    const hashes = await provenancesOf(backend, collection)
 
     const what = `command ${step} of ${JSON.stringify(commands.slice(0, step + 1))}\n${stdout}${stderr}`
     count(`${kind}: ${isKilled ? 'killed' : (error?.code ?? 'ok')}`)
