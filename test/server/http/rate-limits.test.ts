@@ -1,13 +1,12 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parseRateLimitPolicy } from '../../../src/client/announcements.ts'
+import { sleep } from '../../../src/core/time.ts'
 import { createMemoryLimiter } from '../../../src/server/http/memory-limiter.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
 import { localAccountId } from '../../../src/server/store/accounts.ts'
 import { backendForTest, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
 import { withinASecond } from '../../helpers/within-a-second.ts'
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('rate limits on', () => {
   let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -71,7 +70,7 @@ describe('rate limits on', () => {
       return { key, refused: await getNfts(key) }
     })
     expect(refused.status).toBe(429)
-    await pause(Number(refused.headers.get('retry-after')) * 1000)
+    await sleep(Number(refused.headers.get('retry-after')) * 1000)
     expect((await getNfts(key)).status).toBe(200)
   })
 
