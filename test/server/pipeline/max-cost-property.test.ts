@@ -382,6 +382,7 @@ test('no run spends more than its cap, and once blocks are final its costs equal
       fee *= 4n
       for (let block = 0; block < 10; block++) {
         await real.mine(1, fee)
+        // The backend may replace the transaction in each block, but need not, so nothing tells when it is done.
         await sleep(100)
       }
     },

@@ -66,6 +66,7 @@ it('a process waits for a migration for longer than its query timeout', async ()
     await lockUntilCommit(db, 'migrations')
     opened = openPostgres({ url, responseWithinMs: 200 })
     opened.catch(() => {})
+    // Time is the condition: the lock outlasts the query timeout.
     await sql`select pg_sleep(1)`.execute(db)
   })
   await blocker.close()
