@@ -88,7 +88,7 @@ describe('blockchains', () => {
 })
 
 describe('every endpoint', () => {
-  it('of the reference exists, and no other is marked as part of the reference', () => {
+  it('every endpoint of the reference exists, and no other is marked as part of the reference', () => {
     const ofReference = all.filter(([, { origin }]) => origin === 'reference')
     expect(ofReference.map(([name]) => name).sort()).toEqual(
       [

@@ -107,7 +107,7 @@ describe('the digest', () => {
     expect(new Set([digest(PLAIN), ...others]).size).toBe(others.length + 1)
   })
 
-  it('of a collection differs for each flag', () => {
+  it('the digest of a collection differs for each flag', () => {
     const collection = { wallet_address: RECEIVER, name: 'First light', blockchain: 'polygon' }
     const flags = [{}, { enable_api: false }, { enable_transfer: true }, { is_locked: true }]
     const digests = flags.map((flag) => operationDigest('createcollection', { ...collection, ...flag }))

@@ -155,7 +155,7 @@ describe('an attribute of a request', () => {
     [{ tag: 'Power', value: '5', display_type: 'boost_percentage', max_value: '100' }],
   ])('%j stays as it is', (attribute) => expect(JSON.stringify(checked(attribute))).toBe(JSON.stringify(attribute)))
 
-  test('of a type may have numbers, which become texts', () => {
+  test('an attribute of a type may have numbers, which become texts', () => {
     const numbers = { tag: 'Power', value: 5, display_type: 'number', max_value: 100 }
     expect(checked(numbers)).toEqual({ tag: 'Power', value: '5', display_type: 'number', max_value: '100' })
     expect(checked({ tag: 'Born', value: '2026-11-01', display_type: 'date' })).toMatchObject({ value: '1793491200' })

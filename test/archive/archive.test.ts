@@ -4,11 +4,12 @@ import { existsSync, statSync } from 'node:fs'
 import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { execa } from 'execa'
-import { afterEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { rawCid } from '../../src/ipfs/cid.ts'
 import { openSqlite } from '../../src/sqlite/driver.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
 import {
+  backendForTest,
   createTestCollection,
   freshDataDir,
   mint,
@@ -16,21 +17,13 @@ import {
   settled,
   startTestBackend,
   type TestBackend,
+  temporaryDataDir,
 } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { openTestStore } from '../helpers/test-database.ts'
 import { CONTRACT, CollectionWorld, drop, pixels } from './collection-world.ts'
 import { opened } from './opened-archive.ts'
-
-const worlds: CollectionWorld[] = []
-afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.close()
-})
-const kept = (world: CollectionWorld) => {
-  worlds.push(world)
-  return world
-}
 
 /** Archives a collection, and returns what the command printed. */
 async function archive(world: CollectionWorld, flags: string[] = [], options: CliOptions = {}) {
@@ -42,10 +35,10 @@ async function archive(world: CollectionWorld, flags: string[] = [], options: Cl
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value))
 const dataUrl = (value: unknown) => `data:application/json;base64,${json(value).toString('base64')}`
-const one = async (uri: string) => kept(await new CollectionWorld({ uris: new Map([[1n, uri]]) }).start())
+const one = (uri: string) => new CollectionWorld({ uris: new Map([[1n, uri]]) }).start()
 
 test('has every block that tokens reach, the index as its root, and nothing else', async () => {
-  const world = kept(await drop(3))
+  const world = await drop(3)
   const { file, code, stdout, stderr } = await archive(world)
   expect(stderr).toBe('')
   expect(code).toBe(0)
@@ -100,7 +93,7 @@ test('imports https, data and ar URLs, and says that they are not verifiable', a
 test('replaces {id} in the URIs of ERC-1155 and in the files of their metadata', async () => {
   const id = 255n
   const hex = id.toString(16).padStart(64, '0')
-  const world = kept(await new CollectionWorld({ standard: 'erc1155', uris: new Map() }).start())
+  const world = await new CollectionWorld({ standard: 'erc1155', uris: new Map() }).start()
   const root = await world.gateway.add({
     [`${hex}.json`]: json({ image: 'ipfs://IMAGES/{id}.png' }),
     [`${hex}.png`]: pixels(255),
@@ -214,31 +207,25 @@ test('refuses token URIs that are larger than the archive, before it reads any f
 })
 
 test('archives a collection of a backend, whose large files have no blocks of their own', async () => {
-  const dataDir = await freshDataDir()
-  const backend = await startTestBackend(dataDir.path)
-  try {
-    const collection = await createTestCollection(backend)
-    const image = Buffer.concat([pixels(1), Buffer.alloc(600 * 1024, 'tide')])
-    const server = await startHttpServer([{ body: image, headers: { 'content-type': 'image/png' } }])
-    const [metadata] = plainMetadata(1)
-    const file_fields = [{ key: 'image', url: `${server.url}/1.png` }]
-    await settled(backend, await mint(backend, collection, [{ ...metadata, file_fields }]))
-    await server.close()
-    const { dir, env } = await tempHome()
-    const file = join(dir, 'tides.car')
-    const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
-    const argv = ['collection', 'archive', collection.address, '-b', 'polygon', '--to', file]
-    const { code, stderr } = await cli(argv, { env: own })
-    expect([code, stderr]).toEqual([0, expect.stringContaining('1 token at block')])
-    const { tokens, content } = await opened(file)
-    const [described, token] = tokens
-    expect(described).toMatchObject({ token_id: null, files: [{ verification: 'not verifiable' }] })
-    expect(token?.files.map(({ verification }) => verification)).toEqual(['cid', 'cid'])
-    expect(await content(String(token?.files[1]?.cid))).toEqual(image)
-  } finally {
-    await backend.close()
-    await dataDir.remove()
-  }
+  const backend = await backendForTest()
+  const collection = await createTestCollection(backend)
+  const image = Buffer.concat([pixels(1), Buffer.alloc(600 * 1024, 'tide')])
+  const server = await startHttpServer([{ body: image, headers: { 'content-type': 'image/png' } }])
+  const [metadata] = plainMetadata(1)
+  const file_fields = [{ key: 'image', url: `${server.url}/1.png` }]
+  await settled(backend, await mint(backend, collection, [{ ...metadata, file_fields }]))
+  await server.close()
+  const { dir, env } = await tempHome()
+  const file = join(dir, 'tides.car')
+  const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
+  const argv = ['collection', 'archive', collection.address, '-b', 'polygon', '--to', file]
+  const { code, stderr } = await cli(argv, { env: own })
+  expect([code, stderr]).toEqual([0, expect.stringContaining('1 token at block')])
+  const { tokens, content } = await opened(file)
+  const [described, token] = tokens
+  expect(described).toMatchObject({ token_id: null, files: [{ verification: 'not verifiable' }] })
+  expect(token?.files.map(({ verification }) => verification)).toEqual(['cid', 'cid'])
+  expect(await content(String(token?.files[1]?.cid))).toEqual(image)
 })
 
 test('refuses an address that is no address, and a missing flag', async () => {
@@ -254,7 +241,7 @@ test.each([
 ])('leaves no file after %s', async (_name, flags, exit, text) => {
   const { dir, env } = await tempHome()
   const file = join(dir, 'tides.car')
-  const world = kept(await drop(1))
+  const world = await drop(1)
   const server = { ...env, GDN_BASE_URL: world.web.url, GDN_API_KEY: 'x' }
   const { code, stderr } = await cli(['collection', 'archive', CONTRACT, ...flags, '--to', file], { env: server })
   expect([code, stderr]).toEqual([exit, expect.stringContaining(text)])
@@ -272,7 +259,7 @@ test('refuses a file in a directory that does not exist, before it reads any fil
 })
 
 test('never overwrites a file without --force, and gives the same bytes again', async () => {
-  const world = kept(await drop(2))
+  const world = await drop(2)
   const { file, argv, env } = await archive(world)
   const before = await readFile(file)
   const secondResult = await cli(argv, { env })
@@ -282,7 +269,7 @@ test('never overwrites a file without --force, and gives the same bytes again', 
 })
 
 test('says that nothing is wrong, or lists what can not be read, what differs and what is gone', async () => {
-  const world = kept(await drop(3))
+  const world = await drop(3)
   const { file, env } = await archive(world)
   const check = (...flags: string[]) => cli(['collection', 'check', ...world.flags, ...flags], { env })
   expect(await check()).toMatchObject({ code: 0, stdout: '' })
@@ -315,7 +302,7 @@ test('says that nothing is wrong, or lists what can not be read, what differs an
 })
 
 test('a table of a check has at most 20 problems, and JSON all of them', async () => {
-  const world = kept(await new CollectionWorld({ uris: new Map() }).start())
+  const world = await new CollectionWorld({ uris: new Map() }).start()
   for (let id = 1n; id <= 23n; id++) world.uris.set(id, 'data:,hello')
   const { env } = await tempHome()
   const check = (...flags: string[]) => cli(['collection', 'check', ...world.flags, ...flags], { env })
@@ -328,7 +315,7 @@ test('a table of a check has at most 20 problems, and JSON all of them', async (
 })
 
 test('exits with 7 if the archive lacks a token, and names the command that adds it', async () => {
-  const world = kept(await drop(2))
+  const world = await drop(2)
   const { file, env } = await archive(world)
   const check = (...flags: string[]) =>
     cli(['collection', 'check', ...world.flags, '--archive', file, ...flags], { env })
@@ -344,7 +331,7 @@ test('exits with 7 if the archive lacks a token, and names the command that adds
 })
 
 test('says that a token changed after the archive was made, and how to archive or compare it', async () => {
-  const world = kept(await drop(2))
+  const world = await drop(2)
   const { file, env } = await archive(world)
   world.uris.set(1n, dataUrl({ name: 'Updated' }))
   const argv = ['collection', 'check', ...world.flags, '--archive', file, '--json']
@@ -359,7 +346,7 @@ test('says that a token changed after the archive was made, and how to archive o
 })
 
 test('archives, checks and restores the metadata of the collection, its image and its banner', async () => {
-  const world = kept(await drop(1))
+  const world = await drop(1)
   const banner = pixels(8)
   const files = await world.gateway.add({ 'image.png': pixels(7), 'banner.png': banner })
   const metadata = { name: 'Tides', image: `ipfs://${files}/image.png`, banner_image: `ipfs://${files}/banner.png` }
@@ -381,18 +368,14 @@ test('archives, checks and restores the metadata of the collection, its image an
     7,
     expect.objectContaining({ token_id: null, kind: 'unreadable', field: 'banner_image' }),
   ])
-  const dataDir = await freshDataDir()
+  const dataDir = await temporaryDataDir()
+  const restore = ['collection', 'restore', file, '--data-dir', dataDir]
+  expect((await cli(restore, { env })).code).toBe(0)
+  const backend = await startTestBackend(dataDir)
   try {
-    const restore = ['collection', 'restore', file, '--data-dir', dataDir.path]
-    expect((await cli(restore, { env })).code).toBe(0)
-    const backend = await startTestBackend(dataDir.path)
-    try {
-      expect(await (await backend.get(`/ipfs/${own}/collection.json`)).json()).toEqual(metadata)
-    } finally {
-      await backend.close()
-    }
+    expect(await (await backend.get(`/ipfs/${own}/collection.json`)).json()).toEqual(metadata)
   } finally {
-    await dataDir.remove()
+    await backend.close()
   }
 })
 
@@ -420,7 +403,7 @@ test('a blockchain that gdn does not know is reported with the one of the chain 
 })
 
 test('a gateway that answers nothing is an error of the network, and the same command resumes', async () => {
-  const world = kept(await drop(2))
+  const world = await drop(2)
   const { dir } = await tempHome()
   const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, dir)
   const dead = [...world.flags.slice(0, -1), 'http://127.0.0.1:9']
@@ -436,7 +419,7 @@ test('a gateway that answers nothing is an error of the network, and the same co
 })
 
 test('a gateway that ends meanwhile is an error of the network, and the same command resumes', async () => {
-  const world = kept(await drop(30))
+  const world = await drop(30)
   world.uris.set(31n, dataUrl({}))
   const { dir } = await tempHome()
   const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, dir)
@@ -471,7 +454,7 @@ test('a gateway that answers nothing does not prevent an archive of what other s
 })
 
 test('counts the files that the archive has, and names no others if it has none', async () => {
-  const world = kept(await drop(2))
+  const world = await drop(2)
   world.gateway.blocks.delete(rawCid(pixels(2).subarray(1024, 2048)).toString())
   const some = await archive(world)
   expect(JSON.parse(some.stdout)).toMatchObject({ files: 3, unreadable: 1 })
@@ -484,26 +467,22 @@ test('counts the files that the archive has, and names no others if it has none'
 })
 
 test('restores an archive that lacks files, and lists them', async () => {
-  const world = kept(await drop(3))
+  const world = await drop(3)
   world.gateway.blocks.delete(rawCid(pixels(2).subarray(1024, 2048)).toString())
   const { file, env } = await archive(world)
-  const dataDir = await freshDataDir()
-  try {
-    const restore = ['collection', 'restore', file, '--data-dir', dataDir.path]
-    const { code, stdout } = await cli([...restore, '--json'], { env })
-    expect(code).toBe(7)
-    const problems = [expect.objectContaining({ token_id: '2', field: 'image' })]
-    expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 3, unreadable: 1, problems })
-    const { stderr } = await cli(restore, { env })
-    expect(stderr).toContain('token 2, image, ipfs:')
-    expect(stderr).toContain('the archive lacks 1 file of 3 tokens')
-  } finally {
-    await dataDir.remove()
-  }
+  const dataDir = await temporaryDataDir()
+  const restore = ['collection', 'restore', file, '--data-dir', dataDir]
+  const { code, stdout } = await cli([...restore, '--json'], { env })
+  expect(code).toBe(7)
+  const problems = [expect.objectContaining({ token_id: '2', field: 'image' })]
+  expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 3, unreadable: 1, problems })
+  const { stderr } = await cli(restore, { env })
+  expect(stderr).toContain('token 2, image, ipfs:')
+  expect(stderr).toContain('the archive lacks 1 file of 3 tokens')
 })
 
 test('restores the intact blocks of a damaged archive with --intact, and no other', async () => {
-  const world = kept(await drop(3))
+  const world = await drop(3)
   const { file, env } = await archive(world)
   const bytes = await readFile(file)
   const lost = pixels(2).subarray(1024, 2048)
@@ -511,133 +490,114 @@ test('restores the intact blocks of a damaged archive with --intact, and no othe
   expect(at).toBeGreaterThan(0)
   bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
   await writeFile(file, bytes)
-  const dataDir = await freshDataDir()
+  const dataDir = await temporaryDataDir()
+  const restore = ['collection', 'restore', file, '--data-dir', dataDir]
+  const refused = await cli(restore, { env })
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('restore --intact')])
+  const { code, stderr } = await cli([...restore, '--intact'], { env })
+  expect(code).toBe(7)
+  expect(stderr).toContain(`block ${rawCid(lost)} does not match its CID`)
+  expect(stderr).toMatch(/token 2, image, ipfs:\S+: the file is missing from the archive/)
+  expect(stderr).toContain('the archive lacks 1 file of 3 tokens')
+  const backend = await startTestBackend(dataDir)
   try {
-    const restore = ['collection', 'restore', file, '--data-dir', dataDir.path]
-    const refused = await cli(restore, { env })
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('restore --intact')])
-    const { code, stderr } = await cli([...restore, '--intact'], { env })
-    expect(code).toBe(7)
-    expect(stderr).toContain(`block ${rawCid(lost)} does not match its CID`)
-    expect(stderr).toMatch(/token 2, image, ipfs:\S+: the file is missing from the archive/)
-    expect(stderr).toContain('the archive lacks 1 file of 3 tokens')
-    const backend = await startTestBackend(dataDir.path)
-    try {
-      const images = await Promise.all(
-        [...world.uris.values()].map(async (uri) => {
-          const metadata = await backend.get(`/ipfs/${uri.slice('ipfs://'.length)}`)
-          const { image } = (await metadata.json()) as { image: string }
-          return (await backend.get(`/ipfs/${image.slice('ipfs://'.length)}`)).status
-        }),
-      )
-      expect(images).toEqual([200, 404, 200])
-    } finally {
-      await backend.close()
-    }
+    const images = await Promise.all(
+      [...world.uris.values()].map(async (uri) => {
+        const metadata = await backend.get(`/ipfs/${uri.slice('ipfs://'.length)}`)
+        const { image } = (await metadata.json()) as { image: string }
+        return (await backend.get(`/ipfs/${image.slice('ipfs://'.length)}`)).status
+      }),
+    )
+    expect(images).toEqual([200, 404, 200])
   } finally {
-    await dataDir.remove()
+    await backend.close()
   }
 })
 
 test('restores into an empty backend, where every token URI answers', async () => {
-  const world = kept(await drop(3))
+  const world = await drop(3)
   const { file, env } = await archive(world)
-  const dataDir = await freshDataDir()
+  const dataDir = await temporaryDataDir()
   let backend: TestBackend | undefined
-  try {
-    const { code, stdout } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path, '--json'], { env })
-    expect(code).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 3, publishes: false })
-    for (const round of ['new', 'restored again while it runs']) {
-      backend ??= await startTestBackend(dataDir.path)
-      for (const [id, uri] of world.uris) {
-        const response = await backend.get(`/ipfs/${uri.slice('ipfs://'.length)}`)
-        const metadata = (await response.json()) as { name: string; image: string }
-        expect([round, metadata.name]).toEqual([round, `Tide ${id}`])
-        const image = await backend.get(`/ipfs/${metadata.image.slice('ipfs://'.length)}`)
-        expect(Buffer.from(await image.arrayBuffer())).toEqual(pixels(Number(id)))
-      }
-      const secondResult = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
-      expect([secondResult.code, secondResult.stderr]).toEqual([
-        0,
-        expect.stringContaining('The backend serves the restored files at /ipfs.'),
-      ])
+  const { code, stdout } = await cli(['collection', 'restore', file, '--data-dir', dataDir, '--json'], { env })
+  expect(code).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 3, publishes: false })
+  for (const round of ['new', 'restored again while it runs']) {
+    backend ??= await backendForTest({ dataDir })
+    for (const [id, uri] of world.uris) {
+      const response = await backend.get(`/ipfs/${uri.slice('ipfs://'.length)}`)
+      const metadata = (await response.json()) as { name: string; image: string }
+      expect([round, metadata.name]).toEqual([round, `Tide ${id}`])
+      const image = await backend.get(`/ipfs/${metadata.image.slice('ipfs://'.length)}`)
+      expect(Buffer.from(await image.arrayBuffer())).toEqual(pixels(Number(id)))
     }
-    await backend?.close()
-    backend = undefined
-    const { stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
-    expect(stderr).toContain(`Run \`gdn serve --data-dir ${dataDir.path}\` to serve the restored files at /ipfs.`)
-  } finally {
-    await backend?.close()
-    await dataDir.remove()
+    const secondResult = await cli(['collection', 'restore', file, '--data-dir', dataDir], { env })
+    expect([secondResult.code, secondResult.stderr]).toEqual([
+      0,
+      expect.stringContaining('The backend serves the restored files at /ipfs.'),
+    ])
   }
+  await backend?.close()
+  backend = undefined
+  const { stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir], { env })
+  expect(stderr).toContain(`Run \`gdn serve --data-dir ${dataDir}\` to serve the restored files at /ipfs.`)
 })
 
 test.each([
   ['only its file', ''],
   ['only the table of migrations', 'CREATE TABLE kysely_migration (name text PRIMARY KEY, timestamp text)'],
 ])('creates a database of which an interrupted command left %s', async (_name, statement) => {
-  const world = kept(await drop(1))
+  const world = await drop(1)
   const { file, env } = await archive(world)
-  const dataDir = await freshDataDir()
-  try {
-    const database = openSqlite(join(dataDir.path, 'gdn.db'))
-    database.exec(statement)
-    database.close()
-    const { code, stdout, stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path, '--json'], {
-      env,
-    })
-    expect([code, stderr]).toEqual([0, ''])
-    expect(JSON.parse(stdout)).toMatchObject({ tokens: 1, answering: 1 })
-  } finally {
-    await dataDir.remove()
-  }
+  const dataDir = await temporaryDataDir()
+  const database = openSqlite(join(dataDir, 'gdn.db'))
+  database.exec(statement)
+  database.close()
+  const { code, stdout, stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir, '--json'], {
+    env,
+  })
+  expect([code, stderr]).toEqual([0, ''])
+  expect(JSON.parse(stdout)).toMatchObject({ tokens: 1, answering: 1 })
 })
 
 test('replaces damaged copies, so that the backend serves what a check reads', async () => {
-  const dataDir = await freshDataDir()
-  const backend = await startTestBackend(dataDir.path)
-  try {
-    const collection = await createTestCollection(backend)
-    const images = [100, 600].map((size) => Buffer.concat([pixels(1), Buffer.alloc(size * 1024, `tide ${size}`)]))
-    const server = await startHttpServer(images.map((body) => ({ body, headers: { 'content-type': 'image/png' } })))
-    const nfts = plainMetadata(2).map((metadata, at) => ({
-      ...metadata,
-      file_fields: [{ key: 'image', url: `${server.url}/${at}.png` }],
-    }))
-    await settled(backend, await mint(backend, collection, nfts))
-    await server.close()
-    const { dir, env } = await tempHome()
-    const file = join(dir, 'tides.car')
-    const run = (argv: string[]) =>
-      cli(argv, { env: { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() } })
-    const contract = [collection.address, '-b', 'polygon']
-    expect((await run(['collection', 'archive', ...contract, '--to', file])).code).toBe(0)
-    const stored = (await readdir(join(dataDir.path, 'files'), { recursive: true, withFileTypes: true }))
-      .filter((entry) => entry.isFile())
-      .map(({ parentPath, name }) => ({ cid: name, path: join(parentPath, name) }))
-      .map((one) => ({ ...one, size: statSync(one.path).size }))
-    expect(stored.length).toBe(2)
-    const { tokens } = await opened(file)
-    const metadata = tokens[1]?.files[0]?.cid
-    const [small, large] = stored.sort((one, other) => one.size - other.size)
-    await writeFile(String(small?.path), (await readFile(String(small?.path))).fill('x', 5000, 5100))
-    await truncate(String(large?.path), 1000)
-    const store = await openTestStore(dataDir.path)
-    const damaged = { bytes: Buffer.from('damaged') }
-    await store.db.updateTable('blocks').set(damaged).where('cid', '=', String(metadata)).execute()
-    await store.close()
-    const checked = await run(['collection', 'check', ...contract])
-    expect([checked.code, checked.stderr]).toEqual([7, expect.stringContaining('2 problems')])
-    expect((await run(['collection', 'restore', file, '--data-dir', dataDir.path])).code).toBe(0)
-    expect((await run(['collection', 'check', ...contract])).code).toBe(0)
-    for (const [at, image] of images.entries()) {
-      const response = await backend.get(`/ipfs/${[small, large][at]?.cid}`)
-      expect([response.status, Buffer.from(await response.arrayBuffer())]).toEqual([200, image])
-    }
-  } finally {
-    await backend.close()
-    await dataDir.remove()
+  const backend = await backendForTest()
+  const collection = await createTestCollection(backend)
+  const images = [100, 600].map((size) => Buffer.concat([pixels(1), Buffer.alloc(size * 1024, `tide ${size}`)]))
+  const server = await startHttpServer(images.map((body) => ({ body, headers: { 'content-type': 'image/png' } })))
+  const nfts = plainMetadata(2).map((metadata, at) => ({
+    ...metadata,
+    file_fields: [{ key: 'image', url: `${server.url}/${at}.png` }],
+  }))
+  await settled(backend, await mint(backend, collection, nfts))
+  await server.close()
+  const { dir, env } = await tempHome()
+  const file = join(dir, 'tides.car')
+  const run = (argv: string[]) =>
+    cli(argv, { env: { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() } })
+  const contract = [collection.address, '-b', 'polygon']
+  expect((await run(['collection', 'archive', ...contract, '--to', file])).code).toBe(0)
+  const stored = (await readdir(join(backend.dataDir, 'files'), { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => ({ cid: name, path: join(parentPath, name) }))
+    .map((one) => ({ ...one, size: statSync(one.path).size }))
+  expect(stored.length).toBe(2)
+  const { tokens } = await opened(file)
+  const metadata = tokens[1]?.files[0]?.cid
+  const [small, large] = stored.sort((one, other) => one.size - other.size)
+  await writeFile(String(small?.path), (await readFile(String(small?.path))).fill('x', 5000, 5100))
+  await truncate(String(large?.path), 1000)
+  const store = await openTestStore(backend.dataDir)
+  const damaged = { bytes: Buffer.from('damaged') }
+  await store.db.updateTable('blocks').set(damaged).where('cid', '=', String(metadata)).execute()
+  await store.close()
+  const checked = await run(['collection', 'check', ...contract])
+  expect([checked.code, checked.stderr]).toEqual([7, expect.stringContaining('2 problems')])
+  expect((await run(['collection', 'restore', file, '--data-dir', backend.dataDir])).code).toBe(0)
+  expect((await run(['collection', 'check', ...contract])).code).toBe(0)
+  for (const [at, image] of images.entries()) {
+    const response = await backend.get(`/ipfs/${[small, large][at]?.cid}`)
+    expect([response.status, Buffer.from(await response.arrayBuffer())]).toEqual([200, image])
   }
 })
 
@@ -669,7 +629,7 @@ describe('refuses to restore', () => {
       /byte 59/,
     ],
   ])('%s', async (_name, change, message) => {
-    const world = kept(await drop(1))
+    const world = await drop(1)
     const { file, env } = await archive(world)
     await writeFile(file, change(await readFile(file)))
     const dataDir = await freshDataDir()

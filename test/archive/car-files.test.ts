@@ -45,7 +45,6 @@ const filesIn = ({ blocks }: GatewayStandIn) => [...blocks.keys()].filter((cid) 
 
 test('fetches the blocks of a file with one request from a gateway that offers CAR files', async () => {
   const world = await drop(5)
-  whenTestDone(() => world.close())
   const { dir, env } = await tempHome()
   const archive = async (name: string) => {
     world.gateway.asked.length = 0

@@ -1,5 +1,6 @@
 import { encodeAbiParameters } from 'viem'
 import { TOPICS } from '../../src/holders/transfers.ts'
+import { whenTestDone } from '../helpers/clean-up.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
 import { GatewayStandIn } from '../helpers/ipfs-gateway-stand-in.ts'
 
@@ -43,7 +44,8 @@ export class CollectionWorld {
     this.uris = uris
   }
 
-  async start(): Promise<this> {
+  /** Starts its servers. By default, they are closed after the test. */
+  async start(whenDone = whenTestDone): Promise<this> {
     await this.gateway.start()
     this.node = await startHttpServer(({ body }) => {
       const calls = JSON.parse(body.toString()) as Call | Call[]
@@ -53,16 +55,13 @@ export class CollectionWorld {
       const found = this.pages.get(path)
       return typeof found === 'function' ? await found() : (found ?? { status: 404, text: 'no' })
     })
+    whenDone(() => Promise.all([this.gateway.close(), this.node.close(), this.web.close()]))
     return this
   }
 
   /** The flags with which a command reads this collection. */
   get flags(): string[] {
     return [CONTRACT, '-b', 'polygon', '--rpc-url', this.node.url, '--gateway', this.gateway.url]
-  }
-
-  async close(): Promise<void> {
-    await Promise.all([this.gateway.close(), this.node.close(), this.web.close()])
   }
 
   #answer({ id, method, params }: Call) {
@@ -111,8 +110,12 @@ export class CollectionWorld {
 const REVERTED = { error: { code: 3, message: 'execution reverted' } }
 
 /** Starts a world whose tokens have metadata and images in one IPFS directory. */
-export async function drop(count: number, image = (id: number): Buffer => pixels(id)): Promise<CollectionWorld> {
-  const world = await new CollectionWorld({ uris: new Map() }).start()
+export async function drop(
+  count: number,
+  image = (id: number): Buffer => pixels(id),
+  whenDone = whenTestDone,
+): Promise<CollectionWorld> {
+  const world = await new CollectionWorld({ uris: new Map() }).start(whenDone)
   const images = await world.gateway.add(
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`${at + 1}.png`, image(at + 1)])),
   )

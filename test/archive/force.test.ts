@@ -2,20 +2,14 @@
 import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { rawCid } from '../../src/ipfs/cid.ts'
 import { cli, errorOf, tempHome } from '../cli/harness.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
-import { type CollectionWorld, drop, pixels } from './collection-world.ts'
-
-const worlds: CollectionWorld[] = []
-afterEach(async () => {
-  for (const world of worlds.splice(0)) await world.close()
-})
+import { drop, pixels } from './collection-world.ts'
 
 async function archived(count: number) {
   const world = await drop(count)
-  worlds.push(world)
   const { dir, env } = await tempHome()
   const file = join(dir, 'tides.car')
   const archive = (...flags: string[]) =>

@@ -154,13 +154,9 @@ describe('an archive whose index', () => {
 
 test('a check refuses an archive with a token ID that is no number', async () => {
   const world = await drop(1)
-  try {
-    const blocks = new Blocks()
-    const root = blocks.raw(lines(HEADER, { ...TOKEN, token_id: '0x1' }))
-    const { file, env } = await restore(root, blocks)
-    const { code, stderr } = await cli(['collection', 'check', ...world.flags, '--archive', file], { env })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('a line of the index does not describe a token')])
-  } finally {
-    await world.close()
-  }
+  const blocks = new Blocks()
+  const root = blocks.raw(lines(HEADER, { ...TOKEN, token_id: '0x1' }))
+  const { file, env } = await restore(root, blocks)
+  const { code, stderr } = await cli(['collection', 'check', ...world.flags, '--archive', file], { env })
+  expect([code, stderr]).toEqual([2, expect.stringContaining('a line of the index does not describe a token')])
 })

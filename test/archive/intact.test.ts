@@ -18,7 +18,6 @@ const { signal } = new AbortController()
 /** Archives a collection. Returns the file, and where its blocks begin and end. */
 async function archived(tokens: number) {
   const world = await drop(tokens)
-  whenTestDone(() => world.close())
   const { dir, env } = await tempHome()
   const path = join(dir, 'whole.car')
   expect((await cli(['collection', 'archive', ...world.flags, '--to', path], { env })).code).toBe(0)

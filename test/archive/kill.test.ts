@@ -32,7 +32,6 @@ test(
   async () => {
     const home = await temporaryFolder('gdn-archive-')
     const world = await drop(TOKENS)
-    whenTestDone(() => world.close())
     const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, home)
     const archive = (file: string) => ['collection', 'archive', ...world.flags, '--to', join(home, file)]
     expect(await gdn.run(...archive('whole.car'))).toMatchObject({ exitCode: 0 })

@@ -18,7 +18,6 @@ const TOKEN = 'token-of-the-service'
  */
 async function archived({ withNode = true } = {}) {
   const world = await drop(3)
-  whenTestDone(() => world.close())
   const { dir, env } = await tempHome()
   const file = join(dir, 'tides.car')
   expect((await cli(['collection', 'archive', ...world.flags, '--to', file], { env })).code).toBe(0)

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import { rawCid } from '../../src/ipfs/cid.ts'
 import { cli, tempHome } from '../cli/harness.ts'
-import { whenTestDone } from '../helpers/clean-up.ts'
 import { CollectionWorld } from './collection-world.ts'
 
 const dataUrl = (value: unknown) =>
@@ -17,9 +16,7 @@ function gate() {
 }
 
 async function started(): Promise<CollectionWorld> {
-  const world = await new CollectionWorld({ uris: new Map() }).start()
-  whenTestDone(() => world.close())
-  return world
+  return new CollectionWorld({ uris: new Map() }).start()
 }
 
 async function check(world: CollectionWorld) {

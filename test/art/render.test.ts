@@ -186,7 +186,7 @@ describe('rejects an image, with the location of its trait', () => {
     expect(await problemOf(render(artOf(folder, ['good.png', 'bad.png'])))).toContain(`art.yaml:9 "bad.png" ${message}`)
   })
 
-  test('that does not exist', async () => {
+  test('rejects an image whose trait does not exist, with its location', async () => {
     const folder = await tempDir()
     expect(await problemOf(render(artOf(folder, ['none.png'])))).toBe('art.yaml:6 "none.png" does not exist')
   })
@@ -214,7 +214,7 @@ describe('rejects an image, with the location of its trait', () => {
     expect(await problemOf(checkFiles(art, 'contain'))).toBe(message)
   })
 
-  test('that is animated', async () => {
+  test('rejects an image whose trait is animated, with its location', async () => {
     const folder = await tempDir()
     const frames = ['#fff', '#000'].map(
       async (background) =>
@@ -228,7 +228,7 @@ describe('rejects an image, with the location of its trait', () => {
     expect(await problemOf(render(artOf(folder, ['a.webp'])))).toBe('art.yaml:6 "a.webp" is animated')
   })
 
-  test('of another size, unless --fit says how to scale it', async () => {
+  test('rejects an image whose trait has another size, with its location, unless --fit says how to scale it', async () => {
     const folder = await tempDir()
     await image(folder, 'a.png', () => [9, 9, 9, 255])
     await image(folder, 'b.png', () => [80, 80, 80, 255], 8)

@@ -128,7 +128,7 @@ describe('two runs with the same rows in one collection', () => {
       expect({ most: most(server), minted: server.minted.size }).toEqual({ most: 1, minted: 4 })
     })
 
-    test('of other names reject rows with the same IDs if none has a name', async () => {
+    test('reject rows with the same IDs as a manifest of another name if neither run has a name', async () => {
       const server = serverOf()
       await machine.run(server, idsOf(1), await manifest('jan.csv'))
       const feb = machine.run(server, idsOf(4), await manifest('feb.csv'))

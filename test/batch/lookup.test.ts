@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runResults } from '../../src/batch/runs/run-rows.ts'
-import { listRuns, openRun } from '../../src/batch/runs/runs.ts'
-import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import { listRuns } from '../../src/batch/runs/runs.ts'
+import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ResponseOf } from '../../src/client/api-client.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -31,12 +30,6 @@ const run = (server: FakeHostedApi, rows: readonly ManifestRow[] | null, options
 
 /** Deletes the state, as when the disk of a CI runner is discarded. */
 const loseState = () => machine.lose()
-
-async function results(summary: BatchSummary): Promise<ResultRow[]> {
-  const rows: ResultRow[] = []
-  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
-  return rows
-}
 
 describe('a run whose state is an older copy', () => {
   const FILES = ['state.db', 'state.db-seal']
@@ -292,7 +285,7 @@ describe('--adopt', () => {
     const summary = await run(server, rowsUpTo(9), { adopt: true })
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 9 } })
     expect([...server.countsByTitle().values()]).toEqual(Array.from({ length: 9 }, () => 1))
-    for (const { line, nft_gdn_id, token_id } of await results(summary)) {
+    for (const { line, nft_gdn_id, token_id } of await machine.results(summary)) {
       expect(server.idsOf(`#${line - 1}`)).toEqual([nft_gdn_id])
       expect(nft_gdn_id).toBe(`nft-${token_id}`)
     }
@@ -391,7 +384,7 @@ describe('--adopt', () => {
     for (const id of [one, sold]) server.move(id, ELSEWHERE)
     const moved = [{ ...row(1), receiver: ELSEWHERE }, row(2), { ...row(2), receiver: ELSEWHERE }]
     const summary = await run(server, moved, { adopt: true })
-    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toEqual([one, kept, sold])
+    expect((await machine.results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toEqual([one, kept, sold])
   })
 
   test('leaves NFTs alone that may be of another run with an unknown outcome', async () => {

@@ -1,7 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runResults } from '../../src/batch/runs/run-rows.ts'
-import { openRun } from '../../src/batch/runs/runs.ts'
-import type { BatchClient, BatchEvent, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import type { BatchClient, BatchEvent } from '../../src/batch/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type Fault, type FaultOf } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
@@ -31,12 +29,6 @@ const always =
   (fault: Fault, status?: number): FaultOf =>
   (_attempt, body) =>
     body.receiver_wallet_address === RECEIVERS[2] ? { fault, ...(status === undefined ? {} : { status }) } : null
-
-async function results(summary: BatchSummary): Promise<ResultRow[]> {
-  const rows: ResultRow[] = []
-  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
-  return rows
-}
 
 const once = (server: FakeHostedApi) => [...server.countsByTitle().values()].every((count) => count === 1)
 
@@ -327,7 +319,7 @@ describe('an ID that the server returned before', () => {
     for (const { receiver, metadata } of ROWS.slice(0, 1)) early.push(server.mintByOther(receiver, metadata))
     const summary = await machine.run(server, ROWS.slice(0, 1), { lookup: false })
     expect(summary.counts).toMatchObject({ deployed: 1 })
-    const [result] = await results(summary)
+    const [result] = await machine.results(summary)
     expect(early).not.toContain(result?.nft_gdn_id)
   })
 
@@ -560,7 +552,7 @@ describe("the server's record of an accepted row is compared with what was sent"
     const server = new FakeHostedApi({ idempotency: false, answerIds: (ids) => ids.slice().reverse() })
     const summary = await machine.run(server, ROWS, { chunkSize: 6 })
     expect(summary.exitCode).toBe(0)
-    for (const { line, nft_gdn_id } of await results(summary)) {
+    for (const { line, nft_gdn_id } of await machine.results(summary)) {
       expect(server.minted.get(nft_gdn_id ?? '')?.metadata).toMatchObject({ title: `#${line - 1}` })
     }
   })
@@ -579,7 +571,7 @@ describe("the server's record of an accepted row is compared with what was sent"
     const summary = await machine.run(server, ROWS, { inFlight: 2 })
     expect(answered).toEqual(['attempt 2', 'attempt 1', 'attempt 3'])
     expect(summary.counts.deployed).toBe(6)
-    for (const { line, nft_gdn_id } of await results(summary))
+    for (const { line, nft_gdn_id } of await machine.results(summary))
       expect(server.idsOf(`#${line - 1}`)).toEqual([nft_gdn_id])
   })
 
@@ -589,9 +581,9 @@ describe("the server's record of an accepted row is compared with what was sent"
     const server = new FakeHostedApi({ idempotency: false, answerIds: (ids) => ids.slice().reverse() })
     const summary = await machine.run(server, rows)
     expect(summary.counts.deployed).toBe(3)
-    const ids = (await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)
+    const ids = (await machine.results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)
     expect(new Set(ids).size).toBe(3)
-    expect((await results(summary)).map(({ key }) => key.replace(/^[0-9a-f]+/, ''))).toEqual(['', '#2', '#3'])
+    expect((await machine.results(summary)).map(({ key }) => key.replace(/^[0-9a-f]+/, ''))).toEqual(['', '#2', '#3'])
   })
 
   test('leaves a row unknown if no record matches, and reports the other rows', async () => {
@@ -670,7 +662,7 @@ describe('the exit code', () => {
     const retried = await machine.run(server, ROWS, { retryFailed: true })
     expect(retried).toMatchObject({ exitCode: 0, requests: 1, counts: { failed: 0, deployed: 6 } })
     expect([...server.countsByTitle().values()].filter((count) => count === 2)).toHaveLength(1)
-    const sent = (await results(retried)).map(({ nft_gdn_id }) => nft_gdn_id)
+    const sent = (await machine.results(retried)).map(({ nft_gdn_id }) => nft_gdn_id)
     expect(sent).not.toContain('nft-2')
     expect(new Set(sent).size).toBe(6)
   })

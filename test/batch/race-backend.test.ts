@@ -7,14 +7,7 @@ import { runBatch } from '../../src/batch/run.ts'
 import { createClient } from '../../src/client/client.ts'
 import { createTransport } from '../../src/client/create-transport.ts'
 import { readManifest } from '../../src/manifest/read.ts'
-import {
-  call,
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  WALLETS,
-} from '../helpers/backend.ts'
+import { backendForFile, call, createTestCollection, type TestBackend, WALLETS } from '../helpers/backend.ts'
 import { bundleProcess } from '../helpers/bundle-process.ts'
 import { gate } from '../helpers/gate.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
@@ -69,7 +62,6 @@ class Runner {
 }
 
 let folder: string
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let runners: Runner[]
 let script: string
@@ -77,14 +69,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-race-backend-'))
   script = join(folder, 'drop.mjs')
   await bundleProcess(new URL('./drop-process.ts', import.meta.url), script, import.meta.url)
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   runners = Array.from({ length: MAX_PROCESSES }, () => new Runner([process.execPath, script]))
 })
 afterAll(async () => {
   for (const runner of runners) runner.end()
-  await backend.close()
-  await dataDir.remove()
   await rm(folder, { recursive: true, force: true })
 })
 

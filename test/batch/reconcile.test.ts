@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { removeRun } from '../../src/batch/runs/remove-run.ts'
-import { runResults } from '../../src/batch/runs/run-rows.ts'
 import { openRun } from '../../src/batch/runs/runs.ts'
-import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import type { BatchOptions, BatchSummary } from '../../src/batch/types.ts'
 import type { ResponseOf } from '../../src/client/api-client.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { FakeHostedApi, type FakeOptions, type Fault } from '../helpers/fake-hosted-api.ts'
@@ -39,13 +38,8 @@ function serverWith(faults: (Fault | null)[], options: Partial<FakeOptions> = {}
 const run = (server: FakeHostedApi, rows = rowsUpTo(6), options: Partial<BatchOptions> = {}) =>
   machine.run(server, rows, { inFlight: 1, ...options })
 
-async function results(summary: BatchSummary): Promise<ResultRow[]> {
-  const rows: ResultRow[] = []
-  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
-  return rows
-}
-
-const statuses = async (summary: BatchSummary) => (await results(summary)).map(({ line, status }) => [line, status])
+const statuses = async (summary: BatchSummary) =>
+  (await machine.results(summary)).map(({ line, status }) => [line, status])
 
 /** The first two rows go in one request, the others in two more. */
 const PAIR = [row(3), row(6), row(1), row(2)]
@@ -73,7 +67,7 @@ describe('rows whose outcome is unknown', () => {
       const server = serverWith([fault])
       const summary = await run(server, PAIR)
       expect(summary).toMatchObject({ exitCode: 0, reconciled: { adopted: 2, basis: null }, counts: { deployed: 4 } })
-      for (const { line, nft_gdn_id } of await results(summary)) {
+      for (const { line, nft_gdn_id } of await machine.results(summary)) {
         expect(server.idsOf(`#${line - 1}`)).toEqual([nft_gdn_id])
       }
     },
@@ -103,7 +97,7 @@ describe('rows whose outcome is unknown', () => {
     expect(summary.reconciled).toEqual({ adopted: 0, basis: 'later_rows' })
     expect(summary.absentRows.map(({ line }) => line)).toEqual([4, 7])
     expect(summary.undecidedRows).toEqual([])
-    for (const { line, error } of await results(summary)) {
+    for (const { line, error } of await machine.results(summary)) {
       expect(error ?? '').toMatch(line === 4 || line === 7 ? /^absent: .*rows that were sent later are$/ : /^$/)
     }
   })
@@ -244,7 +238,7 @@ describe('rows whose outcome is unknown', () => {
 })
 
 describe('an NFT with the metadata of an unknown row', () => {
-  test('that another wallet owns leaves the row undecided, because it may have been transferred', async () => {
+  test('an NFT with the metadata of an unknown row that another wallet owns leaves the row undecided, because it may have been transferred', async () => {
     const server = serverWith(['cut_after'])
     await run(server, PAIR, { wait: false })
     const [id = ''] = server.idsOf('#3')
@@ -265,7 +259,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(await run(server, rows)).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
   })
 
-  test('that another client minted too leaves the row undecided, because two NFTs match', async () => {
+  test('an NFT with the metadata of an unknown row that another client minted too leaves the row undecided, because two NFTs match', async () => {
     const server = serverWith(['cut_after'])
     server.mintByOther(A, { title: 'before', description: '', file_fields: [] })
     await run(server, PAIR, { wait: false })
@@ -287,7 +281,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(others).toBeGreaterThan(5)
   })
 
-  test('that is older than the run does not belong to it', async () => {
+  test('an NFT with the metadata of an unknown row that is older than the run does not belong to it', async () => {
     const server = serverWith(['cut_before'])
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR, { lookup: false })
@@ -316,7 +310,7 @@ describe('an NFT with the metadata of an unknown row', () => {
     expect(summary.undecidedRows[0]?.reason).toContain('another command on this machine')
   })
 
-  test('that belongs to another run or command is not reassigned', async () => {
+  test('an NFT with the metadata of an unknown row that belongs to another run or command is not reassigned', async () => {
     const server = serverWith(['cut_before'])
     await run(server, [row(3), row(1)], { wait: false })
     await run(server, [row(3)], { runName: 'other', again: true })
@@ -358,7 +352,7 @@ describe('changes during the lookup', () => {
     }
     const summary = await machine.run(server, PAIR, { inFlight: 1 })
     expect(summary.absentRows).toHaveLength(2)
-    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).not.toContain(ordered)
+    expect((await machine.results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).not.toContain(ordered)
   })
 
   test('delay the result until two lookups in a row agree', async () => {
@@ -386,11 +380,11 @@ describe('equal rows', () => {
     expect(server.minted.size).toBe(2)
   })
 
-  test('of which some were accepted leave those alone', async () => {
+  test('equal rows of which some were accepted leave those alone', async () => {
     const server = serverWith([null, 'cut_after', null])
     const summary = await run(server, equalRows(3), { chunkSize: 1 })
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 3 } })
-    expect(new Set((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).size).toBe(3)
+    expect(new Set((await machine.results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).size).toBe(3)
   })
 
   test('for different owners are matched by owner, and missing ones are undecided because owners change', async () => {
@@ -456,8 +450,8 @@ describe('a server that rewrites metadata', () => {
     const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, description: 'rewritten' })
     const server = serverWith(['cut_after', 'cut_before'], { rewrite })
     const summary = await run(server, PAIR, { markerKey: 'gdn' })
-    expect((await results(summary)).find(({ line }) => line === 4)).toMatchObject({ status: 'deployed' })
-    expect((await results(summary)).find(({ line }) => line === 7)).toMatchObject({ status: 'deployed' })
+    expect((await machine.results(summary)).find(({ line }) => line === 4)).toMatchObject({ status: 'deployed' })
+    expect((await machine.results(summary)).find(({ line }) => line === 7)).toMatchObject({ status: 'deployed' })
     expect(summary.absentRows.map(({ line }) => line)).toEqual([2])
   })
 })
@@ -543,7 +537,7 @@ describe('absent rows', () => {
     expect([...server.countsByTitle().values()]).toEqual([1, 1, 1, 1])
   })
 
-  test('that were found since stop the retry before anything is sent', async () => {
+  test('absent rows that were found since stop the retry before anything is sent', async () => {
     const server = serverWith(['cut_before'])
     await run(server, PAIR)
     server.mintByOther(A, PAIR[0]?.metadata ?? {})
@@ -567,7 +561,7 @@ describe('absent rows', () => {
     expect(summary).toMatchObject({ exitCode: 7, counts: { deployed: 4 } })
     const reason = expect.stringContaining('the first request')
     expect(summary.doubledRows).toEqual([{ key: expect.any(String), line: 4, reason, nft_gdn_id: late }])
-    const withError = (await results(summary)).filter(({ error }) => error !== null)
+    const withError = (await machine.results(summary)).filter(({ error }) => error !== null)
     expect(withError).toEqual([
       expect.objectContaining({ line: 4, status: 'deployed', error: expect.stringContaining(late) }),
     ])
@@ -575,7 +569,7 @@ describe('absent rows', () => {
     expect((await run(server, PAIR, { reconcileOnly: true })).doubledRows).toHaveLength(1)
   })
 
-  test('whose retry is unknown too are found by either attempt', async () => {
+  test('absent rows whose retry is unknown too are found by either attempt', async () => {
     const server = serverWith(['cut_before', null, null, 'cut_after'])
     await run(server, PAIR)
     const summary = await run(server, PAIR, { retryAbsent: true })
@@ -600,7 +594,7 @@ describe('a decision of the user', () => {
     const { server, id, key } = await undecided()
     const summary = await say(server, [{ key, nftGdnId: id }])
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 4 } })
-    expect((await results(summary)).find(({ line }) => line === 4)).toMatchObject({
+    expect((await machine.results(summary)).find(({ line }) => line === 4)).toMatchObject({
       nft_gdn_id: id,
       receiver_wallet_address: ELSEWHERE,
     })
@@ -617,7 +611,7 @@ describe('a decision of the user', () => {
     expect(retried).toMatchObject({ exitCode: 0, counts: { deployed: 4 }, doubledRows: [] })
   })
 
-  test('that a row is absent remains after it appears later', async () => {
+  test('a decision of the user that a row is absent remains after it appears later', async () => {
     const server = serverWith(['cut_after'])
     await run(server, [row(3), row(1)], { wait: false })
     const duplicate = server.mintByOther(A, row(3).metadata)
@@ -657,7 +651,7 @@ describe('a decision of the user', () => {
   test('about a row whose outcome is known is rejected', async () => {
     const { server } = await undecided()
     const summary = await run(server, PAIR, { reconcileOnly: true })
-    const known = (await results(summary)).find(({ status }) => status === 'deployed')
+    const known = (await machine.results(summary)).find(({ status }) => status === 'deployed')
     await expect(say(server, [{ key: known?.key ?? '', nftGdnId: null }])).rejects.toMatchObject({ code: 'usage' })
   })
 })

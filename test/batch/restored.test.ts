@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runResults, runRows } from '../../src/batch/runs/run-rows.ts'
+import { runRows } from '../../src/batch/runs/run-rows.ts'
 import { openRun } from '../../src/batch/runs/runs.ts'
-import type { BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
+import type { BatchOptions } from '../../src/batch/types.ts'
 import { metadataHash } from '../../src/operations/reconcile/content-and-owners.ts'
 import { unresolvedContents } from '../../src/operations/reconcile/unresolved.ts'
 import { FakeHostedApi, type Fault } from '../helpers/fake-hosted-api.ts'
@@ -31,12 +31,6 @@ const serverWith = (faults: (Fault | null)[], pollsToDeploy = 0) =>
 
 const run = (server: FakeHostedApi, incarnation: string, options: Partial<BatchOptions> = {}) =>
   machine.run(server, rowsUpTo(3), { inFlight: 1, backend: backend(incarnation), ...options })
-
-async function results(summary: BatchSummary): Promise<ResultRow[]> {
-  const rows: ResultRow[] = []
-  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
-  return rows
-}
 
 /** Restores a backup that lacks the newest NFTs. */
 function lose(server: FakeHostedApi, ...titles: string[]): void {
@@ -76,7 +70,7 @@ describe('after a restore', () => {
     server.minted.set('new-1', { ...nft, id: 'new-1' })
     const summary = await run(server, 'second', { timeout: 120_000 })
     expect(summary).toMatchObject({ exitCode: 0, counts: { deployed: 3 }, reconciled: { adopted: 1 } })
-    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain('new-1')
+    expect((await machine.results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain('new-1')
   })
 
   test('a row that was deployed is never reported as absent', async () => {
@@ -179,7 +173,7 @@ describe('an adopted row that a restored backend no longer knows', () => {
     server.minted.set(nft.id, nft)
     const summary = await run(server, 'third', { timeout: 120_000 })
     expect(summary).toMatchObject({ counts: { unknown: 0 }, reconciled: { adopted: 1 } })
-    expect((await results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain(nft.id)
+    expect((await machine.results(summary)).map(({ nft_gdn_id }) => nft_gdn_id)).toContain(nft.id)
   })
 
   test('contests its content, and is shown with its metadata', async () => {

@@ -3,9 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
-import { runResults } from '../../src/batch/runs/run-rows.ts'
 import { listRuns, openRun, runStatus } from '../../src/batch/runs/runs.ts'
-import type { BatchOptions, BatchSummary, PlannedEvent, ResultRow } from '../../src/batch/types.ts'
+import type { BatchOptions, PlannedEvent } from '../../src/batch/types.ts'
 import type { UploadOptions } from '../../src/client/api-client.ts'
 import { multipartFile } from '../../src/client/upload.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -27,12 +26,6 @@ afterEach(() => machine.stop())
 const titles = (api: FakeHostedApi) => api.bodies.map(({ metadata }) => metadata.map(({ title }) => title))
 const planned = (): PlannedEvent | undefined =>
   machine.events.findLast((event): event is PlannedEvent => event.type === 'planned')
-
-async function results(summary: BatchSummary): Promise<ResultRow[]> {
-  const rows: ResultRow[] = []
-  for await (const result of runResults(await openRun(machine.stateDir, summary.run.id))) rows.push(result)
-  return rows
-}
 
 const withId = (id: string, number: number, title = `#${number}`): ManifestRow =>
   row(number, { id, metadata: { title, description: '', file_fields: [] } })
@@ -231,7 +224,7 @@ describe('local files', () => {
     expect(second).toMatchObject({ file_fields: (first as { file_fields?: unknown }).file_fields })
   })
 
-  test('that were uploaded are not uploaded again when the run resumes', async () => {
+  test('local files that were uploaded are not uploaded again when the run resumes', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
@@ -283,7 +276,7 @@ describe('local files', () => {
     expect(most).toBe(places)
   })
 
-  test('that were stored are not uploaded again after another one failed', async () => {
+  test('local files that were stored are not uploaded again after another one failed', async () => {
     const [bad, good] = ['bad.png', 'good.png'].map((name) => join(machine.stateDir, name))
     if (bad === undefined || good === undefined) throw new Error('no paths')
     await writeFile(bad, 'bad')
@@ -306,7 +299,7 @@ describe('local files', () => {
     expect(server.uploads).toEqual([good, bad])
   })
 
-  test('that change after they were hashed are not uploaded, and no row is sent with them', async () => {
+  test('local files that change after they were hashed are not uploaded, and no row is sent with them', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const { upload } = server
@@ -325,7 +318,7 @@ describe('local files', () => {
     expect(await machine.state((sql) => sql.all('SELECT * FROM uploads'))).toEqual([])
   })
 
-  test('that the server rejects stop the run before anything is sent, with file and line', async () => {
+  test('local files that the server rejects stop the run before anything is sent, with file and line', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: '' }] }
@@ -378,7 +371,7 @@ describe('a run', () => {
     expect(server.minted.size).toBe(6)
   })
 
-  test('that is finished is rejected, and --again starts a second drop as a separate run', async () => {
+  test('a run that is finished is rejected, and --again starts a second drop as a separate run', async () => {
     const first = await machine.run(server, rowsUpTo(4))
     await expect(machine.run(server, rowsUpTo(4))).rejects.toMatchObject({
       code: 'run_finished',
@@ -505,7 +498,7 @@ describe('a manifest that changed since', () => {
     expect([...server.countsByTitle().keys()].sort()).toEqual(['#3', '#5', '#6', '#7'])
     expect(summary.counts).toMatchObject({ total: 6, accepted: 6 })
     // Rows that were sent and then removed from the manifest are listed after the others.
-    expect((await results(summary)).map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 2])
+    expect((await machine.results(summary)).map(({ line }) => line)).toEqual([4, 5, 6, 7, 8, 2])
   })
 
   test('does not resend a changed row that was accepted, and sends the new content of one that was not', async () => {
@@ -675,7 +668,7 @@ describe('an interruption', () => {
 describe('results', () => {
   test('have a record for each row in the order of the manifest, with its outcome', async () => {
     const summary = await machine.run(server, [withId('gold', 3), row(1), row(2)], { inFlight: 1 })
-    expect(await results(summary)).toEqual([
+    expect(await machine.results(summary)).toEqual([
       {
         key: 'gold',
         line: 4,
@@ -739,7 +732,7 @@ describe('a dry run', () => {
     })
   })
 
-  test('of a run in progress reports what is left', async () => {
+  test('a dry run of a run in progress reports what is left', async () => {
     await machine.run(takes(1), rowsUpTo(9), { inFlight: 1, unreachableMs: 100 })
     const plan = await dryRunBatch(machine.options(), { client: null, readManifest: () => items(rowsUpTo(10)) })
     expect(plan).toMatchObject({ rows: { total: 10, accepted: 3, pending: 7 }, requests: 3, changes: { added: 1 } })

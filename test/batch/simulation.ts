@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { runBatch } from '../../src/batch/run.ts'
 import { runRef } from '../../src/batch/runs/run-identity.ts'
-import type { BatchDeps, BatchEvent, BatchOptions, BatchSummary } from '../../src/batch/types.ts'
+import { runResults } from '../../src/batch/runs/run-rows.ts'
+import { openRun } from '../../src/batch/runs/runs.ts'
+import type { BatchDeps, BatchEvent, BatchOptions, BatchSummary, ResultRow } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
@@ -88,6 +90,13 @@ export class Machine {
   /** The id of a run. */
   runId(changes: Partial<BatchOptions> = {}, generation = 1): string {
     return runRef(this.options(changes), generation).id
+  }
+
+  /** The results of a run's rows. */
+  async results({ run }: BatchSummary): Promise<ResultRow[]> {
+    const rows: ResultRow[] = []
+    for await (const result of runResults(await openRun(this.stateDir, run.id))) rows.push(result)
+    return rows
   }
 
   /** Changes the state directly. */

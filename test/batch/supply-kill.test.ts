@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -19,17 +18,13 @@ import { gdnAt } from '../helpers/gdn-at.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { forward } from '../helpers/killing-relay.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 const homes: string[] = []
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
 })
 afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
   for (const home of homes) await rm(home, { recursive: true, force: true })
 })
 

@@ -24,6 +24,7 @@ describe('one build at a time', () => {
       import { withLock } from ${JSON.stringify(module)}
       await withLock(${JSON.stringify(file)}, async () => {
         await appendFile(${JSON.stringify(log)}, 'in ')
+        // Holds the lock for a while, in which the other processes would enter without it.
         await new Promise((resolve) => setTimeout(resolve, 60))
         await appendFile(${JSON.stringify(log)}, 'out ')
       })`

@@ -1,12 +1,11 @@
 import { spawnSync } from 'node:child_process'
 import { chmod, mkdir, readdir, rm, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { compileCacheFolder } from '../../src/cli/compile-cache.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const KEEPS = 'enableCompileCache' in process.getBuiltinModule('node:module')
 
 let home: string
@@ -62,7 +61,7 @@ describe.skipIf(process.platform === 'win32')('the compile cache folder', () => 
 
 describe.skipIf(!KEEPS || process.platform === 'win32')('gdn on a Node.js with a compile cache', () => {
   function run(env: Record<string, string> = {}) {
-    const { status } = spawnSync(process.execPath, [GDN, 'config', 'path'], { env: { HOME: home, ...env } })
+    const { status } = spawnSync(process.execPath, [GDN_BIN, 'config', 'path'], { env: { HOME: home, ...env } })
     expect(status).toBe(0)
   }
 

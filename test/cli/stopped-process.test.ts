@@ -11,7 +11,7 @@ const LIST = ['nft', 'list', ...TARGET]
 const PATIENCE_MS = 60_000
 
 describe('another process stopped inside a transaction', { timeout: PATIENCE_MS }, () => {
-  test('of the rate limit database blocks only creations, whose errors name its pid', async () => {
+  test('a process stopped inside a transaction of the rate limit database blocks only creations, whose errors name its pid', async () => {
     const { path, options } = await folder({})
     const env = { ...options.env, GDN_PACE_DIR: path('pace') }
     const getnftgdnids = () => ({
@@ -32,7 +32,7 @@ describe('another process stopped inside a transaction', { timeout: PATIENCE_MS 
     expect(api.bodies('createnft')).toEqual([])
   })
 
-  test('of the state database blocks only commands that use it, whose errors name its pid', async () => {
+  test('a process stopped inside a transaction of the state database blocks only commands that use it, whose errors name its pid', async () => {
     const { path, options } = await folder({ 'drop.csv': CSV })
     const stateDir = path('state')
     const api = await fakeApi(service())

@@ -35,7 +35,7 @@ describe('GDN_API_KEY is sent to the server that the user chose', () => {
     })
   })
 
-  test('also if a project file names a server from the profiles of the user', async () => {
+  test('GDN_API_KEY is sent to the server that the user chose if a project file names a server from the user profiles', async () => {
     const home = await makeHome()
     await home.user({ profiles: { work: { base_url: `${OURS}/api` } } })
     await home.write('project/.gdnrc.json', { base_url: OURS })

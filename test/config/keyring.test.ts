@@ -57,7 +57,7 @@ describe('a key in the system keyring', () => {
     expect(keyring.calls).toEqual([])
   })
 
-  test('that is locked, missing or empty is an error with a hint, and no other key is used', async () => {
+  test('a key in the system keyring that is locked, missing or empty is an error with a hint, and no other key is used', async () => {
     const { home, keyring } = await withKey()
     const locked = keyFor(home, { baseUrl: OURS }, {}, async () => lockedKeyring())
     await expect(locked).rejects.toMatchObject({ code: 'unauthorized', message: expect.stringContaining('is locked') })

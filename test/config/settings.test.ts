@@ -20,7 +20,7 @@ describe('flags override the environment, which overrides the project, which ove
     expect((await home.settings({ contract: 'flag' }, env)).contract).toEqual({ value: 'flag', from: '--contract' })
   })
 
-  test('and a lower level supplies what a higher level omits', async () => {
+  test('a lower level supplies what a higher level omits', async () => {
     const home = await makeHome()
     await home.user(user)
     await home.write('project/gdn.config.json', { blockchain: 'polygon' })
@@ -28,7 +28,7 @@ describe('flags override the environment, which overrides the project, which ove
     expect([contract?.value, blockchain?.value, wallet?.value, rate?.value]).toEqual(['user', 'fantom', 'w', 1])
   })
 
-  test('also for the server', async () => {
+  test('a flag overrides the environment, the project and the user for the server', async () => {
     const home = await makeHome()
     const baseUrl = async (...given: Parameters<typeof home.settings>) => (await home.settings(...given)).baseUrl?.value
     await home.user({ profiles: { default: { base_url: 'https://user.test' }, x: { base_url: 'https://x.test' } } })

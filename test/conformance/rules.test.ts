@@ -162,6 +162,7 @@ describe('limits in requests per second', () => {
     const over = answers.filter(({ status }) => status === 429)
     expect(over).toHaveLength(4)
     for (const { json } of over) expect(json).toEqual(formA(NON_EMPTY, NON_EMPTY))
+    // Time is the condition: the limit applies to a second.
     await sleep(1100)
     expect((await Promise.all([send(), send()])).map(({ status }) => status)).not.toContain(429)
   })

@@ -160,13 +160,13 @@ describe('a folder for secrets', () => {
     await expect(refuseOpenFolder(join(dir, 'open', 'link'))).rejects.toThrow('is world-writable')
   })
 
-  test('that does not exist is checked by its parents', async () => {
+  test('a folder for secrets that does not exist is checked by its parents', async () => {
     await refuseOpenFolder(join(dir, 'none', 'gdn'))
     await chmod(dir, 0o777)
     await expect(refuseOpenFolder(join(dir, 'none', 'gdn'))).rejects.toThrow('is world-writable')
   })
 
-  test('of a backend may be below a world-writable one, as with volumes, and must belong to its user', async () => {
+  test('a folder for secrets of a backend may be below a world-writable one, as with volumes, and must belong to its user', async () => {
     if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
     const { uid } = await stat(dir)
     await chmod(dir, 0o777)
@@ -174,7 +174,7 @@ describe('a folder for secrets', () => {
     await expect(refuseForeignFolder(dir, { uid: uid + 1 })).rejects.toThrow('belongs to another user')
   })
 
-  test('of another user is rejected, except for root', async () => {
+  test('a folder for secrets of another user is rejected, except for root', async () => {
     // A folder of root is trusted. As root, the test first gives it to another user.
     if (getuid?.() === 0) await chown(dir, 12_345, 12_345)
     const { uid } = await stat(dir)

@@ -1,14 +1,13 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
 } from '../helpers/backend.ts'
 import { readDeployFile } from './folder.ts'
@@ -63,15 +62,13 @@ function labelsIn(expr: string): string[] {
   return [...matched, ...grouped.map((label) => label.trim())]
 }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 /** All names of series in a scrape, including those of histograms. */
 const scraped = new Set<string>()
 const labels = new Set<string>()
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   const collection = await createTestCollection(backend)
   const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(2)))
   await (await backend.get(String(nft?.metadata_url).replace('ipfs://', '/ipfs/'))).text()
@@ -83,10 +80,6 @@ beforeAll(async () => {
   for (const [, list = ''] of text.matchAll(/^\w+\{(.*)\} /gm)) {
     for (const [, label = ''] of list.matchAll(/(\w+)="/g)) labels.add(label)
   }
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const expressions = [

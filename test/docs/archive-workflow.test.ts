@@ -39,8 +39,7 @@ beforeAll(async () => {
   const page = await readFile(join(root, 'docs/archives.md'), 'utf8')
   const [block = ''] = /(?<=```yaml\n)name: check files[^`]+/.exec(page) ?? []
   workflow = workflowShape.parse(parse(block))
-  world = await drop(2)
-  whenFileDone(() => world.close())
+  world = await drop(2, undefined, whenFileDone)
 })
 
 /**

@@ -1,16 +1,15 @@
 import { spawn } from 'node:child_process'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { report } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE ?? process.execPath
 const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
@@ -53,7 +52,7 @@ function bash(script: string, env: Record<string, string> = {}): Promise<Outcome
       PATH: process.env.PATH ?? '',
       HOME: home,
       GDN_PACE_DIR: join(home, '.pace'),
-      GDN: `${NODE} ${GDN}`,
+      GDN: `${NODE} ${GDN_BIN}`,
       GDN_BASE_URL: backend.url,
       GDN_API_KEY: backend.apiKey,
       GDN_BLOCKCHAIN: 'polygon',

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freshDataDir, until, WALLETS } from '../helpers/backend.ts'
-import { type FaultProxy, startFaultProxy } from '../helpers/fault-proxy.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
+import { type HttpFaultProxy, startHttpFaultProxy } from '../helpers/http-fault-proxy.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 const ROWS = 9
@@ -12,7 +12,7 @@ const RECEIVER = WALLETS[0]
 
 let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: ServedBackend
-let proxy: FaultProxy
+let proxy: HttpFaultProxy
 let folder: string
 let contract: string
 /** Endpoints that were requested through the proxy. */
@@ -23,7 +23,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-batch-references-'))
   dataDir = await freshDataDir()
   backend = await serve(dataDir.path, ['--rate-limits', 'off']).ready
-  proxy = await startFaultProxy(backend.url, {
+  proxy = await startHttpFaultProxy(backend.url, {
     random: () => 0.5,
     faultOf(path) {
       const endpoint = path.split('/').at(-1) ?? ''
@@ -109,7 +109,7 @@ describe('batch mint adopts rows that the backend already has by reference ID', 
     expect(asked).not.toContain('createnft')
   })
 
-  test('and counts them in the plan', async () => {
+  test('batch mint counts rows that the backend already has by reference ID in the plan', async () => {
     const first = await machine()
     expect(await first.mint()).toMatchObject({ exitCode: 0 })
     await rm(first.state, { recursive: true })

@@ -5,13 +5,12 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { gate } from '../helpers/gate.ts'
 import { makeHome } from '../helpers/gdn.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { atTerminal, CTRL_C, HAS_PTY, HIDE_CURSOR, SHOW_CURSOR } from '../helpers/terminal.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
@@ -145,7 +144,7 @@ test('prints plain lines without a terminal, and events as they happen with -o n
 test('ignores a reader that closes the results early', async () => {
   const { home, manifest, target, env } = await drop(3000)
   await home.json(['batch', 'mint', manifest, ...target, '--chunk-size', '1000', '--no-wait'], { env })
-  const argv = [BIN, 'batch', 'results', 'drop', '-o', 'csv']
+  const argv = [GDN_BIN, 'batch', 'results', 'drop', '-o', 'csv']
   const child = spawn(process.env.GDN_TEST_NODE || process.execPath, argv, { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let stderr = ''
   child.stderr.on('data', (text) => {

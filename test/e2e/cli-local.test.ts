@@ -4,15 +4,14 @@ import { readFile, stat } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { SCHEMA } from '../../src/server/store/migrate.ts'
 import { openSqlite } from '../../src/sqlite/driver.ts'
 import { until } from '../helpers/backend.ts'
 import { digestsOf } from '../helpers/digests.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
 
 interface Status {
@@ -264,7 +263,7 @@ describe('gdn local exec', () => {
       const { contract_address } = JSON.parse(gdn('collection', 'create', '--local', '-b', 'polygon', '--name', 'x', '--wallet', '${OWNER}', '--json'))
       const listed = JSON.parse(gdn('collection', 'list', '--json')).map((one) => one.contract_address)
       console.log(JSON.stringify({ status: JSON.parse(gdn(...${JSON.stringify(words)})), url: process.env.GDN_BASE_URL, isListed: listed.includes(contract_address) }))`
-    const { stdout, stderr } = await home.run([...node(code), GDN])
+    const { stdout, stderr } = await home.run([...node(code), GDN_BIN])
     expect(stderr).not.toContain('Error: ')
     const { status, url, isListed } = JSON.parse(stdout)
     expect(status.url).toBe(url)

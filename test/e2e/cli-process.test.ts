@@ -1,13 +1,11 @@
 /** @module-tag slow */
 import { execFile, spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { gate } from '../helpers/gate.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
-
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 
 let home: GdnHome
 beforeAll(async () => {
@@ -61,7 +59,7 @@ test('version and help take at most three times the start of Node: 90 ms on a ma
   // Compares the fastest of several tries, because a busy machine slows many of them down.
   for (let i = 0; i < 4 || (slowest() >= 3 && i < 40); i++) {
     bare.push(time(['-e', '0']))
-    for (const [at, args] of commands.entries()) times[at]?.push(time([BIN, ...args]))
+    for (const [at, args] of commands.entries()) times[at]?.push(time([GDN_BIN, ...args]))
   }
   expect(slowest()).toBeLessThan(3)
 })
@@ -74,7 +72,7 @@ test('stderr is empty in JSON mode, except for the error line', async () => {
 })
 
 test.each(['--version', '--help', 'nft --help', 'config path'])('gdn %s reports a full disk', async (words) => {
-  const script = `"${process.execPath}" "${BIN}" ${words} > /dev/full`
+  const script = `"${process.execPath}" "${GDN_BIN}" ${words} > /dev/full`
   const result = await new Promise((resolve) => {
     execFile('bash', ['-c', script], { env: home.env }, (error, _, stderr) => resolve({ code: error?.code, stderr }))
   })
@@ -82,7 +80,7 @@ test.each(['--version', '--help', 'nft --help', 'config path'])('gdn %s reports 
 })
 
 test.each(['--help', 'nft mint --help'])('gdn %s ignores a reader that closes the pipe early', async (words) => {
-  const script = `"${process.execPath}" "${BIN}" ${words} | true; echo "\${PIPESTATUS[0]}"`
+  const script = `"${process.execPath}" "${GDN_BIN}" ${words} | true; echo "\${PIPESTATUS[0]}"`
   const stdout = await new Promise<string>((resolve, reject) => {
     execFile('bash', ['-c', script], { env: home.env }, (error, out, err) =>
       error || err ? reject(error ?? err) : resolve(out),
@@ -98,7 +96,7 @@ test('a closed stdout or a missing home directory causes no crash', async () => 
         resolve({ code: child.exitCode ?? -1, err }),
       )
     })
-  const gdn = `"${process.execPath}" "${BIN}"`
+  const gdn = `"${process.execPath}" "${GDN_BIN}"`
   expect((await run(`${gdn} --version >&-`)).err).not.toContain('    at ')
   expect(await run(`HOME=/nonexistent/none ${gdn} config list`)).toMatchObject({ code: 0 })
 })
@@ -119,13 +117,13 @@ test.each<[string[], number, string]>([
     stdin: 'ignore',
     reject: false,
   } as const
-  const { exitCode, stdout, stderr } = await execa(process.execPath, [BIN, ...argv], options)
+  const { exitCode, stdout, stderr } = await execa(process.execPath, [GDN_BIN, ...argv], options)
   expect({ exitCode, stdout }).toEqual({ exitCode: code, stdout: '' })
   expect(stderr).toContain(flag)
 })
 
 test.skipIf(process.platform === 'win32')('names a deleted working directory, and what to do', () => {
-  const line = `mkdir gone && cd gone && rmdir ../gone && "${process.execPath}" "${BIN}" wallet list`
+  const line = `mkdir gone && cd gone && rmdir ../gone && "${process.execPath}" "${GDN_BIN}" wallet list`
   const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: home.dir, env: home.env, encoding: 'utf8' })
   expect({ status, stderr }).toEqual({
     status: 2,

@@ -9,10 +9,10 @@ import type { CommandTree } from '../../src/cli/command-tree.ts'
 import { SHELLS } from '../completion/shells.ts'
 import { enterDrop } from '../helpers/drops.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
 import { saveAddresses } from '../helpers/saved-addresses.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE || process.execPath
 const folder = fileURLToPath(new URL('../../completions/', import.meta.url))
 
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await mkdir(join(home.dir, 'config', 'gdn'), { recursive: true })
   await mkdir(join(home.dir, 'work'))
   await mkdir(join(home.dir, 'bin'))
-  await writeFile(join(home.dir, 'bin', 'gdn'), `#!/bin/sh\nexec "${NODE}" "${BIN}" "$@"\n`)
+  await writeFile(join(home.dir, 'bin', 'gdn'), `#!/bin/sh\nexec "${NODE}" "${GDN_BIN}" "$@"\n`)
   await chmod(join(home.dir, 'bin', 'gdn'), 0o755)
   const profiles = { main: { base_url: 'https://api.example' }, [HOSTILE]: {} }
   await writeFile(join(home.dir, 'config', 'gdn', 'config.json'), JSON.stringify({ profiles }))
@@ -211,7 +211,7 @@ describe('gdn completion', () => {
     // Compares the fastest of several tries, because a busy machine slows many of them down.
     for (let i = 0; i < 8 || (ratio() >= 3 && i < 80); i++) {
       bare.push(time(['-e', '0']))
-      requests.push(time([BIN, '__complete', 'collections', 'nft', 'list', '-c']))
+      requests.push(time([GDN_BIN, '__complete', 'collections', 'nft', 'list', '-c']))
     }
     expect(ratio()).toBeLessThan(3)
   })

@@ -9,8 +9,8 @@ import { CID } from 'multiformats/cid'
 import { createPublicClient, http, parseAbi } from 'viem'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
-import { startFaultProxy } from '../helpers/fault-proxy.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
+import { startHttpFaultProxy } from '../helpers/http-fault-proxy.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 const EXAMPLES = fileURLToPath(new URL('../../examples', import.meta.url))
@@ -200,7 +200,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
       { length: 50 },
       (_, index) => `Killed ${index},again,0x${((index % 12) + 1).toString(16).padStart(40, '2')}`,
     )
-    const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random: () => 0 })
+    const proxy = await startHttpFaultProxy(backend.url, { faultOf: () => null, random: () => 0 })
     const killed = gdnAt({ ...backend, url: proxy.url }, home.path)
     const manifest = await gdn.file('killed.csv', `title,description,receiver\n${rows.join('\n')}\n`)
     const argv = ['batch', 'mint', manifest, '-c', contract, '--chunk-size', '1', '--json'] as const

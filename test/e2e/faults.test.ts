@@ -1,13 +1,12 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { whenFileDone } from '../helpers/clean-up.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const node = process.env.GDN_TEST_NODE ?? process.execPath
 
 let folder: string
@@ -19,7 +18,7 @@ beforeAll(async () => {
 })
 
 const gdn = (...args: string[]) =>
-  execa(node, [GDN, ...args], {
+  execa(node, [GDN_BIN, ...args], {
     cwd: folder,
     env: { HOME: folder, XDG_DATA_HOME: folder },
     reject: false,

@@ -2,17 +2,16 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
 import { READ_METHODS } from '../../src/server/chain/rpc/read-methods.ts'
 import { until } from '../helpers/backend.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { expectNoProcesses, processesWith } from '../helpers/processes.ts'
 import { type PublicNetwork, startPublicNetwork } from '../helpers/public-network.ts'
 import { type RpcProxy, startRpcProxy } from '../helpers/rpc-proxy.ts'
 
 const OWNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const KEY = 'k3yOfAProviderThatNobodyMaySee'
 
 let network: PublicNetwork
@@ -47,7 +46,7 @@ afterEach(async () => {
 const folders = () => readdirSync(temporary).filter((name) => name.startsWith('gdn-exec-'))
 const env = () => ({ TMPDIR: temporary })
 const exec = (fork: string, script: string) => ['local', 'exec', '--fork', fork, '--', 'sh', '-c', script]
-const gdn = `"${process.execPath}" "${BIN}"`
+const gdn = `"${process.execPath}" "${GDN_BIN}"`
 const create = `${gdn} collection create --name Dawn -b base --wallet ${OWNER} --json > collection.json`
 const mint = `${gdn} nft mint --title x --receiver ${OWNER} --json`
 

@@ -8,10 +8,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import * as z from 'zod'
 import { createTestCollection, freshDataDir, postTo } from '../helpers/backend.ts'
-import { startFaultProxy } from '../helpers/fault-proxy.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { type Job, type JobResult, readAction, runAction } from '../helpers/github-runner.ts'
 import { startHostedService } from '../helpers/hosted-service.ts'
+import { startHttpFaultProxy } from '../helpers/http-fault-proxy.ts'
 import { type HttpServer, startHttpServer } from '../helpers/http-server.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
@@ -156,7 +156,7 @@ describe('action.yml', () => {
 async function startMintWatch() {
   let left = 0
   let then = () => {}
-  const proxy = await startFaultProxy(backend.url, {
+  const proxy = await startHttpFaultProxy(backend.url, {
     random: () => 0.5,
     faultOf(path) {
       if (path.endsWith('createnft') && --left === 0) then()
@@ -341,7 +341,7 @@ describe('mint', () => {
   test('reconciles unknown outcomes on a service without reference IDs, and sends nothing twice', async () => {
     const service = await startHostedService({ rate: 1000, listingLagMs: 4000, deployMs: 0 })
     let isCut = false
-    const proxy = await startFaultProxy(service.url, {
+    const proxy = await startHttpFaultProxy(service.url, {
       random: () => 0.5,
       faultOf: (path) => {
         if (isCut || !path.endsWith('createnft')) return null

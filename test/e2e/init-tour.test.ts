@@ -3,11 +3,10 @@ import { execFile } from 'node:child_process'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const SOLANA = '4Nd1mBQtrMJVYVfKf2PJy9NZUZdTAsp7D4xWLs4gDB4T'
 
 /** A shell in an empty home with `gdn` in its PATH, as after an installation. */
@@ -15,7 +14,7 @@ async function newcomer() {
   const home = await mkdtemp(join(tmpdir(), 'gdn-tour-'))
   const bin = join(home, 'bin')
   await mkdir(bin)
-  await writeFile(join(bin, 'gdn'), `#!/bin/sh\nexec ${process.execPath} ${GDN} "$@"\n`, { mode: 0o755 })
+  await writeFile(join(bin, 'gdn'), `#!/bin/sh\nexec ${process.execPath} ${GDN_BIN} "$@"\n`, { mode: 0o755 })
   const env = { HOME: home, PATH: `${bin}:${process.env.PATH}`, GDN_KEYRING: 'off', GDN_NO_UPDATE_NOTICE: '1' }
   const sh = (line: string) => promisify(execFile)('sh', ['-c', line], { env, cwd: home })
   onTestFinished(async () => {

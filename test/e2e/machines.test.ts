@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { freshDataDir, WALLETS } from '../helpers/backend.ts'
-import { type FaultProxy, startFaultProxy } from '../helpers/fault-proxy.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
+import { type HttpFaultProxy, startHttpFaultProxy } from '../helpers/http-fault-proxy.ts'
 import { seededRandom } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
@@ -66,10 +66,10 @@ describe('a manifest on several machines', () => {
     const { random } = seededRandom('machines')
     const titles = numbered('Once', ROWS)
     let killed = 0
-    const proxies: FaultProxy[] = []
+    const proxies: HttpFaultProxy[] = []
     await Promise.all(
       Array.from({ length: MACHINES }, async (_, number) => {
-        const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random })
+        const proxy = await startHttpFaultProxy(backend.url, { faultOf: () => null, random })
         proxies.push(proxy)
         const { gdn } = await machine(proxy.url)
         const manifest = await gdn.file('once.csv', csv(titles))
@@ -92,11 +92,11 @@ describe('a manifest on several machines', () => {
     const { random } = seededRandom('machines with a list')
     const receivers = Array.from({ length: RECEIVERS }, (_, n) => `0x${String(n + 1).padStart(40, '8')}`)
     const list = ['receiver,count', ...receivers.map((receiver, n) => `${receiver},${1 + (n % 3)}`)].join('\n')
-    const proxies: FaultProxy[] = []
+    const proxies: HttpFaultProxy[] = []
     let killed = 0
     await Promise.all(
       [0, 1].map(async (number) => {
-        const proxy = await startFaultProxy(backend.url, { faultOf: () => null, random })
+        const proxy = await startHttpFaultProxy(backend.url, { faultOf: () => null, random })
         proxies.push(proxy)
         const { gdn } = await machine(proxy.url)
         const row = await gdn.file('row.json', JSON.stringify({ title: 'Listed', description: 'for holders' }))

@@ -8,9 +8,10 @@ import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { holdMining } from '../helpers/hold.ts'
 import { startHoldingProxy } from '../helpers/holding-proxy.ts'
-import { GDN, startAgent } from '../helpers/mcp.ts'
+import { startAgent } from '../helpers/mcp.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 
 const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -166,7 +167,7 @@ describe('gdn mcp', () => {
     const folder = join(home.path, 'guide-drop')
     await cp(join(import.meta.dirname, '../../examples'), folder, { recursive: true })
     const env = { PATH: process.env.PATH ?? '', HOME: join(home.path, 'guide-home'), GDN_KEYRING: 'off' }
-    const local = (verb: string) => execa(process.execPath, [GDN, 'local', verb], { env, extendEnv: false })
+    const local = (verb: string) => execa(process.execPath, [GDN_BIN, 'local', verb], { env, extendEnv: false })
     await local('start')
     onTestFinished(async () => {
       await local('stop')
@@ -719,7 +720,7 @@ describe('gdn mcp', () => {
 
   /** Writes lines to a server, ends its input at once, and returns its responses by ID. */
   async function piped(input: string, flags: readonly string[] = []) {
-    const child = spawn(process.execPath, [GDN, 'mcp', ...flags], { cwd: root, env: envAt(), stdio: 'pipe' })
+    const child = spawn(process.execPath, [GDN_BIN, 'mcp', ...flags], { cwd: root, env: envAt(), stdio: 'pipe' })
     const [stdout, stderr] = [text(child.stdout), text(child.stderr)]
     const exited = once(child, 'exit')
     child.stdin.end(input)
@@ -779,7 +780,11 @@ describe('gdn mcp', () => {
   })
 
   test('ends with an error at a message that is too large', async () => {
-    const child = spawn(process.execPath, [GDN, 'mcp'], { cwd: root, env: envAt(), stdio: ['pipe', 'pipe', 'pipe'] })
+    const child = spawn(process.execPath, [GDN_BIN, 'mcp'], {
+      cwd: root,
+      env: envAt(),
+      stdio: ['pipe', 'pipe', 'pipe'],
+    })
     let stderr = ''
     child.stderr.on('data', (chunk) => (stderr += chunk))
     child.stdin.on('error', () => {})

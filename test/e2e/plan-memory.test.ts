@@ -4,15 +4,14 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { operationDigest } from '../../src/api/operation-digest.ts'
 import { referenceScope, rowReferenceId } from '../../src/batch/rows/row-key.ts'
 import { WALLETS } from '../helpers/backend.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { report } from '../helpers/seed.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const [OWNER, , CONTRACT] = WALLETS
 /** Growth of the peak for 10 times the rows, and for 50 times. */
 const MAX_GROWTH_MB = 80
@@ -81,7 +80,7 @@ async function plan(rows: number): Promise<{ lines: number; peakMb: number }> {
   await writeFile(path, `id,title,description,receiver\n${lines.join('\n')}\n`)
   const argv = ['plan', path, '-c', CONTRACT ?? '', '-b', 'polygon', '--base-url', url, '-o', 'ndjson', '--quiet']
   const env = { PATH: process.env.PATH, HOME: home, GDN_API_KEY: 'key', GDN_PACE_DIR: join(home, 'pace') }
-  const child = spawn(process.execPath, [GDN, ...argv], { env, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, [GDN_BIN, ...argv], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   let count = 0
   child.stdout.on('data', (chunk: Buffer) => {
     for (const byte of chunk) if (byte === 10) count++

@@ -4,15 +4,14 @@ import { lstatSync, readFileSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { execa, type Options, type ResultPromise } from 'execa'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { npmRegistry } from '../../src/cli/update/check.ts'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { filesHolding } from '../helpers/leaks.ts'
 import { processesWith } from '../helpers/processes.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE || process.execPath
 const CANARY = `canary-${crypto.randomUUID()}`
 
@@ -57,7 +56,7 @@ async function serve(
   [file, ...words]: readonly [string, ...string[]] = [NODE],
 ): Promise<{ child: ResultPromise; url: string; apiKey: string; dataDir: string }> {
   const dataDir = join(home.dir, 'served')
-  const args = [...words, BIN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, ...flags]
+  const args = [...words, GDN_BIN, 'serve', '--json', '--port', '0', '--data-dir', dataDir, ...flags]
   const options: Options = { env: { ...home.env, ...env }, extendEnv: false, reject: false, cwd: home.dir }
   const child = execa(file, args, options)
   running.push(child)
@@ -118,7 +117,7 @@ describe('the environment of a process that gdn starts', () => {
     const run = (args: string[]) =>
       execa('sh', ['-c', 'umask 027; exec "$@"', 'sh', ...args], { env: { ...home.env, ...SECRETS }, extendEnv: false })
     const bare = (await run(['sh', '-c', script])).stdout.split('\n')
-    const under = (await run([NODE, BIN, 'local', 'exec', '--', 'sh', '-c', script])).stdout.split('\n')
+    const under = (await run([NODE, GDN_BIN, 'local', 'exec', '--', 'sh', '-c', script])).stdout.split('\n')
     const isSame = (line: string) => !/^(?:GDN_|_=|PWD|SHLVL|OLDPWD)/.test(line)
     expect(under.filter(isSame).sort()).toEqual(bare.filter(isSame).sort())
     expect(under.find((line) => line.startsWith('GDN_API_KEY='))).toMatch(/^GDN_API_KEY=gdn_/)

@@ -4,12 +4,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { type GdnHome, makeHome } from '../helpers/gdn.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { atTerminal, CTRL_C, HAS_PTY } from '../helpers/terminal.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 let home: GdnHome
@@ -69,7 +68,7 @@ describe('a reader that closes the pipe early causes no error', () => {
   ])('in %s', async (_, argv) => {
     const { url } = await server({ shows: true })
     const at = argv[0] === 'nft' ? ['--base-url', url] : []
-    const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [BIN, ...argv, ...at], {
+    const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [GDN_BIN, ...argv, ...at], {
       env: { ...home.env, GDN_API_KEY: 'k' },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -91,7 +90,7 @@ describe('a reader that closes the pipe early causes no error', () => {
 
   test('in messages on stderr', async () => {
     const argv = ['nft', 'show', 'x', '--local']
-    const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [BIN, ...argv], {
+    const child = spawn(process.env.GDN_TEST_NODE || process.execPath, [GDN_BIN, ...argv], {
       env: home.env,
       stdio: ['ignore', 'ignore', 'pipe'],
     })

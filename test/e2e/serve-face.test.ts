@@ -5,15 +5,13 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { fileURLToPath } from 'node:url'
 import { generatePrivateKey } from 'viem/accounts'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { until } from '../helpers/backend.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { SELF_SIGNED, SELF_SIGNED_TOO } from '../helpers/self-signed.ts'
 import { serve } from '../helpers/served-backend.ts'
-
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 
 let folder: string
 beforeEach(async () => {
@@ -31,7 +29,7 @@ const says = (...flags: string[]) => saysUntil('Press Ctrl-C to stop', ...flags)
 
 /** The same until it has printed a text as well. */
 async function saysUntil(last: string, ...flags: string[]): Promise<string> {
-  const argv = [GDN, 'serve', '--port', '0', '--data-dir', join(folder, 'data'), ...flags]
+  const argv = [GDN_BIN, 'serve', '--port', '0', '--data-dir', join(folder, 'data'), ...flags]
   const child = spawn(process.execPath, argv, {
     env: { ...process.env, HOME: folder },
     stdio: ['ignore', 'ignore', 'pipe'],

@@ -2,15 +2,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { freshDataDir } from '../helpers/backend.ts'
+import { GDN_BIN } from '../helpers/gdn-bin.ts'
 import { type HangingPostgres, startHangingPostgres } from '../helpers/hanging-postgres.ts'
 import { findPostgres, type PostgresServer, startPostgres } from '../helpers/postgres-server.ts'
 import { processesWith } from '../helpers/processes.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 /** Far below the timeout of a query, and above what a busy machine needs. */
 const WITHIN_MS = 60_000
 
@@ -51,7 +50,7 @@ describe.each(findPostgres() === null ? [] : ['PostgreSQL'])('%s does not respon
     const dataDir = join(home.path, `${command}-${opened.length}`)
     const env = { ...process.env, HOME: home.path, GDN_DATABASE_URL: proxy.url }
     const node = process.env.GDN_TEST_NODE ?? process.execPath
-    const child = spawn(node, [GDN, ...argv, '--data-dir', dataDir, '--json'], {
+    const child = spawn(node, [GDN_BIN, ...argv, '--data-dir', dataDir, '--json'], {
       env,
       stdio: ['ignore', 'pipe', 'pipe'],
     })

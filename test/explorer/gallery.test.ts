@@ -3,9 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '../../src/core/ids.ts'
 import { findCollectionById } from '../../src/server/store/collections.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -19,19 +18,17 @@ import { insertNfts } from '../helpers/rows.ts'
 
 const TOTAL = 10_000
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let browser: Browser
 let path = ''
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   browser = await startChromium()
   const { id } = await createTestCollection(backend, { name: 'Ten thousand' })
   const picture = (await store(backend, await pictureOf('00-low-moon.png'))).slice('ipfs://'.length)
-  await withStore(dataDir.path, async ({ db }) => {
+  await withStore(backend.dataDir, async ({ db }) => {
     const collection = await findCollectionById(db, id)
     for (let at = 0; at < TOTAL; at += 2500) {
       await insertNfts(
@@ -46,8 +43,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await browser?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 function row(collection_id: string, request_id: string, index: number, picture: string) {

@@ -43,7 +43,7 @@ describe('the grid of a gallery', () => {
 })
 
 describe('a list longer than browsers can lay out', () => {
-  it('of 10,000 tiles is not scaled', () => {
+  it('a list of 10,000 tiles is not scaled', () => {
     const grid = gridOf({ width: 1200, minTile: 190, gap: 20, heightOf: (tile) => tile + 80 })
     const { shown, full } = scaleOf(heightOf(grid, 10_000))
     expect(shown).toBe(full)

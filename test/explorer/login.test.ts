@@ -1,7 +1,7 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seriousViolations } from '../helpers/axe.ts'
-import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { backendForFile, createTestCollection, type TestBackend } from '../helpers/backend.ts'
 import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { tooWide, watchedPage } from '../helpers/explorer-page.ts'
 import { makeKey, revokeKey } from '../helpers/keys.ts'
@@ -9,28 +9,24 @@ import { NO_NETWORK, OUTER_ADDRESS } from '../helpers/this-machine.ts'
 
 if (OUTER_ADDRESS === undefined) process.stdout.write(`${NO_NETWORK}\n`)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let browser: Browser
 let url = ''
 
 beforeAll(async () => {
   if (CHROMIUM === undefined || OUTER_ADDRESS === undefined) return
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { host: '0.0.0.0' })
+  backend = await backendForFile({ host: '0.0.0.0' })
   url = `http://${OUTER_ADDRESS}:${new URL(backend.url).port}`
   browser = await startChromium()
 })
 afterAll(async () => {
   await browser?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('a web explorer that requires a login', () => {
   it('shows nothing before a login with a key that may read, and then its account’s resources', async () => {
-    const key = await makeKey(dataDir.path)
-    const blind = await makeKey(dataDir.path, { permissions: ['nft:create'] })
+    const key = await makeKey(backend.dataDir)
+    const blind = await makeKey(backend.dataDir, { permissions: ['nft:create'] })
     await createTestCollection(
       { ...backend, post: (path, body) => backend.post(path, body, key.headers) },
       { name: 'Ours' },
@@ -99,13 +95,13 @@ describe.skipIf(CHROMIUM === undefined || OUTER_ADDRESS === undefined)('a web ex
   )
 
   it('returns to the login page once the key is revoked', async () => {
-    const key = await makeKey(dataDir.path, { email: 'other@example.com' })
+    const key = await makeKey(backend.dataDir, { email: 'other@example.com' })
     const { page, close } = await watchedPage(browser, url)
     await page.goto(`${url}/`)
     await page.getByLabel('API key').fill(key.key)
     await page.getByRole('button', { name: 'Log in' }).click()
     await page.getByText('Nothing minted yet').waitFor()
-    await revokeKey(dataDir.path, key)
+    await revokeKey(backend.dataDir, key)
     await page.getByRole('link', { name: 'Runs' }).click()
     await page.getByLabel('API key').waitFor()
     await close()

@@ -2,11 +2,10 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { seriousViolations } from '../helpers/axe.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -28,7 +27,6 @@ import { dynamicNfts } from '../helpers/updates.ts'
 
 const LONG = process.env.GDN_SOAK === '1'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let browser: Browser
 let drop: Drop
@@ -37,17 +35,14 @@ let lived: LivedDrop
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
+  backend = await backendForFile({ allowHtmlFiles: true })
   browser = await startChromium()
   drop = await pictureDrop(backend, 6, 'abcdef0123456789')
-  lived = await livedDrop(backend, dataDir.path)
+  lived = await livedDrop(backend, backend.dataDir)
   hostile = await hostileDrop(backend)
 })
 afterAll(async () => {
   await browser?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /** Every page, with a selector that matches once it is complete. */

@@ -1,13 +1,12 @@
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend, until, WALLETS } from '../helpers/backend.ts'
+import { backendForFile, type TestBackend, until, WALLETS } from '../helpers/backend.ts'
 import { CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { type Drop, pictureDrop } from '../helpers/explorer-drop.ts'
 import { type Watched, watchedPage } from '../helpers/explorer-page.ts'
 
 const RUN = '0badcafe0badcafe'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let browser: Browser
 let drop: Drop
@@ -15,8 +14,7 @@ let watched: Watched
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   browser = await startChromium()
   drop = await pictureDrop(backend, 4, RUN)
   watched = await watchedPage(browser, backend.url, { except: /status of 404/ })
@@ -24,8 +22,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await watched?.close()
   await browser?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const place = () => new URL(watched.page.url()).pathname + new URL(watched.page.url()).search

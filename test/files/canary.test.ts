@@ -272,7 +272,7 @@ describe.skipIf(process.platform === 'darwin')('a canary on loopback receives no
     expect(reached).toBeGreaterThanOrEqual(led)
   })
 
-  test('and public names are fetched', async () => {
+  test('public names are fetched', async () => {
     for (const host of ['files.example', 'six.example', PUBLIC_V4, `[${PUBLIC_V6}]`]) {
       expect(await read(strict, `http://${host}/`)).toBe('a file')
     }

@@ -6,8 +6,8 @@ import { generatePrivateKey, type PrivateKeyAccount, privateKeyToAccount } from 
 import { expect, onTestFinished } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { until, WALLETS } from './backend.ts'
-import { FAULTS, startFaultProxy } from './fault-proxy.ts'
 import { gdnAt } from './gdn-at.ts'
+import { FAULTS, startHttpFaultProxy } from './http-fault-proxy.ts'
 import { sendByWallet, setUpNetwork } from './network-backend.ts'
 import { ownPort } from './own-port.ts'
 import { startPublicNetwork } from './public-network.ts'
@@ -89,7 +89,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   const start = () => serve(place.dataDir, ['--rate-limits', 'off', '--port', port]).ready
   let backend: ServedBackend | null = await start()
   let isDisturbed = false
-  const proxy = await startFaultProxy(backend.url, {
+  const proxy = await startHttpFaultProxy(backend.url, {
     faultOf: () => (isDisturbed && random() < SHARE_OF_FAULTS ? anyOf(FAULTS) : null),
     random,
   })

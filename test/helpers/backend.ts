@@ -12,6 +12,7 @@ import { endOrphans } from '../../src/server/chain/evm/embedded/pidfile.ts'
 import { type BackendOptions, loadRest, type StartedBackend, startBackend } from '../../src/server/main.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
 import { nonceOf } from '../../src/server/store/transactions.ts'
+import { whenFileDone, whenTestDone } from './clean-up.ts'
 import { ENDPOINTS } from './endpoints.ts'
 import { databaseUrlOf, forgetDatabaseOf, openTestStore } from './test-database.ts'
 
@@ -41,6 +42,20 @@ export async function freshDataDir(): Promise<{ path: string; remove: () => Prom
       await rm(path, { recursive: true, force: true })
     },
   }
+}
+
+/** Creates a data directory. By default, it is removed after the test. */
+export async function temporaryDataDir(whenDone = whenTestDone): Promise<string> {
+  const { path, remove } = await freshDataDir()
+  whenDone(remove)
+  return path
+}
+
+/** Opens the store of a new data directory. By default, both are removed after the test. */
+export async function temporaryStore(whenDone = whenTestDone): Promise<Store> {
+  const store = await openTestStore(await temporaryDataDir(whenDone))
+  whenDone(() => store.close())
+  return store
 }
 
 /** Returns the `post` of a backend in any process. */
@@ -85,6 +100,18 @@ export async function startTestBackend(dataDir: string, options: Partial<Backend
     get: (path, headers = {}) => fetch(backend.url + path, { headers }),
   }
 }
+
+async function startUntil(whenDone: typeof whenTestDone, options: Partial<BackendOptions>): Promise<TestBackend> {
+  const backend = await startTestBackend(options.dataDir ?? (await temporaryDataDir(whenDone)), options)
+  whenDone(() => backend.close())
+  return backend
+}
+
+/** Starts a backend that is closed after the file's tests. Removes its data directory, unless one is given. */
+export const backendForFile = (options: Partial<BackendOptions> = {}) => startUntil(whenFileDone, options)
+
+/** Starts a backend that is closed after the test. Removes its data directory, unless one is given. */
+export const backendForTest = (options: Partial<BackendOptions> = {}) => startUntil(whenTestDone, options)
 
 /** Repeats a query until its answer is right. Fails after `timeoutMs` with the last answer. */
 export async function until<T>(
@@ -145,6 +172,10 @@ export async function showCollection(backend: Pick<TestBackend, 'post'>, id: str
   if (record === undefined) throw new Error(`no collection ${id}`)
   return record
 }
+
+/** The provenance hashes to which a collection is committed. */
+export const provenancesOf = async (backend: Pick<TestBackend, 'post'>, { address }: Pick<TestCollection, 'address'>) =>
+  (await call(backend, 'getprovenances', { contract_address: address })).provenances
 
 /** Metadata of NFTs without files, with distinct titles. */
 export function plainMetadata(count: number, prefix = 'NFT'): object[] {

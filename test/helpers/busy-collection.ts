@@ -1,19 +1,15 @@
 import { randomUUID } from 'node:crypto'
-import { createPublicClient, getAddress, http, parseAbi } from 'viem'
+import { createPublicClient, getAddress, http } from 'viem'
 import { expect } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { until, WALLETS, withStore } from './backend.ts'
+import { COLLECTION_ABI } from './collection-abi.ts'
 import { setUpNetwork } from './network-backend.ts'
 import { startPublicNetwork } from './public-network.ts'
 import { report } from './seed.ts'
 import { type ServedBackend, serve } from './served-backend.ts'
 import { databaseUrlOf } from './test-database.ts'
 
-const ABI = parseAbi([
-  'function ownerOf(uint256) view returns (address)',
-  'function tokenURI(uint256) view returns (string)',
-  'function totalSupply() view returns (uint256)',
-])
 /** In blocks. */
 const DEEPEST_REORG = 3
 /** A block has room for the factory, or for five mints. */
@@ -212,7 +208,7 @@ export async function busyCollection(options: {
     expect(final.filter(({ status }) => status !== 'deployed')).toEqual([])
     const tokens = final.map(({ token_id }) => Number(token_id)).sort((a, b) => a - b)
     expect(tokens).toEqual(Array.from({ length: nfts }, (_, index) => index + 1))
-    const contract = { address: getAddress(address), abi: ABI }
+    const contract = { address: getAddress(address), abi: COLLECTION_ABI }
     const reader = createPublicClient({ transport: http(real.url) })
     expect(await reader.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(nfts))
     for (const { token_id, metadata_url } of final.filter((_, index) => index % 7 === 0)) {

@@ -1,18 +1,14 @@
-import { createPublicClient, getAddress, http, parseAbi } from 'viem'
+import { createPublicClient, getAddress, http } from 'viem'
 import { expect } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { freshDataDir, WALLETS, withStore } from './backend.ts'
 import { type ChildBackend, startedChild } from './backend-child.ts'
+import { COLLECTION_ABI } from './collection-abi.ts'
 import { startFileServer, status } from './file-server.ts'
 import { expectLedger } from './ledger.ts'
 import { expectNoProcesses } from './processes.ts'
 import { SOLANA_COLLECTION, solanaWallet } from './solana.ts'
 
-const ABI = parseAbi([
-  'function ownerOf(uint256) view returns (address)',
-  'function tokenURI(uint256) view returns (string)',
-  'function totalSupply() view returns (uint256)',
-])
 /** Minimum number of kills. A fast machine continues with them after the last response. */
 const LEAST_KILLS = 3
 const FAULTY_SHARE = 0.3
@@ -255,7 +251,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       const uri = String(nft.metadata_url)
       if (blockchain === 'polygon') {
         const args = [BigInt(String(nft.token_id))] as const
-        const contract = { address: getAddress(address), abi: ABI }
+        const contract = { address: getAddress(address), abi: COLLECTION_ABI }
         expect(await reader.readContract({ ...contract, functionName: 'ownerOf', args })).toBe(planned?.receiver)
         expect(await reader.readContract({ ...contract, functionName: 'tokenURI', args })).toBe(uri)
       }
@@ -268,7 +264,7 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
       solana += tokens.size
       continue
     }
-    const contract = { address: getAddress(address), abi: ABI }
+    const contract = { address: getAddress(address), abi: COLLECTION_ABI }
     expect(await reader.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(tokens.size))
   }
   await backend.kill('SIGTERM')

@@ -6,8 +6,8 @@ import { openPostgres } from '../../src/server/store/postgres/open-postgres.ts'
 import type { Db } from '../../src/server/store/schema.ts'
 import { WALLETS } from './backend.ts'
 import { type Balancer, startBalancer } from './balancer.ts'
-import { startFaultyProxy } from './faulty-proxy.ts'
 import { type Member, type ProcessCluster, startCluster } from './process-cluster.ts'
+import { startRpcFaultProxy } from './rpc-fault-proxy.ts'
 
 const ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
@@ -91,7 +91,7 @@ export async function openClusterChaos(options: ClusterChaosOptions): Promise<Cl
   let faults = () => 0
   const cluster = await startCluster({
     async rpcUrl({ url }) {
-      const proxy = await startFaultyProxy(url, { random, share: FAULTY_SHARE, silentMs: SILENT_MS })
+      const proxy = await startRpcFaultProxy(url, { random, share: FAULTY_SHARE, silentMs: SILENT_MS })
       undo.push(() => proxy.close())
       faults = () => {
         const { none: _, ...each } = proxy.counts

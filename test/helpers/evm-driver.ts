@@ -8,6 +8,7 @@ import type { RemoteNetwork } from '../../src/server/chain/evm/remote/remote-net
 import type { ChainDriver } from '../../src/server/pipeline/driver.ts'
 import { createEvmDriver, type EvmDriverOptions } from '../../src/server/pipeline/evm/driver.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
+import { SILENT_LOG } from './silent-log.ts'
 
 const RIGHTS = { enableApi: true, enableTransfer: true, revoked: false, locked: false }
 const WITHOUT_TOKENS = encodeFunctionResult({
@@ -43,7 +44,6 @@ export function evmDriver(
       serves: () => true,
     },
   }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
   const files = { storage: unused, fetcher: unused, files: unused }
-  return createEvmDriver({ store, blockchain, chains, now, log, onSigned: () => {}, ...files })
+  return createEvmDriver({ store, blockchain, chains, now, log: SILENT_LOG, onSigned: () => {}, ...files })
 }

@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
-
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+import { GDN_BIN } from './gdn-bin.ts'
 
 export interface Run {
   exitCode: number | undefined
@@ -25,7 +23,7 @@ export function gdnAt(backend: { url: string; apiKey: string }, home: string, mo
     ...more,
   }
   const start = (argv: readonly string[]) =>
-    execa(process.env.GDN_TEST_NODE ?? process.execPath, [GDN, ...argv], {
+    execa(process.env.GDN_TEST_NODE ?? process.execPath, [GDN_BIN, ...argv], {
       env,
       extendEnv: false,
       reject: false,

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa, type Options, type ResultPromise } from 'execa'
+import { GDN_BIN } from './gdn-bin.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const DIST = fileURLToPath(new URL('../../dist/main.cjs', import.meta.url))
 
 /** The Node that runs gdn: GDN_TEST_NODE for tests on other versions, otherwise that of the tests. */
@@ -61,7 +61,7 @@ export async function makeHome(): Promise<GdnHome> {
     forceKillAfterDelay: false,
     ...(moreOptions.input === undefined ? { stdin: 'ignore' } : { input: moreOptions.input }),
   })
-  const start: GdnHome['start'] = (args, moreOptions = {}) => execa(NODE, [BIN, ...args], options(moreOptions))
+  const start: GdnHome['start'] = (args, moreOptions = {}) => execa(NODE, [GDN_BIN, ...args], options(moreOptions))
   const run: GdnHome['run'] = async (args, moreOptions = {}) => {
     const { exitCode, stdout, stderr, signal } = await start(args, moreOptions)
     return { code: exitCode ?? (signal === undefined ? -1 : -2), stdout: String(stdout), stderr: String(stderr) }

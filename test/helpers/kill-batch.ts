@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { freshDataDir } from './backend.ts'
-import { FAULTS, type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 import { gdnAt, type Run } from './gdn-at.ts'
 import { type HostedNft, ODD_RESPONSES, startHostedService } from './hosted-service.ts'
+import { FAULTS, type Fault, type HttpFaultProxy, startHttpFaultProxy } from './http-fault-proxy.ts'
 import { serve } from './served-backend.ts'
 
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
@@ -67,7 +67,7 @@ type Gdn = ReturnType<typeof gdnAt>
 /** Starts the batch and kills it repeatedly. Returns the number of kills. */
 async function liveAndDie(
   gdn: Gdn,
-  proxy: FaultProxy,
+  proxy: HttpFaultProxy,
   argv: readonly string[],
   { rows, kills, random }: KillBatchOptions,
 ): Promise<number> {
@@ -119,7 +119,7 @@ export async function killBatchOnHosted(
       if (othersMint && random() < 0.15) for (const nft of nfts.slice(0, 1)) mintByOther(nft)
     },
   })
-  const proxy = await startFaultProxy(service.url, { faultOf: faultsOf(random), random })
+  const proxy = await startHttpFaultProxy(service.url, { faultOf: faultsOf(random), random })
   try {
     const gdn = gdnAt({ url: proxy.url, apiKey: service.apiKey }, home)
     const { csv, titles } = manifestOf(rows)
@@ -221,7 +221,7 @@ export async function killBatchOnBackend(options: KillBatchOptions): Promise<Kil
   const home = await mkdtemp(join(tmpdir(), 'gdn-kill-batch-'))
   const dataDir = await freshDataDir()
   const backend = await serve(dataDir.path, ['--rate-limits', 'off']).ready
-  const proxy = await startFaultProxy(backend.url, { faultOf: faultsOf(random), random })
+  const proxy = await startHttpFaultProxy(backend.url, { faultOf: faultsOf(random), random })
   try {
     const direct = gdnAt(backend, home)
     const gdn = gdnAt({ ...backend, url: proxy.url }, home)

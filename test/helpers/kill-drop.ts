@@ -1,18 +1,15 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { createPublicClient, http, parseAbi } from 'viem'
+import { createPublicClient, http } from 'viem'
 import { expect } from 'vitest'
+import { sleep } from '../../src/core/time.ts'
 import { freshDataDir } from './backend.ts'
+import { COLLECTION_ABI } from './collection-abi.ts'
 import { expectLedger } from './ledger.ts'
 import { expectNoProcesses } from './processes.ts'
 import { type ServedBackend, serve } from './served-backend.ts'
 
 const WALLET = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
-const ABI = parseAbi([
-  'function ownerOf(uint256) view returns (address)',
-  'function tokenURI(uint256) view returns (string)',
-  'function totalSupply() view returns (uint256)',
-])
 
 interface Record {
   nft_gdn_id: string
@@ -29,8 +26,6 @@ interface Answer {
   nfts: (Record & { nft_gdn_ids: string })[]
   nft_gdn_ids: string[]
 }
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 /** A file server that responds with a delay, so that kills also interrupt transfers. */
 async function startFiles(random: () => number) {
@@ -173,7 +168,7 @@ export async function killDrop(options: {
 
   // On chain, read without our code: as many tokens as NFTs, each title once.
   const client = createPublicClient({ transport: http(`${backend.url}/rpc/polygon`) })
-  const collection = { address: contract_address, abi: ABI }
+  const collection = { address: contract_address, abi: COLLECTION_ABI }
   expect(await client.readContract({ ...collection, functionName: 'totalSupply' })).toBe(BigInt(nfts))
   const titles = new Set<string>()
   for (const nft of nftRecords) {

@@ -2,6 +2,7 @@ import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../src/serve
 import { createChainStep } from '../../src/server/pipeline/chain-step.ts'
 import { createEvmObserver } from '../../src/server/pipeline/evm/driver.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
+import { SILENT_LOG } from './silent-log.ts'
 
 export const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
 /** Number of the newest block, and of the newest final block. */
@@ -16,7 +17,7 @@ export async function lookOnce(
   at: number,
   warn: (message: string) => void = () => {},
 ): Promise<void> {
-  const log = { debug() {}, info() {}, warn: (_: object, message: string) => warn(message), error() {} }
+  const log = { ...SILENT_LOG, warn: (_: object, message: string) => warn(message) }
   const [now, findSigner] = [() => at, async () => null]
   const options = { store, blockchain: 'polygon', network: async () => network, findSigner, now, log } as const
   const { watch: _, ...driver } = createEvmObserver(options)

@@ -1,9 +1,7 @@
-import { fileURLToPath } from 'node:url'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import type { Answer } from '../../src/cli/mcp/answer.ts'
-
-export const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+import { GDN_BIN } from './gdn-bin.ts'
 
 export interface ToolResult {
   content: { type: string; text: string }[]
@@ -32,7 +30,7 @@ interface AgentEnvironment {
 export async function startAgent(flags: readonly string[], { cwd, env }: AgentEnvironment): Promise<Agent> {
   const transport = new StdioClientTransport({
     command: process.env.GDN_TEST_NODE ?? process.execPath,
-    args: [GDN, 'mcp', ...flags],
+    args: [GDN_BIN, 'mcp', ...flags],
     env,
     cwd,
     stderr: 'pipe',

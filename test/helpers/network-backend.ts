@@ -13,6 +13,7 @@ import { startTestBackend, type TestBackend } from './backend.ts'
 import { writeKeystore, writePassword } from './keystore-file.ts'
 import type { PublicNetwork } from './public-network.ts'
 import { COLLECTION_ABI, type OwnersCall } from './rpc-wallets.ts'
+import { SILENT_LOG } from './silent-log.ts'
 import { chainPlaceOf, forgetDatabaseOf } from './test-database.ts'
 
 /** A data dir whose polygon is a network by RPC URL after its setup, with funded signers. */
@@ -26,7 +27,6 @@ export interface NetworkPlace {
   remove(): Promise<void>
 }
 
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const RICH = `0x${(10n ** 21n).toString(16)}`
 
 export const fund = (real: PublicNetwork, address: string) => real.call('anvil_setBalance', [address, RICH])
@@ -74,7 +74,7 @@ export async function setUpNetwork(
       const operators = opened.map(({ address }) => address)
       const plan = await planSetup({ store, network, admin: admin.address, operators })
       const { signal } = new AbortController()
-      const waiting = { now: Date.now, log: SILENT, signal, say() {} }
+      const waiting = { now: Date.now, log: SILENT_LOG, signal, say() {} }
       await runSetup({ store, network, admin, operators, plan, ...waiting })
     })
   } finally {

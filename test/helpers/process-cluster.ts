@@ -4,15 +4,14 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { sleep } from '../../src/core/time.ts'
 import { gdnAt } from './gdn-at.ts'
+import { GDN_BIN } from './gdn-bin.ts'
 import { writeKeystore, writePassword } from './keystore-file.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { type PublicNetwork, startPublicNetwork } from './public-network.ts'
 
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const BLOCK_MS = 200
 const START_WITHIN_MS = 60_000
 const END_WITHIN_MS = 60_000
@@ -90,7 +89,7 @@ ${keys.map((_, index) => `      - { keystore: op${index}.json, password_file: ${
         ? ['serve', '--role', 'api', '--port', '0', '--rate-limits', 'off']
         : ['worker', '--health-port', '0']
     const argv = [
-      GDN,
+      GDN_BIN,
       ...role,
       '--json',
       '--data-dir',

@@ -9,6 +9,7 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { findAnvil } from '../../src/server/chain/evm/embedded/anvil-binary.ts'
 import { connectNode } from '../../src/server/chain/evm/embedded/node-rpc.ts'
 import type { Hex } from '../../src/server/chain/evm/network.ts'
+import { until } from './backend.ts'
 import { isOnPostgres, openTestStore } from './test-database.ts'
 
 /** An anvil in the role of a public network: it mines on request, has reorgs and drops transactions. */
@@ -19,6 +20,8 @@ export interface PublicNetwork {
   mine(blocks?: number, baseFee?: bigint): Promise<void>
   /** Mines a block every `ms` until the function that it returns is called, which waits for the last block. */
   mineEvery(ms: number, baseFee?: () => bigint): () => Promise<void>
+  /** Mines a block every 20 ms until a value is right, by default until a condition holds. Resolves with the value. */
+  mineUntil<T>(ask: () => T | Promise<T>, right?: (value: T) => boolean, mine?: () => Promise<void>): Promise<T>
   /** Replaces the newest blocks with empty ones and drops their transactions. */
   reorg(depth: number): Promise<void>
   /** Hashes of the transactions in the pool, by sender and nonce. */
@@ -85,6 +88,12 @@ export async function startPublicNetwork(
         return mining
       }
     },
+    mineUntil: (ask, right = Boolean, mineNext = mine) =>
+      until(async () => {
+        const value = await ask()
+        if (!right(value)) await mineNext()
+        return value
+      }, right),
     async reorg(depth) {
       await rpc.call('anvil_reorg', [depth, []])
     },

@@ -1,18 +1,14 @@
-import { createPublicClient, getAddress, http, parseAbi } from 'viem'
+import { createPublicClient, getAddress, http } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { expect } from 'vitest'
 import { sleep } from '../../src/core/time.ts'
 import { call, createTestCollection, mint, type TestCollection, until, WALLETS, withStore } from './backend.ts'
-import { startFaultyProxy } from './faulty-proxy.ts'
+import { COLLECTION_ABI } from './collection-abi.ts'
 import { startPublicNetwork } from './public-network.ts'
 import { startRemoteBackend } from './remote-backend.ts'
+import { startRpcFaultProxy } from './rpc-fault-proxy.ts'
 import { report } from './seed.ts'
 
-const ABI = parseAbi([
-  'function ownerOf(uint256) view returns (address)',
-  'function tokenURI(uint256) view returns (string)',
-  'function totalSupply() view returns (uint256)',
-])
 const DEEPEST = 5
 
 export interface ReorgDropFigures {
@@ -40,7 +36,7 @@ export async function reorgDrop(options: {
   const { nfts, random } = options
   const since = performance.now()
   const real = await startPublicNetwork()
-  const proxy = await startFaultyProxy(real.url, { random, share: options.faults })
+  const proxy = await startRpcFaultProxy(real.url, { random, share: options.faults })
   const remote = await startRemoteBackend(real, { urls: [proxy.url], stuckMs: 1500, timeoutMs: 250 })
   let putBack = 0
   const reorgs = Array.from({ length: DEEPEST }, () => 0)
@@ -131,7 +127,7 @@ export async function reorgDrop(options: {
     const client = createPublicClient({ transport: http(real.url) })
     for (const collection of collections) {
       const mine = orders.filter((order) => order.collection === collection).flatMap((order) => order.ids)
-      const contract = { address: getAddress(collection.address), abi: ABI }
+      const contract = { address: getAddress(collection.address), abi: COLLECTION_ABI }
       expect(await client.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(mine.length))
       // Tokens are in the order of acceptance, each once and without a gap.
       expect(mine.map((id) => byId.get(id)?.token_id)).toEqual(mine.map((_, index) => String(index + 1)))

@@ -1,4 +1,5 @@
 import { createApp } from '../../src/server/http/app.ts'
+import { SILENT_LOG } from './silent-log.ts'
 
 /** A server that only registers its routes, to inspect them. */
 export function appWithRoutes() {
@@ -17,7 +18,7 @@ export function appWithRoutes() {
     allowedHosts: [],
     rateLimits: false,
     version: '0',
-    log: { debug() {}, info() {}, warn() {}, error() {} },
+    log: SILENT_LOG,
     identity: { id: 'id', incarnation: 'incarnation' },
     readiness: async () => ({ problems: [], warnings: [] }),
     metrics: { observe() {}, scrape: async () => ({ text: '', type: 'text/plain' }) },

@@ -1,9 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { fileURLToPath } from 'node:url'
-
-const GDN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
+import { GDN_BIN } from './gdn-bin.ts'
 
 export interface ServedBackend {
   child: ChildProcess
@@ -31,7 +29,7 @@ export function serve(
 ): Starting {
   const node = process.env.GDN_TEST_NODE ?? process.execPath
   const port = flags.includes('--port') ? [] : ['--port', '0']
-  const argv = [GDN, 'serve', '--json', ...port, '--data-dir', dataDir, ...flags]
+  const argv = [GDN_BIN, 'serve', '--json', ...port, '--data-dir', dataDir, ...flags]
   const child = spawn(node, argv, { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, HOME: dataDir, ...env } })
   let stderr = ''
   child.stderr?.on('data', (chunk) => {

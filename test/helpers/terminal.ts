@@ -1,12 +1,11 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
+import { GDN_BIN } from './gdn-bin.ts'
 
 // A pseudo-terminal by script(1) of util-linux, because Node has none. The script of BSD and macOS has other flags.
 export const PTY = 'script'
 export const HAS_PTY = spawnSync(PTY, ['--version'], { encoding: 'utf8' }).stdout?.includes('util-linux') === true
-const BIN = fileURLToPath(new URL('../../bin/gdn.js', import.meta.url))
 const NODE = process.env.GDN_TEST_NODE || process.execPath
 
 export const CTRL_C = '\u0003'
@@ -25,7 +24,7 @@ interface Terminal {
 
 /** Runs a gdn command line on a terminal. Its stdout goes to a file, and the screen shows stderr. */
 export function atTerminal(args: string, env: NodeJS.ProcessEnv, stdout = '/dev/null'): Terminal {
-  const line = `stty cols 80 rows 24; exec "${NODE}" "${BIN}" ${args} >"${stdout}"`
+  const line = `stty cols 80 rows 24; exec "${NODE}" "${GDN_BIN}" ${args} >"${stdout}"`
   const child = spawn(PTY, ['-qec', line, '/dev/null'], {
     env: { ...env, TERM: 'xterm-256color', SHELL: '/bin/sh' },
   })

@@ -11,12 +11,11 @@ import { ReadingStore } from '../../src/holders/reading-store.ts'
 import { blockAt } from '../../src/verify/block-at.ts'
 import { cli, tempHome } from '../cli/harness.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -28,15 +27,13 @@ const [ALICE, BOB] = WALLETS
 const wallet = newWallet()
 type Page = ResponseOf<'getnftowners'>
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let folder: string
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'gdn-owners-'))
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend, { enable_burn: true, enable_transfer: true })
   await mintTo(ALICE, 2)
   const [moved, burned] = await mintTo(wallet.address, 3)
@@ -55,8 +52,6 @@ beforeAll(async () => {
   )
 })
 afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
   await rm(folder, { recursive: true })
 })
 

@@ -184,7 +184,7 @@ describe('an idempotency key', () => {
     expect(service.made).toBe(1)
   })
 
-  test('of another server is rejected, with a hint to use another state directory', async () => {
+  test('an idempotency key of another server is rejected, with a hint to use another state directory', async () => {
     await gdn.mint(MINT, { idempotencyKey: 'order-42' })
     const other = await serve(new Service(true))
     onTestFinished(() => other.close())
@@ -194,7 +194,7 @@ describe('an idempotency key', () => {
     expect(error).toMatchObject({ code: 'idempotency_key_reused', hint: expect.stringContaining('another stateDir') })
   })
 
-  test('of a mint is rejected for a transfer', async () => {
+  test('an idempotency key of a mint is rejected for a transfer', async () => {
     await gdn.mint(MINT, { idempotencyKey: 'order-42' })
     const error = await failure(gdn.transfer(TRANSFER, { idempotencyKey: 'order-42' }))
     expect(error.message).toMatch(/differs in endpoint/)
@@ -207,7 +207,7 @@ describe('an idempotency key', () => {
     expect(service.made).toBe(1)
   })
 
-  test('that another machine has used for another request is rejected at once, and leaves no record', {
+  test('an idempotency key that another machine has used for another request is rejected at once, and leaves no record', {
     tags: ['promise'],
   }, async () => {
     const { nfts } = await gdn.mint(MINT, { idempotencyKey: 'order-42' })

@@ -167,7 +167,7 @@ describe('local files', () => {
     ])
   })
 
-  test('of an unknown type are reported once, at their first row', async () => {
+  test('local files of an unknown type are reported once, at their first row', async () => {
     await writeFile(join(folder, 'a.xyz'), Buffer.from([0, 1, 2]))
     const rows = [2, 3, 4].map((n) => `${n},B,${ALICE},a.xyz`)
     await writeFile(join(folder, 'drop.csv'), `${HEAD},image\n${rows.join('\n')}\n`)

@@ -149,7 +149,7 @@ describe('a cell of a typed trait', () => {
     expect(rows[0]?.metadata.attribute?.map(fileAttribute)).toEqual(opensea.examples.map(({ attribute }) => attribute))
   })
 
-  test('that is no number is an error with line and column, and an empty one is no trait', async () => {
+  test('a cell of a typed trait that is no number is an error with line and column, and an empty one is no trait', async () => {
     const manifest = csv(
       ['attr(number,max=10):Power', 'attr(date):Born'],
       ['abc', ''],

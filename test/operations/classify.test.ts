@@ -56,7 +56,7 @@ describe('a success', () => {
 })
 
 describe('a request', () => {
-  test('that was not sent had no effect, and may be retried', async () => {
+  test('a request that was not sent had no effect, and may be retried', async () => {
     const result = { kind: 'not_sent', reason: 'refused by the host' } as const
     const expected = {
       ...{ outcome: 'no_effect', cause: 'not_sent', status: null, message: 'refused by the host', retryAfterMs: null },
@@ -66,7 +66,7 @@ describe('a request', () => {
     expect(await attemptResultOf({ ...result, stop }, 2)).toStrictEqual({ ...expected, stop })
   })
 
-  test('whose connection was cut has an unknown outcome', async () => {
+  test('a request whose connection was cut has an unknown outcome', async () => {
     expect(await attemptResultOf({ kind: 'cut', reason: 'cut' }, 2)).toStrictEqual({
       ...{ ...UNKNOWN, message: 'cut' },
     })

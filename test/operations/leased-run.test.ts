@@ -72,7 +72,7 @@ describe.each([
     ['in another container', CONTAINER],
     ['on another machine', { bootId: 'another', host: 'elsewhere' }],
     ['in a container of another machine with the same host name', { ...CONTAINER, bootId: null }],
-  ])('that a process %s holds is busy until its heartbeat is two minutes old', async (_where, other) => {
+  ])('a run that a process %s holds is busy until its heartbeat is two minutes old', async (_where, other) => {
     await heldByAnother(other, 60_000)
     await expect(acquire()).rejects.toMatchObject({ ...busy, hint: expect.stringMatching(/again in \d+ s/) })
     await heldByAnotherSince(121_000)
@@ -82,12 +82,12 @@ describe.each([
   const heldByAnotherSince = (silentMs: number) =>
     state.write((sql) => sql.run('UPDATE runs SET beat_at = ? WHERE id = ?', Date.now() - silentMs, runId))
 
-  test('that a process held before the machine was restarted is free', async () => {
+  test('a run that a process held before the machine was restarted is free', async () => {
     await heldByAnother({ bootId: 'another' }, 0)
     await (await acquire()).release()
   })
 
-  test('that a process of this machine held, which has ended, is free without a wait', async () => {
+  test('a run that a process of this machine held, which has ended, is free without a wait', async () => {
     await heldByAnother({ pid: 2 ** 22 + 1 }, 0)
     await (await acquire({ ...TIMING, watchMs: 3_600_000 })).release()
   })
@@ -97,7 +97,7 @@ describe.each([
     await (await acquire()).release()
   })
 
-  test('that a running process of this machine holds is busy, however old its heartbeat is', async () => {
+  test('a run that a running process of this machine holds is busy, however old its heartbeat is', async () => {
     await heldByAnother({}, 3_600_000)
     await expect(acquire()).rejects.toMatchObject(busy)
   })

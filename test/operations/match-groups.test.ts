@@ -87,7 +87,7 @@ describe('copies of one content', () => {
     expect(kinds(group([copy('a'), taken], []))).toEqual(['absent', 'undecided'])
   })
 
-  test('that were retried as absent assign an extra NFT to the earlier attempt', () => {
+  test('copies of one content that were retried as absent assign an extra NFT to the earlier attempt', () => {
     const twice = group([copy('a')], [nft('1', 'a'), nft('2', 'a')], { superseded: [copy('a')] })
     expect(decideGroup(twice).late).toEqual(['2'])
     expect(decideGroup(group([], [nft('1', 'a')], { superseded: [copy('a')] })).late).toEqual(['1'])

@@ -294,7 +294,7 @@ describe('--operation', () => {
     expect(service.made).toBe(2)
   })
 
-  test('of another request is rejected, and nothing is sent', async () => {
+  test('--operation of another request is rejected, and nothing is sent', async () => {
     const service = new Service(true)
     await machine.command(service, 'createnft', named)
     for (const { error } of [
@@ -315,7 +315,7 @@ describe('--operation', () => {
     expect(service.arrived).toHaveLength(1)
   })
 
-  test('of a rejected request reports the rejection', async () => {
+  test('--operation of a rejected request reports the rejection', async () => {
     const service = new Service(true)
     service.faults = [{ status: 422 }]
     await machine.command(service, 'createnft', named)
@@ -869,7 +869,7 @@ describe('two processes', () => {
     },
   )
 
-  test('that start at the same moment: only one of them gets the operation', async () => {
+  test('of two processes that start at the same moment, only one gets the operation', async () => {
     await machine.state(async (state) => {
       const name = { origin: 'https://api.test', blockchain: null, contract: null, identity: 'same' }
       const claims = await Promise.allSettled(

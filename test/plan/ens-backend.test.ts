@@ -4,10 +4,9 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { folder } from '../cli/batch/drop.ts'
 import { type CliResult, cli, errorOf } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -18,17 +17,13 @@ const [ALICE, BOB, CAROL] = WALLETS
 const POLYGON = '2147483785'
 const RECORDS = { 'alice.eth': { [POLYGON]: ALICE }, 'bob.eth': { [POLYGON]: BOB } }
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let node: EnsStandIn
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   node = await startEnsNode(RECORDS)
 })
 afterAll(async () => {
-  await backend?.close()
-  await data?.remove()
   await node?.close()
 })
 beforeEach(() => {

@@ -53,7 +53,7 @@ describe('IDs that were exchanged stop a machine that has not minted them', () =
     expect(server.titles).toHaveLength(6)
   })
 
-  test('also if only one column was sorted, where --adopt would use the NFTs', async () => {
+  test('IDs that were exchanged stop another machine also if only one column was sorted, where --adopt would use the NFTs', async () => {
     const described = (of: number, at: number) => ({ ...row(IDS[at] ?? '').metadata, description: `About ${IDS[of]}` })
     const both = rows.map((one, at) => ({ ...one, metadata: described(at, at) }))
     await machine.mint(both)
@@ -74,7 +74,7 @@ describe('IDs that were exchanged stop a machine that has not minted them', () =
     await expect(another.plan(chain)).rejects.toMatchObject({ code: 'seems_minted', details: { count: 1 } })
   })
 
-  test('but not where rows get the content of a row that keeps it', async () => {
+  test('IDs that were exchanged do not stop another machine where rows get the content of a row that keeps it', async () => {
     const kinds = rows.map((one, at) => row(one.id ?? '', ALICE, at < 3 ? 'VIP' : 'Standard'))
     await machine.mint(kinds)
     const edited = kinds.map((one, at) => (at === 0 ? kinds[5] : at === 5 ? kinds[0] : one))
@@ -83,7 +83,7 @@ describe('IDs that were exchanged stop a machine that has not minted them', () =
     expect((await another.plan(moved)).counts).toMatchObject({ update: 2 })
   })
 
-  test('of rows with local files', async () => {
+  test('IDs that were exchanged stop another machine for rows with local files', async () => {
     const pathOf = (id: string | null) => join(machine.stateDir, `${id}.png`)
     const withFiles = rows.map((one) => ({ ...one, localFiles: [{ key: 'image', path: pathOf(one.id) }] }))
     for (const id of IDS) await writeFile(pathOf(id), id)

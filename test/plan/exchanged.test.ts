@@ -141,7 +141,7 @@ const moveOne = (receiver = ''): ManifestRow[] => held.map((one, at) => (at === 
 describe('receivers that were sorted after a change of an owner stop a plan', () => {
   const refused = { code: 'edited_rows', message: expect.stringContaining('with a changed receiver') }
 
-  test('that was applied, in a copy without it', async () => {
+  test('receivers that were sorted after a change of an owner was applied stop a plan in a copy without it', async () => {
     await machine.mint(held)
     await machine.applyAndNote(moveOne(WALLETS[0]), ['transfer'])
     const sorted = withReceivers(held, receiversOf(held).sort())
@@ -150,7 +150,7 @@ describe('receivers that were sorted after a change of an owner stop a plan', ()
     }
   })
 
-  test('that was made by hand, with that row edited to match', async () => {
+  test('receivers that were sorted after a change of an owner by hand stop a plan, with that row edited to match', async () => {
     await machine.mint(held)
     server.transfer('x3', WALLETS[5] ?? '')
     const edited = moveOne(WALLETS[5])
@@ -161,7 +161,7 @@ describe('receivers that were sorted after a change of an owner stop a plan', ()
     }
   })
 
-  test('of which a third are sales, with and without --take-over', async () => {
+  test('receivers of which a third are sales stop a plan when sorted, with and without --take-over', async () => {
     await machine.mint(held)
     for (const at of [0, 1, 2, 3, 4, 5, 11, 16]) server.sell(`x${at}`, `0x${String(at).padStart(40, 'b')}`)
     const sorted = withReceivers(held, receiversOf(held).sort())

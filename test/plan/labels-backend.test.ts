@@ -1,15 +1,14 @@
 /** @module-tag slow */
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { EXIT } from '../../src/core/exit-codes.ts'
 import { folder } from '../cli/batch/drop.ts'
 import { type CliResult, cli } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -17,15 +16,9 @@ import {
 
 const [ALICE, BOB] = WALLETS
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await data?.remove()
+  backend = await backendForFile()
 })
 
 const csv = (...rows: [id: string, title: string, receiver: string][]) =>

@@ -188,7 +188,7 @@ describe('a server without labels', () => {
     expect(changes).toHaveLength(5)
   })
 
-  test('and without reference IDs gets none either', async () => {
+  test('a server without labels gets none for rows without reference IDs either', async () => {
     server = new Server({ isOurs: false })
     await run(await start(), 'mint', 'jan')
     const [{ reference_ids, reference_label, reference_kinds } = {}] = server.bodies('createnft')
@@ -205,13 +205,13 @@ describe('a request', () => {
     ])
   })
 
-  test('of a run without a label has only the kinds', async () => {
+  test('a request of a run without a label has only the kinds', async () => {
     await (await start()).mint([row('a')], { ...jan.options, label: null })
     expect(server.bodies('createnft')).toMatchObject([{ reference_kinds: ['id'] }])
     expect(server.bodies('createnft')[0]).not.toHaveProperty('reference_label')
   })
 
-  test('that the server rejects for its label stops the run, and its rows stay planned', async () => {
+  test('a request that the server rejects for its label stops the run, and its rows stay planned', async () => {
     await run(await start(), 'mint', 'jan')
     const machine = await start()
     // Without a look at what is there, the server decides.
@@ -256,7 +256,7 @@ describe('--adopt', () => {
     expect((await (await start()).plan(edited, moved)).changes).toEqual([])
   })
 
-  test('of a saved plan is only for the labels that it names', async () => {
+  test('--adopt of a saved plan is only for the labels that it names', async () => {
     await run(await start(), 'mint', 'jan')
     const machine = await start()
     const planWith = (adoptLabels: string[]) => machine.plan(jan.rows, { ...moved, adoptLabels })
@@ -331,7 +331,7 @@ describe('hostile labels of a server', () => {
     }
   })
 
-  test('of more than 20 kinds are adopted by no plan', async () => {
+  test('hostile labels of more than 20 kinds are adopted by no plan', async () => {
     const rows = Array.from({ length: 30 }, (_, n) => row(`r${n}`))
     const first = await start()
     for (const [n, one] of rows.entries()) {

@@ -185,7 +185,7 @@ describe('--prune on a machine that did not mint the drop', () => {
 })
 
 describe('--prune', () => {
-  test('of an unknown drop ends with an interruption of its listing', async () => {
+  test('--prune of an unknown drop ends with an interruption of its listing', async () => {
     const stop = new AbortController()
     server.onRequest = (endpoint) => {
       if (endpoint !== 'getnftgdnids') return undefined

@@ -159,7 +159,7 @@ describe('a manifest that was moved on the machine that minted it', () => {
     expect(await openRun(machine.stateDir, maerz.manifestPath)).toMatchObject({ id: run })
   })
 
-  test('and renamed is adopted with its earlier name, as the error says', async () => {
+  test('a manifest that was moved and renamed is adopted with its earlier name, as the error says', async () => {
     const [drop, later] = [at('drop.csv'), at('later.csv')]
     await machine.mint(ROWS, drop)
     await expect(machine.mint(EDITED, later)).rejects.toMatchObject({

@@ -219,7 +219,7 @@ describe('on a machine without a state, rows that got their IDs', () => {
     expect(server.titles).toEqual(['A', 'B', 'C'])
   })
 
-  test('and whose NFTs were burned are not minted again', async () => {
+  test('rows that got their IDs and whose NFTs were burned are not minted again on a machine without a state', async () => {
     await mint(await start(), DROPPED)
     Object.assign(server.nft('B'), { isBurned: true })
     const { counts, changes } = await plan(await start(), named)
@@ -285,7 +285,7 @@ describe('equal rows', () => {
     }
   })
 
-  test('of which some have no ID yet keep one NFT each', async () => {
+  test('equal rows of which some have no ID yet keep one NFT each', async () => {
     const machine = await start()
     await mint(machine, EQUAL)
     const some = [{ ...(EQUAL[0] as ManifestRow), id: '1' }, ...EQUAL.slice(1)]
@@ -294,7 +294,7 @@ describe('equal rows', () => {
     }
   })
 
-  test('that two machines pair differently have the pairs that were stored first', async () => {
+  test('equal rows that two machines pair differently have the pairs that were stored first', async () => {
     const [one, two] = [await start(), await start()]
     await mint(one, EQUAL)
     await mint(two, EQUAL)
@@ -307,7 +307,7 @@ describe('equal rows', () => {
     for (const each of [one, two, await start()]) expect((await plan(each, edited)).changes).toEqual([])
   })
 
-  test('that two machines pair differently at the same time stop the second one', async () => {
+  test('equal rows that two machines pair differently at the same time stop the second one', async () => {
     const [one, two] = [await start(), await start()]
     await mint(one, EQUAL)
     await mint(two, EQUAL)
@@ -508,7 +508,7 @@ test('rows of a drop that was minted again are not compared with the NFTs of its
 })
 
 describe('a row without an ID', () => {
-  test('that has the content of an NFT whose row got an ID is neither minted nor compared', async () => {
+  test('a row without an ID that has the content of an NFT whose row got an ID is neither minted nor compared', async () => {
     const machine = await start()
     await mint(machine, DROPPED)
     await apply(machine, withIds(DROPPED))
@@ -527,7 +527,7 @@ describe('a row without an ID', () => {
     }
   })
 
-  test('that got an ID on another machine names this ID, if it is a usual one', async () => {
+  test('a row without an ID that got an ID on another machine names this ID, if it is a usual one', async () => {
     const machine = await start()
     await mint(machine, DROPPED)
     await apply(machine, [
@@ -566,7 +566,7 @@ describe('a row without an ID', () => {
     })
   })
 
-  test('that was edited is described as such, and no other row is', async () => {
+  test('a row without an ID that was edited is described as such, and no other row is', async () => {
     const machine = await start()
     await mint(machine, DROPPED)
     const edited = '. Without an id, an edited row is a new row, and would be minted as an additional NFT'

@@ -631,7 +631,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(await shown(rows('c', 'b'))).toMatch(/\bimage: "ipfs:.* → "media\/c.png"/)
     })
 
-    test('of a row without an ID name its old and its new local file', async () => {
+    test('updates of a row without an ID name its old and its new local file', async () => {
       const one = await machine(await dynamic())
       for (const name of ['a', 'b']) await writeFile(one.path(`${name}.png`), pngOf(name))
       const rows = (image: string) => `title,description,receiver,image\nDawn,x,${ALICE},${image}.png\n`
@@ -670,7 +670,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(secondResult.stderr).toContain('1 row added, 0 edited')
     })
 
-    test('of a moved drop name no image that was moved with it', async () => {
+    test('updates of a moved drop name no image that was moved with it', async () => {
       const one = await machine(await dynamic())
       await mkdir(one.path('old/media'), { recursive: true })
       for (const name of ['a', 'b']) await writeFile(one.path(`old/media/${name}.png`), pngOf(name))
@@ -751,7 +751,7 @@ describe('gdn plan and apply against a backend', () => {
       expect([code, stderr]).toEqual([2, expect.stringContaining('and 1 row is new')])
     })
 
-    test('of others are kept, unless they are taken over', async () => {
+    test('updates by others are kept, unless they are taken over', async () => {
       const collection = await dynamic()
       const one = await machine(collection)
       const rows = csv(['a', 'Dawn', ALICE])
@@ -821,7 +821,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(await nftsOf(collection)).toHaveLength(2)
     })
 
-    test('of NFTs that are frozen, or were minted as not dynamic, are impossible', async () => {
+    test('updates of NFTs that are frozen, or were minted as not dynamic, are impossible', async () => {
       const collection = await dynamic()
       const one = await machine(collection)
       await one.mint(csv(['a', 'Dawn', ALICE]))
@@ -1009,7 +1009,7 @@ describe('gdn plan and apply against a backend', () => {
       expect(JSON.parse(applied.stdout)).toMatchObject({ minted: 1, burned: 1 })
     })
 
-    test('and transfers do not stop a mint with local files on another machine', async () => {
+    test('burns and transfers do not stop a mint with local files on another machine', async () => {
       const collection = await collectionOf({ enable_burn: true })
       const files = `id,title,description,receiver,image\na,Dawn,x,${ALICE},dawn.png\nb,Dusk,x,${ALICE},dawn.png`
       const [one, two] = [await machine(collection), await machine(collection)]
@@ -1024,7 +1024,7 @@ describe('gdn plan and apply against a backend', () => {
       expect((await nftsOf(collection)).map(({ nft_gdn_id }) => nft_gdn_id)).toEqual([dawn, dusk])
     })
 
-    test('of nft burn are counted by status and batch mint, which mints nothing again', async () => {
+    test('burns of `nft burn` are counted by status and batch mint, which mints nothing again', async () => {
       const collection = await collectionOf({ enable_burn: true })
       const one = await machine(collection)
       await one.mint(rows)

@@ -101,7 +101,7 @@ describe('the notes of a plan', () => {
     expect(notesOfPlan(facts)).toEqual(expected)
   })
 
-  test('of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
+  test('the notes of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
     const relabeled = { count: 1, labels: ['gdn keeps 2 changes made elsewhere'] }
     const repeated = (counts: NotedFacts['counts']) => {
       const notes = notesOfPlan({ ...NOTHING, relabeled, counts })

@@ -68,7 +68,7 @@ describe('IDs that were renumbered after a row was removed', () => {
     await expect(machine.mint(rows)).rejects.toMatchObject(refused(8, 8, 'a', 'h'))
   })
 
-  test('and a row that was inserted stop a mint', async () => {
+  test('IDs that were renumbered after a row was removed and another inserted stop a mint', async () => {
     await machine.mint(rows.slice(0, 7))
     const inserted = filled([row('n'), ...rows.slice(0, 7)])
     await expect(machine.mint(inserted)).rejects.toMatchObject(refused(6, 7, 'b', 'a'))

@@ -1,14 +1,13 @@
 /** @module-tag slow */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { folder } from '../cli/batch/drop.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -18,15 +17,9 @@ import { SOLANA_COLLECTION, solanaWallet } from '../helpers/solana.ts'
 
 const [ALICE] = WALLETS
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const csv = (column: string, ...cells: string[]) =>

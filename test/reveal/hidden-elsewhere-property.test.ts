@@ -5,10 +5,9 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
-  call,
+  backendForFile,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
+  provenancesOf,
   type TestBackend,
   type TestCollection,
   until,
@@ -51,28 +50,21 @@ const command = fc.record({
 
 type Command = typeof command extends fc.Arbitrary<infer Value> ? Value : never
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let relay: KillingRelay
 
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   relay = await startKillingRelay(backend)
 })
 afterAll(async () => {
   await relay?.close()
-  await backend?.close()
-  await data?.remove()
 })
 
 const figures: Record<string, number> = {}
 const count = (what: string) => {
   figures[what] = (figures[what] ?? 0) + 1
 }
-
-const provenancesIn = async ({ address }: TestCollection) =>
-  (await call(backend, 'getprovenances', { contract_address: address })).provenances
 
 /** Returns the rows whose metadata the NFTs of a collection show. */
 const shownIn = async (collection: TestCollection) =>
@@ -148,7 +140,7 @@ async function live(commands: readonly Command[]): Promise<void> {
     // A mint with placeholders allows nothing.
     const isAllowed = (kind === 'publish' || kind === 'pipe') && flag === '--again' && !isOld
     for (const n of isAllowed ? rows.filter((row) => hidden.includes(row)) : []) addTo(allowed, run, n)
-    const hashes = (await provenancesIn(here)).length
+    const hashes = (await provenancesOf(backend, here)).length
     const signal = relay.begin(one.kill)
     const confirmed = isMint || kind === 'resume' ? ['--yes'] : []
     const full = [
@@ -162,7 +154,7 @@ async function live(commands: readonly Command[]): Promise<void> {
     const { code, stderr } = await cli(full, { ...options, env, signal, stdin: isPiped ? text : '' })
     await relay.idle()
     const commitments = await until(
-      () => provenancesIn(here),
+      () => provenancesOf(backend, here),
       (all) => all.every(({ status }) => status !== 'initiated'),
     )
     await until(

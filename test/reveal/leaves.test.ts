@@ -1,13 +1,12 @@
-import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { sha256Hex } from '../../src/core/sha256-hex.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import { Commitment, contentOfFile, leafAt, leafOf, provenanceOf, rowContentHash } from '../../src/reveal/leaves.ts'
 import { metadataFile } from '../../src/server/pipeline/metadata-file.ts'
 
 type Metadata = ManifestRow['metadata']
 
-const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
-const hashes = new Map([['image', sha256('a picture')]])
+const hashes = new Map([['image', sha256Hex('a picture')]])
 const content = (metadata: Metadata) => rowContentHash({ metadata }, hashes)
 
 const DAWN: Metadata = {
@@ -56,7 +55,7 @@ test('commits to the order of the rows', () => {
 })
 
 test('commits to the content of files, and not to their names', () => {
-  const other = rowContentHash({ metadata: DAWN }, new Map([['image', sha256('another picture')]]))
+  const other = rowContentHash({ metadata: DAWN }, new Map([['image', sha256Hex('another picture')]]))
   expect(other.equals(content(DAWN))).toBe(false)
 })
 
@@ -71,11 +70,11 @@ test('finds a leaf from the metadata file that is revealed', async () => {
     provenance_salt: salt.toString('hex'),
     attributes: [{ trait_type: 'level', value: '1' }],
   }
-  const hashOf = async () => sha256('a picture')
+  const hashOf = async () => sha256Hex('a picture')
   const { leaves } = commitment
   expect(leafOf(salt, await contentOfFile(file, hashOf))).toBe(leafAt(leaves, 1))
   expect(leafOf(salt, await contentOfFile({ ...file, name: 'Dusk' }, hashOf))).not.toBe(leafAt(leaves, 1))
-  expect(leafOf(salt, await contentOfFile(file, async () => sha256('another')))).not.toBe(leafAt(leaves, 1))
+  expect(leafOf(salt, await contentOfFile(file, async () => sha256Hex('another')))).not.toBe(leafAt(leaves, 1))
   expect(provenanceOf(leaves)).toBe(commitment.provenance)
 })
 

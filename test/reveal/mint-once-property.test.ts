@@ -6,10 +6,10 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { folder } from '../cli/batch/drop.ts'
 import { cli } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
+  provenancesOf,
   type TestBackend,
   type TestCollection,
   until,
@@ -97,19 +97,15 @@ const REFUSED = [
   'run_finished',
 ]
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let relay: KillingRelay
 
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   relay = await startKillingRelay(backend)
 })
 afterAll(async () => {
   await relay?.close()
-  await backend?.close()
-  await data?.remove()
 })
 
 /** A row in a manifest. `n` identifies it independently of its ID and content. */
@@ -175,9 +171,6 @@ async function nftsOf({ address, blockchain }: TestCollection): Promise<Nft[]> {
   return (await call(backend, 'getnfts', { nft_gdn_ids })).nfts as unknown as Nft[]
 }
 
-const hashesOf = async ({ address }: TestCollection) =>
-  (await call(backend, 'getprovenances', { contract_address: address })).provenances
-
 /** Returns the hash of the leaves file that the metadata of an unrevealed NFT names. */
 function provenanceIn({ file_fields }: Nft['request_metadata']): string {
   const url = file_fields.find(({ key }) => key === 'provenance')?.url ?? ''
@@ -214,7 +207,7 @@ async function live(life: Life): Promise<void> {
   const settled = async () => {
     await relay.idle()
     await until(
-      () => hashesOf(collection),
+      () => provenancesOf(backend, collection),
       (all) => all.every(({ status }) => status !== 'initiated'),
     )
     return await until(
@@ -272,7 +265,7 @@ async function live(life: Life): Promise<void> {
     ]
     const inCollection = kind === 'resume' ? [] : ['-c', collection.address, '-b', collection.blockchain]
     const target = [...inCollection, '--base-url', relay.url, '--json']
-    const hashesBefore = new Set((await hashesOf(collection)).map(({ provenance }) => provenance))
+    const hashesBefore = new Set((await provenancesOf(backend, collection)).map(({ provenance }) => provenance))
     const before = await nftsOf(collection)
 
     const signal = relay.begin(kill)
@@ -289,7 +282,7 @@ async function live(life: Life): Promise<void> {
       expect(relay.changes, what).toEqual([])
       expect(nfts, what).toEqual(before)
     }
-    for (const { provenance } of await hashesOf(collection)) {
+    for (const { provenance } of await provenancesOf(backend, collection)) {
       if (!hashesBefore.has(provenance)) committed.set(provenance, rows)
     }
 

@@ -1,11 +1,10 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cli, errorOf } from '../cli/harness.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -19,15 +18,9 @@ import {
   shuffledMachine,
 } from '../helpers/shuffled-machine.ts'
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const OTHER_ID = {

@@ -1,15 +1,14 @@
 /** @module-tag slow */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { folder } from '../cli/batch/drop.ts'
 import { cli, errorOf, tempHome } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -20,15 +19,9 @@ import { type SeenRequest, startHttpServer } from '../helpers/http-server.ts'
 
 const [ALICE, BOB] = WALLETS
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const csv = (...titles: string[]) =>
@@ -40,7 +33,7 @@ const ROWS = csv('Dawn', 'Noon', 'Dusk')
 
 /** Holds transactions of a kind until the returned function is called, or until the test ends. */
 async function held(kind: 'provenance' | 'mint' | 'update') {
-  let letGo: (() => Promise<void>) | null = await holdSettling(data.path, kind)
+  let letGo: (() => Promise<void>) | null = await holdSettling(backend.dataDir, kind)
   const release = async () => {
     await letGo?.()
     letGo = null

@@ -1,13 +1,12 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import {
-  call,
+  backendForFile,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
+  provenancesOf,
   type TestBackend,
   type TestCollection,
   until,
@@ -18,23 +17,14 @@ import { startHttpServer } from '../helpers/http-server.ts'
 import { forward } from '../helpers/killing-relay.ts'
 import { BEACON, nftsOf, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
 })
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
-})
-
-const provenancesOf = async ({ address }: TestCollection) =>
-  (await call(backend, 'getprovenances', { contract_address: address })).provenances
 
 /** Prevents commitments from being sent until the returned function is called. */
 async function heldCommitments() {
-  let letGo: (() => Promise<void>) | null = await holdSigning(data.path, 'provenance')
+  let letGo: (() => Promise<void>) | null = await holdSigning(backend.dataDir, 'provenance')
   const release = async () => {
     await letGo?.()
     letGo = null
@@ -50,14 +40,14 @@ async function commitOnly(collection: TestCollection, rows: string): Promise<voi
   const release = await heldCommitments()
   const minting = machine.shuffle(rows)
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ({ length }) => length === 1,
   )
   stop.abort(new GdnError('interrupted', 'interrupted by this test'))
   expect((await minting).error).toMatchObject({ code: 'interrupted' })
   await release()
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ([first]) => first?.status === 'deployed',
   )
 }
@@ -68,10 +58,10 @@ async function refuses(
   asking: () => Promise<{ error: unknown; stderr: string }>,
   error: { code: string; message: string },
 ) {
-  const before = [await nftsOf(backend, collection), await provenancesOf(collection)]
+  const before = [await nftsOf(backend, collection), await provenancesOf(backend, collection)]
   const { error: found, stderr } = await asking()
   expect(found, stderr).toMatchObject({ code: error.code, message: expect.stringContaining(error.message) })
-  expect([await nftsOf(backend, collection), await provenancesOf(collection)]).toEqual(before)
+  expect([await nftsOf(backend, collection), await provenancesOf(backend, collection)]).toEqual(before)
 }
 
 test('mints rows only by the first rule that the collection committed to', async () => {
@@ -116,7 +106,7 @@ test('of two machines that commit to rows with different rules at once, one mint
   const [one, other] = [await shuffledMachine(through, collection), await shuffledMachine(through, collection)]
   const minting = [one.shuffle(rows), other.mint(rows)]
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ({ length }) => length === 2,
   )
   await release()
@@ -217,12 +207,12 @@ test('draws each of two drops with the same round by its own rows', async () => 
   const revealing = [
     one.reveal(drops[0][1], '--run', 'a'),
     until(
-      () => provenancesOf(collection),
+      () => provenancesOf(backend, collection),
       ({ length }) => length === 3,
     ).then(() => other.reveal(drops[1][1], '--run', 'b')),
   ] as const
   await until(
-    () => provenancesOf(collection),
+    () => provenancesOf(backend, collection),
     ({ length }) => length === 4,
   )
   await release()
@@ -253,7 +243,7 @@ test('reveals nothing if the seal fails, and seals the drop afterwards', async (
   })
   const seals = new Promise<void>((resolve) => {
     void until(
-      () => provenancesOf(collection),
+      () => provenancesOf(backend, collection),
       ({ length }) => length === 2,
     ).then(() => resolve())
   })
@@ -269,7 +259,7 @@ test('reveals nothing if the seal fails, and seals the drop afterwards', async (
   await seals
   const waiting = other.reveal(rows)
   await waits
-  await withStore(data.path, ({ db }) =>
+  await withStore(backend.dataDir, ({ db }) =>
     sql`update updates set status = 'failed', step = 'done', error = 'broken by this test'
       where kind = 'provenance' and status = 'initiated'`.execute(db),
   )
@@ -301,7 +291,7 @@ test('seals nothing if no NFT of the drop can be revealed', async () => {
   const { code, stdout, stderr } = await other.reveal(rows, '--abandon-rows', '1')
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ seal: null, round: null, revealed: 0, not_minted: 1, left: 2 })
-  expect(await provenancesOf(collection)).toHaveLength(1)
+  expect(await provenancesOf(backend, collection)).toHaveLength(1)
 })
 
 test('reveals no row without a draw, even if the rows are minted while the command runs', async () => {

@@ -1,18 +1,17 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { publicKeyOf } from '../../src/api/beacon.ts'
 import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -23,15 +22,9 @@ import { forward } from '../helpers/killing-relay.ts'
 import { nftsOf, refusingRelay, rowsOf, type ShownNft, shuffledMachine } from '../helpers/shuffled-machine.ts'
 import { ended } from '../helpers/updates.ts'
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const collectionOf = () => createTestCollection(backend)
@@ -191,7 +184,7 @@ test('seals nothing while an NFT of the drop is pending', async () => {
   const collection = await collectionOf()
   const one = await shuffledMachine(backend, collection)
   const rows = rowsOf(2)
-  const letGo = await holdSettling(data.path, 'mint')
+  const letGo = await holdSettling(backend.dataDir, 'mint')
   onTestFinished(async () => await letGo().catch(() => {}))
   const minting = await one.shuffle(rows, '--no-wait')
   expect(minting.code, minting.stderr).toBe(0)

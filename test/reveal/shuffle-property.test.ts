@@ -8,10 +8,10 @@ import { stateDirectory } from '../../src/config/paths.ts'
 import { commitmentOf } from '../../src/reveal/unrevealed.ts'
 import { cli } from '../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
+  provenancesOf,
   type TestBackend,
   type TestCollection,
   until,
@@ -113,18 +113,14 @@ function manifestOf(edit: Edit): string {
   return edit === 'id' ? all.replace('r2,', 'x2,') : all
 }
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let relay: KillingRelay
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   relay = await startKillingRelay(backend)
 })
 afterAll(async () => {
   await relay?.close()
-  await backend?.close()
-  await data?.remove()
 })
 
 const sha256 = (...parts: (Uint8Array | string)[]) =>
@@ -137,9 +133,6 @@ function provenanceIn({ request_metadata }: ShownNft): string | null {
   if (url === undefined) return null
   return `0x${Buffer.from(CID.parse(url.replace('ipfs://', '')).multihash.digest).toString('hex')}`
 }
-
-const hashesOf = async ({ address }: TestCollection) =>
-  (await call(backend, 'getprovenances', { contract_address: address })).provenances
 
 const figures: Record<string, number> = {}
 const count = (what: string) => {
@@ -180,7 +173,7 @@ async function live(commands: Command[]): Promise<void> {
   const settled = async () => {
     await relay.idle()
     await until(
-      () => hashesOf(collection),
+      () => provenancesOf(backend, collection),
       (all) => all.every(({ status }) => status !== 'initiated'),
     )
     return await until(
@@ -257,7 +250,7 @@ async function live(commands: Command[]): Promise<void> {
     const ownFlags = isMint ? [flag] : [flag === '--adopt' || (kind === 'reveal' && isDry) ? flag : null]
     const flags = [...ownFlags.flatMap((given) => given ?? []), ...(run === null ? [] : ['--run', run])]
     const before = nfts
-    const hashesBefore = await hashesOf(collection)
+    const hashesBefore = await provenancesOf(backend, collection)
     const missing = ORDER[edit].length - before.length
     const abandoned = abandons === 'one' ? 1 : abandons === 'all' && missing > 0 ? missing : null
     const more = kind === 'reveal' && abandoned !== null ? ['--abandon-rows', String(abandoned)] : []
@@ -279,7 +272,7 @@ async function live(commands: Command[]): Promise<void> {
     const { isKilled } = relay
     signal = relay.begin(null)
     nfts = await settled()
-    const hashes = await hashesOf(collection)
+    const hashes = await provenancesOf(backend, collection)
 
     const what = `command ${step} of ${JSON.stringify(commands.slice(0, step + 1))}\n${stdout}${stderr}`
     count(`${kind}: ${isKilled ? 'killed' : (error?.code ?? 'ok')}`)

@@ -1,21 +1,15 @@
 /** @module-tag slow */
 
 import { rename } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
 import { confirmAbandoned } from '../../src/cli/reveal/seal-drop.ts'
 import { cli } from '../cli/harness.ts'
-import { createTestCollection, freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../helpers/backend.ts'
+import { backendForFile, createTestCollection, type TestBackend, WALLETS } from '../helpers/backend.ts'
 import { nftsOf, refusingRelay, rowsOf, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const SIZE = 7

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
 import { QUICKNET } from '../../src/api/beacon.ts'
 import { timeOfRound } from '../../src/api/shuffle-rule.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -7,13 +7,7 @@ import { isObject } from '../../src/core/json.ts'
 import type { Clock } from '../../src/core/time.ts'
 import { timeUp } from '../../src/core/time-up.ts'
 import { cli, errorOf } from '../cli/harness.ts'
-import {
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  type TestCollection,
-} from '../helpers/backend.ts'
+import { backendForFile, createTestCollection, type TestBackend, type TestCollection } from '../helpers/backend.ts'
 import { type Reply, startHttpServer } from '../helpers/http-server.ts'
 import { hurriedClock } from '../helpers/hurried-clock.ts'
 import { forward } from '../helpers/killing-relay.ts'
@@ -25,15 +19,9 @@ const ROUND_TIME = timeOfRound(QUICKNET, round)
 const MARGIN_S = 1
 const ROWS = rowsOf(3)
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 /** A clock of a machine that begins some seconds before the round, and is moved on by each sleep. */

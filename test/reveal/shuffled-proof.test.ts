@@ -1,53 +1,60 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { publicKeyOf } from '../../src/api/beacon.ts'
 import { roundFor } from '../../src/api/shuffle-rule.ts'
+import type { Hex } from '../../src/server/chain/evm/network.ts'
 import { errorOf } from '../cli/harness.ts'
-import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { backendForFile, type TestBackend, type TestCollection } from '../helpers/backend.ts'
 import { show } from '../helpers/explorer.ts'
 import { BEACON, BEACON_CHAIN, ROWS, shuffledDrop } from '../helpers/shuffled-drop.ts'
 import { verifyReveal } from '../helpers/verify-reveal.ts'
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
-})
-afterAll(async () => {
-  await backend.close()
-  await data.remove()
+  backend = await backendForFile()
 })
 
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 
-test('anybody proves which row a round drew for each token of a shuffled drop', { tags: ['promise'] }, async () => {
-  const { collection, path, prove, textOf, verifyNft, named, mint, nfts, seal, reveal } = await shuffledDrop(backend)
-  const shuffleIn = ({ stdout }: { stdout: string }) => JSON.parse(stdout).provenance
-  const open = await prove(2)
-  const unsealed = { seal_block: null, round: null, is_simulated: true }
-  expect(shuffleIn(open)).toMatchObject({ row: null, rows: ROWS, shuffle: unsealed })
-  expect(await textOf(2)).toContain('The drop is not sealed yet')
+const shuffleIn = ({ stdout }: { stdout: string }) => JSON.parse(stdout).provenance
+const rowsOnChain = ({ address }: TestCollection) =>
+  verifyReveal(`${backend.url}/rpc/polygon`, backend.url, address as Hex, BEACON)
 
+/** A shuffled drop that the round of its seal has drawn, with the row of each token. */
+async function revealedDrop() {
+  const drop = await shuffledDrop(backend)
+  await drop.seal()
+  const { round, round_at } = shuffleIn(await drop.prove(1, ...drop.named)).shuffle
+  return { ...drop, round, round_at, rows: await drop.reveal(round) }
+}
+
+test('the proof of a token of an unsealed drop names no row and no round', async () => {
+  const { prove, textOf } = await shuffledDrop(backend)
+  const unsealed = { seal_block: null, round: null, is_simulated: true }
+  expect(shuffleIn(await prove(2))).toMatchObject({ row: null, rows: ROWS, shuffle: unsealed })
+  expect(await textOf(2)).toContain('The drop is not sealed yet')
+})
+
+test('the proof of a token of a sealed drop names the round that the seal determines', async () => {
+  const { prove, textOf, named, seal } = await shuffledDrop(backend)
   await seal()
-  const sealed = await prove(2, ...named)
-  const { round, sealed_at, round_at, beacon, is_simulated } = shuffleIn(sealed).shuffle
+  const { round, sealed_at, round_at, beacon, is_simulated } = shuffleIn(await prove(2, ...named)).shuffle
   expect(round).toBe(roundFor(BEACON_CHAIN, Date.parse(sealed_at) / 1000 + 30))
   expect(Date.parse(round_at) / 1000).toBe(BEACON.genesis + (round - 1) * 3)
   expect({ beacon, is_simulated }).toEqual({ beacon: 'named', is_simulated: true })
   expect(await textOf(2, ...named)).toContain('is not revealed yet')
+})
 
-  const rows = await reveal(round)
+test('anybody proves which row a round drew for each token of a shuffled drop', { tags: ['promise'] }, async () => {
+  const { collection, prove, textOf, verifyNft, named, nfts, round, round_at, rows } = await revealedDrop()
   for (const id of [1, 2, 3, 4]) {
     const row = rows.get(String(id))
     const found = await prove(id, ...named)
     expect(found, found.stderr).toMatchObject({ code: 0 })
     expect(shuffleIn(found)).toMatchObject({ row, is_revealed: true, shuffle: { round } })
   }
-  expect(
-    await verifyReveal(`${backend.url}/rpc/polygon`, backend.url, collection.address as `0x${string}`, BEACON),
-  ).toEqual(rows)
+  expect(await rowsOnChain(collection)).toEqual(rows)
   const text = await textOf(2, ...named)
   expect(text).toContain(
     `Row ${rows.get('2')} of 4 was drawn for token 2 by round ${round} of a beacon that you specified, due at ${round_at}, after all tokens were minted (block `,
@@ -57,8 +64,10 @@ test('anybody proves which row a round drew for each token of a shuffled drop', 
   expect(text).toContain('This is a simulation')
   const [first] = await nfts()
   expect(await verifyNft(first?.nft_gdn_id ?? '')).toMatchObject({ code: 0 })
+})
 
-  // drand didn't sign this round, and another key didn't either.
+test('a proof fails for a beacon that did not sign the round', { tags: ['promise'] }, async () => {
+  const { path, prove, named } = await revealedDrop()
   const byDrand = await prove(1)
   expect(byDrand.code).toBe(5)
   expect(errorOf(byDrand)).toMatchObject({
@@ -75,33 +84,27 @@ test('anybody proves which row a round drew for each token of a shuffled drop', 
     hint: 'The row of the NFT was not drawn by the round that the seal determines.',
   })
   expect(errorOf(await prove(1, ...named, '--beacon-url', 'https://drand.example')).message).toContain('--beacon-url')
+})
 
-  // Tokens that are minted after the seal don't belong to the drop.
+test('a token that is minted after the seal does not belong to the drop', { tags: ['promise'] }, async () => {
+  const { collection, mint, prove, named } = await revealedDrop()
   expect(await mint('--again', '--allow-duplicates')).toMatchObject({ code: 0 })
   const late = await prove(5, ...named)
   expect(late.code).toBe(5)
   expect(errorOf(late).message).toContain('the seal')
-  expect(
-    (await verifyReveal(`${backend.url}/rpc/polygon`, backend.url, collection.address as `0x${string}`, BEACON)).size,
-  ).toBe(ROWS)
+  expect((await rowsOnChain(collection)).size).toBe(ROWS)
 })
 
 test('a token whose row was chosen fails the proof', { tags: ['promise'] }, async () => {
   const { collection, prove, named, seal, reveal } = await shuffledDrop(backend)
   await seal()
-  const { round } = JSON.parse((await prove(1, ...named)).stdout).provenance.shuffle
+  const { round } = shuffleIn(await prove(1, ...named)).shuffle
   // The issuer draws with a later round, which suits better.
   await reveal(round + 1)
   const found = await prove(1, ...named)
   expect(found.code).toBe(5)
   expect(errorOf(found).message).toContain(`the signature of round ${round}`)
-  const proven = await verifyReveal(
-    `${backend.url}/rpc/polygon`,
-    backend.url,
-    collection.address as `0x${string}`,
-    BEACON,
-  )
-  expect(proven.size).toBe(0)
+  expect((await rowsOnChain(collection)).size).toBe(0)
 })
 
 test('the explorer shows in which state a shuffled drop is, and the parts of the proof', async () => {

@@ -1,24 +1,23 @@
-import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { expect, test } from 'vitest'
+import { sha256Hex } from '../../src/core/sha256-hex.ts'
 import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
 import { verifyProvenance } from '../../src/reveal/verify-provenance.ts'
 import { digestSlot } from '../../src/verify/abi.ts'
 import type { CallResult } from '../../src/verify/chain-reader.ts'
 
-const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const PICTURE = 'picture'
 const titles = ['Dawn', 'Noon', 'Dusk']
 const metadataOf = (title: string) => ({ title, description: 'x', file_fields: [{ key: 'image', url: '' }] })
 const commitment = new Commitment(
   Buffer.concat(
-    titles.map((title) => rowContentHash({ metadata: metadataOf(title) }, new Map([['image', sha256(PICTURE)]]))),
+    titles.map((title) => rowContentHash({ metadata: metadataOf(title) }, new Map([['image', sha256Hex(PICTURE)]]))),
   ),
 )
 
 /** Tokens 5, 6 and 7 are a batch with the rows 3, 1 and 2. Token 6 is revealed, and the others are not. */
-const BATCH = sha256('the directory of the batch')
+const BATCH = sha256Hex('the directory of the batch')
 const directory = `ipfs://${CID.createV1(0x70, createDigest(0x12, Buffer.from(BATCH, 'hex')))}`
 const LEAVES = 'ipfs://leaves'
 const minted = (row: string) => ({ name: 'Hidden', description: '', provenance: LEAVES, provenance_row: row })
@@ -130,7 +129,7 @@ test.each<[string, (one: World) => void, string]>([
   [
     'other leaves',
     (one) => {
-      one.bytes[LEAVES] = Buffer.from(`${sha256('a')}\n${sha256('b')}\n`)
+      one.bytes[LEAVES] = Buffer.from(`${sha256Hex('a')}\n${sha256Hex('b')}\n`)
     },
     'the commitment',
   ],
@@ -205,7 +204,7 @@ test.each<[string, number, number, string | null]>([
   ['reads a file of several blocks, whose CID has another hash', 0x70, 0x12, PICTURE],
   ['reads a file whose CID has no SHA-256', 0x55, 0x1b, PICTURE],
 ])('%s', async (_, codec, hash, content) => {
-  const digest = Buffer.from(sha256(content === null ? PICTURE : 'the root of the blocks'), 'hex')
+  const digest = Buffer.from(sha256Hex(content === null ? PICTURE : 'the root of the blocks'), 'hex')
   const url = `ipfs://${CID.createV1(codec, createDigest(hash, digest))}`
   const one = world()
   change({ image: url })(one)

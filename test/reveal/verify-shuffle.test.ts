@@ -1,17 +1,16 @@
-import { createHash } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 import { expect, test } from 'vitest'
 import { type Beacon, type BeaconChain, publicKeyOf, signRound, verifyBeacon } from '../../src/api/beacon.ts'
 import { sealOf } from '../../src/api/provenance-seal.ts'
 import { roundFor } from '../../src/api/shuffle-rule.ts'
+import { sha256Hex } from '../../src/core/sha256-hex.ts'
 import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
 import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import { verifyProvenance } from '../../src/reveal/verify-provenance.ts'
 import { digestSlot, PROVENANCE_COMMITTED } from '../../src/verify/abi.ts'
 import type { CallResult, NodeResponse } from '../../src/verify/chain-reader.ts'
 
-const sha256 = (bytes: string | Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
 const word = (value: bigint | number) => value.toString(16).padStart(64, '0')
 const text = (value: string) => {
@@ -104,7 +103,7 @@ const world = (): World => ({
 
 const FAR = 5_000_000
 const HEADS = [3, 4, 8, 9, FAR]
-const digestOf = (head: number) => sha256(`batch ${head}`)
+const digestOf = (head: number) => sha256Hex(`batch ${head}`)
 const uriOf = (id: number) => {
   const head = HEADS.filter((first) => first <= id).at(-1) ?? 0
   const cid = CID.createV1(0x70, createDigest(0x12, Buffer.from(digestOf(head), 'hex')))
@@ -274,7 +273,7 @@ test('ignores the metadata of tokens that do not name the leaves file', async ()
   const one = edited(({ minted, others }) => {
     // Two drops in one collection: token 4 has the same slot of another leaves file.
     minted.set(4, placeholder(3, 'ipfs://other-leaves'))
-    others.set('ipfs://other-leaves', Buffer.from(`${sha256('x')}\n`))
+    others.set('ipfs://other-leaves', Buffer.from(`${sha256Hex('x')}\n`))
     minted.set(3, { name: 'An NFT without a commitment' })
   })
   expect(await check(one, 5)).toMatchObject({ kind: 'proven' })
@@ -427,7 +426,7 @@ test.each<[string, (one: World) => void, string]>([
     'with a rule that this version does not know',
     (one) => {
       one.leaves = Buffer.from(String(commitment.leaves).replace('v1', 'v2'))
-      one.committed.set(`0x${sha256(one.leaves)}`, { next: 3, block: 10 })
+      one.committed.set(`0x${sha256Hex(one.leaves)}`, { next: 3, block: 10 })
     },
     'a shuffle rule that this version does not support',
   ],
@@ -457,7 +456,7 @@ test('the slot belongs to the first token, even if a later one has it as well', 
 test('ignores provenance_signature in the content of a shuffled row only', async () => {
   const one = world()
   one.leaves = new Commitment(Buffer.concat([1, 2, 3, 4, 5].map((row) => commitment.contentOf(row)))).leaves
-  one.committed.set(`0x${sha256(one.leaves)}`, { next: 3, block: 10 })
+  one.committed.set(`0x${sha256Hex(one.leaves)}`, { next: 3, block: 10 })
   one.shown.set(5, { name: 'Row 3', description: '', provenance_salt: hex(commitment.saltOf(3)) })
   expect(await check(one, 5)).toMatchObject({ kind: 'proven', provenance: { row: 3, shuffle: null } })
   one.shown.set(5, { ...one.shown.get(5), provenance_signature: signatureOf(ROUND) })

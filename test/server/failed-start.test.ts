@@ -1,6 +1,6 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createTestCollection, freshDataDir, showCollection, startTestBackend, until } from '../helpers/backend.ts'
+import { beforeEach, expect, it, vi } from 'vitest'
+import { createTestCollection, showCollection, startTestBackend, temporaryDataDir, until } from '../helpers/backend.ts'
 
 const failures = vi.hoisted(() => ({ ofListening: 0, ofTakingUp: 0 }))
 
@@ -26,17 +26,16 @@ vi.mock(import('../../src/server/store/transactions.ts'), async (original) => {
   }
 })
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 beforeEach(async () => {
   failures.ofListening = 0
   failures.ofTakingUp = 0
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir()
 })
-afterEach(() => dataDir.remove())
 
 /** Starts a backend, waits until a collection is deployed and `resumed` is true, and returns the log. */
 async function expectToWork(resumed = () => true) {
-  const backend = await startTestBackend(dataDir.path)
+  const backend = await startTestBackend(dataDir)
   try {
     const { id } = await createTestCollection(backend)
     const shown = await until(
@@ -56,7 +55,7 @@ it('leaves nothing running after a start that fails at the end, so that the next
   failures.ofListening = 1
   const timers = () => process.getActiveResourcesInfo().filter((what) => what === 'Timeout').length
   const before = timers()
-  await expect(startTestBackend(dataDir.path)).rejects.toThrow('the address went away')
+  await expect(startTestBackend(dataDir)).rejects.toThrow('the address went away')
   // Steps that still ran would have timers.
   await until(timers, (now) => now <= before)
   await expectToWork()

@@ -13,8 +13,9 @@ import type { ChainSettings } from '../../src/server/settings/types.ts'
 import { rememberChain } from '../../src/server/store/chains.ts'
 import { MIGRATIONS } from '../../src/server/store/migrations/index.ts'
 import { openStore, type Store } from '../../src/server/store/open-store.ts'
-import { freshDataDir, until } from '../helpers/backend.ts'
+import { freshDataDir, temporaryDataDir, until } from '../helpers/backend.ts'
 import { type StandInNode, startNode } from '../helpers/rpc-node.ts'
+import { SILENT_LOG } from '../helpers/silent-log.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
 
 const SIGNER = '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'
@@ -22,19 +23,18 @@ const GWEI = '0x3b9aca00'
 const YES = `0x${'1'.padStart(64, '0')}`
 const RICH = '0xde0b6b3a7640000'
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let dir: string
 let store: Store
 const undo: (() => unknown)[] = []
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openStore(join(dir.path, 'gdn.db'))
+  dir = await temporaryDataDir()
+  store = await openStore(join(dir, 'gdn.db'))
 })
 afterEach(async () => {
   vi.restoreAllMocks()
   for (const step of undo.splice(0).reverse()) await step()
   await store.close()
-  await dir.remove()
 })
 
 /** Responses of a node of a network with one working signer. */
@@ -55,7 +55,7 @@ async function node(chainId: number): Promise<StandInNode> {
 
 async function ready(
   nodes: Partial<Record<EvmBlockchain, { chainId: number; urls: readonly string[] }>> = {},
-  { storage = [] as string[], dataDir = dir.path } = {},
+  { storage = [] as string[], dataDir = dir } = {},
 ) {
   const settings = new Map<EvmBlockchain, ChainSettings>()
   for (const [blockchain, { chainId, urls }] of Object.entries(nodes) as [
@@ -79,7 +79,7 @@ async function ready(
     })
   }
   const remote = await openRemote({
-    ...{ db: store.db, settings, now: Date.now, log: LOG, providers: createProviders() },
+    ...{ db: store.db, settings, now: Date.now, log: SILENT_LOG, providers: createProviders() },
     openSigners: async () => [{ address: SIGNER, sign: () => Promise.reject(new Error('nothing is signed here')) }],
   })
   undo.push(() => remote.close())
@@ -101,7 +101,6 @@ function age(): void {
 const now = performance.now.bind(performance)
 let ahead = 0
 
-const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 const nothing = { problems: [], warnings: [] }
 
 describe('a process is ready', () => {
@@ -206,7 +205,7 @@ describe('a process is not ready, with the reason,', () => {
     const { ask } = await ready()
     await store.close()
     expect((await ask()).problems).toEqual([expect.stringMatching(/^the database can't be read: /)])
-    store = await openStore(join(dir.path, 'gdn.db'))
+    store = await openStore(join(dir, 'gdn.db'))
   })
 
   it('if the database lacks migrations; those of a newer gdn are a warning, as the first new process migrates', async () => {

@@ -1,4 +1,5 @@
 import { afterAll, expect, it } from 'vitest'
+import { sleep } from '../../src/core/time.ts'
 import { freshDataDir, withStore } from '../helpers/backend.ts'
 import { type ChildBackend, startedChild } from '../helpers/backend-child.ts'
 import { report, seededRandom } from '../helpers/seed.ts'
@@ -17,8 +18,6 @@ interface Answer {
   collections: { contract_address: string; status: string }[]
   nfts: { nft_gdn_ids: string; status: string; token_id: string; metadata_url: string }[]
 }
-
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 it(`mints each of ${NFTS} NFTs once although the backend is killed at random moments`, {
   timeout: 180_000,

@@ -1,14 +1,14 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
+  backendForTest,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -17,16 +17,10 @@ import {
 import { startFileServer, status } from '../helpers/file-server.ts'
 import { balanceOf, readChain, readMint, SOLANA_COLLECTION, solanaWallet } from '../helpers/solana.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const createOnSolana = (request: Readonly<Record<string, unknown>> = {}) =>
@@ -49,7 +43,7 @@ describe('a collection', () => {
     const collection = await createOnSolana({ max_supply: 2 })
     const two = await mint(backend, collection, plainMetadata(2), { receiver: RECEIVER })
     expect((await settled(backend, two)).map((nft) => nft.status)).toEqual(['deployed', 'deployed'])
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     expect(readMint(machine, collection.address)).toMatchObject({ group: { size: 2n, maxSize: 2n } })
     const body = { contract_address: collection.address, blockchain: 'solana', receiver_wallet_address: RECEIVER }
     const answer = await backend.post('/api/v1/createnft', { ...body, metadata: plainMetadata(1) })
@@ -59,7 +53,7 @@ describe('a collection', () => {
   it('is a group mint with one token, owned by wallet_address', async () => {
     const collection = await createOnSolana({ name: 'First light' })
     expect(await deployed(collection.id)).toMatchObject({ status: 'deployed', contract_address: collection.address })
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     const found = readMint(machine, collection.address)
     expect(found).toMatchObject({
       supply: 1n,
@@ -102,7 +96,7 @@ describe('an NFT', () => {
       ids.push(...(await mint(backend, collection, plainMetadata(3, receiver.slice(0, 4)), { receiver })))
     }
     const nfts = await settled(backend, ids)
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     for (const [index, nft] of nfts.entries()) {
       const receiver = wallets[Math.floor(index / 3)] ?? ''
       const title = `${receiver.slice(0, 4)} ${index % 3}`
@@ -135,10 +129,10 @@ describe('an NFT', () => {
     expect(nfts.map((nft) => nft.metadata_url)).toEqual(nfts.map((_, i) => `ipfs://${directory}/${i}.json`))
   })
 
-  it('of a locked collection can never be transferred', async () => {
+  it('an NFT of a locked collection can never be transferred', async () => {
     const collection = await createOnSolana({ is_locked: true })
     const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1), { receiver: RECEIVER }))
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     expect(readMint(machine, nft?.token_id ?? '')?.nonTransferable).toBeDefined()
     expect(readMint(machine, collection.address)?.nonTransferable).toBeUndefined()
   })
@@ -150,7 +144,7 @@ describe('an NFT', () => {
     const metadata = titles.map((title) => ({ title, description: '', file_fields: [] }))
     const nfts = await settled(backend, await mint(backend, collection, metadata, { receiver: RECEIVER }))
     expect(nfts.map((nft) => nft.status)).toEqual(titles.map(() => 'deployed'))
-    const machine = await readChain(dataDir.path)
+    const machine = await readChain(backend.dataDir)
     const names = nfts.map((nft) => readMint(machine, nft.token_id ?? '')?.metadata?.name ?? '')
     for (const [index, title] of titles.slice(0, 4).entries()) {
       const name = names[index] ?? ''
@@ -190,7 +184,7 @@ describe('an NFT', () => {
     await settled(backend, first)
     expect(await send()).toEqual(first)
     expect((await call(backend, 'getnftgdnids', listing(collection.address))).nft_gdn_ids).toHaveLength(4)
-    expect(readMint(await readChain(dataDir.path), collection.address)?.group?.size).toBe(4n)
+    expect(readMint(await readChain(backend.dataDir), collection.address)?.group?.size).toBe(4n)
   })
 })
 
@@ -207,7 +201,7 @@ it('serves solana and solana-testnet as two separate chains', async () => {
   ]
   const nfts = await settled(backend, ids)
   expect(nfts.map((nft) => nft.status)).toEqual(['deployed', 'deployed', 'deployed'])
-  const [onMain, onTest] = [await readChain(dataDir.path), await readChain(dataDir.path, 'solana-testnet')]
+  const [onMain, onTest] = [await readChain(backend.dataDir), await readChain(backend.dataDir, 'solana-testnet')]
   expect(readMint(onMain, main.address)?.group?.size).toBe(1n)
   expect(readMint(onTest, test.address)?.group?.size).toBe(1n)
   expect(readMint(onMain, test.address)).toBeNull()
@@ -261,7 +255,7 @@ describe('an address', () => {
     expect([nft.status, nft.json.error.message]).toEqual([400, expect.stringContaining('receiver_wallet_address')])
   })
 
-  it('of Solana is rejected on an EVM blockchain', async () => {
+  it('an address of Solana is rejected on an EVM blockchain', async () => {
     const answer = await backend.post('/api/v1/createcollection', {
       name: 'Test',
       blockchain: 'polygon',
@@ -274,23 +268,17 @@ describe('an address', () => {
 
 it('fails an NFT that exceeds the maximum size of the group, although the database does not know the limit', async () => {
   // A chain of its own, because the test helper replays no failed transactions.
-  const own = await freshDataDir()
-  const other = await startTestBackend(own.path)
-  try {
-    const collection = await createTestCollection(other, { ...SOLANA_COLLECTION, max_supply: 1 })
-    await until(
-      () => showCollection(other, collection.id),
-      ({ status }) => status === 'deployed',
-    )
-    await withStore(own.path, ({ db }) => db.updateTable('collections').set({ max_supply: null }).execute())
-    const ids = await mint(other, collection, plainMetadata(2), { receiver: RECEIVER })
-    const nfts = await settled(other, ids)
-    expect(nfts.map((nft) => nft.status).sort()).toEqual(['deployed', 'failed'])
-    expect(nfts.find((nft) => nft.status === 'failed')?.error).toMatch(
-      /\(the collection already has its maximum supply\)$/,
-    )
-  } finally {
-    await other.close()
-    await own.remove()
-  }
+  const other = await backendForTest()
+  const collection = await createTestCollection(other, { ...SOLANA_COLLECTION, max_supply: 1 })
+  await until(
+    () => showCollection(other, collection.id),
+    ({ status }) => status === 'deployed',
+  )
+  await withStore(other.dataDir, ({ db }) => db.updateTable('collections').set({ max_supply: null }).execute())
+  const ids = await mint(other, collection, plainMetadata(2), { receiver: RECEIVER })
+  const nfts = await settled(other, ids)
+  expect(nfts.map((nft) => nft.status).sort()).toEqual(['deployed', 'failed'])
+  expect(nfts.find((nft) => nft.status === 'failed')?.error).toMatch(
+    /\(the collection already has its maximum supply\)$/,
+  )
 })

@@ -87,7 +87,7 @@ describe('the file', () => {
     expect(existsSync(statePath(stateDir))).toBe(false)
   })
 
-  test('of another program is rejected and left unchanged, also in WAL mode', async () => {
+  test('the file of another program is rejected and left unchanged, also in WAL mode', async () => {
     const raw = openSqlite(statePath(stateDir))
     raw.exec('PRAGMA journal_mode = WAL; CREATE TABLE t (n)')
     raw.close()
@@ -101,7 +101,7 @@ describe('the file', () => {
     expect(await readFile(statePath(stateDir))).toEqual(before)
   })
 
-  test('that is damaged is detected after an unclean end, and rejected', async () => {
+  test('the file that is damaged is detected after an unclean end, and rejected', async () => {
     const state = await open()
     for (let n = 0; n < 400; n++) await addServer(state, `https://${n}.example/${'x'.repeat(100)}`)
     const bytes = await readFile(statePath(stateDir))
@@ -133,7 +133,7 @@ describe('the file', () => {
     },
   )
 
-  test('that is replaced while in use rejects writes', async () => {
+  test('the file that is replaced while in use rejects writes', async () => {
     const state = await open()
     await copyFile(statePath(stateDir), join(stateDir, 'new.db'))
     await rm(statePath(stateDir))
@@ -309,7 +309,7 @@ describe('operations', () => {
     }
   })
 
-  test('of the same name are live one at a time, by a constraint of the database', async () => {
+  test('operations of the same name are live one at a time, by a constraint of the database', async () => {
     const state = await withRun()
     await state.write((sql) => sql.run(insert, 'one', 'same'))
     await expect(state.write((sql) => sql.run(insert, 'two', 'same'))).rejects.toThrow(/UNIQUE/)

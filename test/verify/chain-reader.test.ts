@@ -122,7 +122,7 @@ test.each([
   })
 })
 
-describe('reads metadata', () => {
+describe('metadata', () => {
   const CID = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
 
   async function read(url: string, gateway = 'https://gateway.example', status = 200, body = '{"a":1}') {
@@ -139,7 +139,7 @@ describe('reads metadata', () => {
   }
 
   test.each(['https://gateway.example', 'https://gateway.example/', 'https://gateway.example/ipfs/'])(
-    'from the gateway %s',
+    'is read from the gateway %s',
     async (gateway) => {
       const { stored, urls } = await read(`ipfs://${CID}/a b?.json`.replace('?', ''), gateway)
       expect(stored).toEqual({ kind: 'json', value: { a: 1 } })
@@ -153,7 +153,7 @@ describe('reads metadata', () => {
     'data:application/json,{}',
     'ipfs://x',
     '',
-  ])('never from %j, because a token may name any URL', async (url) => {
+  ])('is never read from %j, because a token may name any URL', async (url) => {
     expect(await read(url)).toEqual({
       stored: { kind: 'failed', message: 'the token URI is not an ipfs URL' },
       urls: [],
@@ -165,7 +165,7 @@ describe('reads metadata', () => {
     [410, '', 'missing'],
     [403, '', 'failed'],
     [200, '<html>', 'missing'],
-  ])('and treats HTTP %i with %j as %s', async (status, body, kind) => {
+  ])('counts after HTTP %i with %j as %s', async (status, body, kind) => {
     expect((await read(`ipfs://${CID}`, undefined, status, body)).stored.kind).toBe(kind)
   })
 })

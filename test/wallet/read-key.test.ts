@@ -110,7 +110,7 @@ describe('a private key', () => {
     },
   )
 
-  test('of Solana is read in base58 and as a keypair file', async () => {
+  test('a private key of Solana is read in base58 and as a keypair file', async () => {
     const { address, privateKey } = newKey('solana')
     const bytes = base58btc.baseDecode(privateKey.reveal())
     for (const text of [privateKey.reveal(), JSON.stringify([...bytes]), JSON.stringify([...bytes], null, 2)]) {

@@ -383,7 +383,7 @@ describe('gdn art check', () => {
     expect(imageWarnings({ error }, { mayThrow: true, io, others: [] })).toEqual([{ place: {}, message }])
   })
 
-  test('that have another error are reported with its message, even if the error has no list of issues', () => {
+  test('reports another error of the images with its message, even if the error has no list of issues', () => {
     const error = new GdnError('invalid_input', 'the folder has no images', { place: { file: 'layers/eyes' } })
     const io = { warn: () => {} }
     expect(imageWarnings({ error }, { mayThrow: false, io, others: [] })).toEqual([

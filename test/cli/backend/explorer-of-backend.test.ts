@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { readFile, writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { beforeAll, expect, onTestFinished, test } from 'vitest'
+import { backendForFile, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
 import { png, QUARTERS } from '../../helpers/images.ts'
 import { folder } from '../batch/drop.ts'
 import { OWNER } from '../fake-api.ts'
@@ -9,16 +9,10 @@ import { cli } from '../harness.ts'
 
 // Runs against a real backend: the commands must match what its explorer returns.
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 test('mints a drop, opens it in the explorer, draws it in the terminal, and reports its gas', async () => {

@@ -1,15 +1,8 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  call,
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { backendForFile, call, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { enterCollections } from '../../helpers/known-collections.ts'
 import { CONTRACT, fakeApi, OWNER } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
@@ -18,16 +11,10 @@ import { folder, service, TARGET } from './drop.ts'
 const [, BOB, CAROL] = WALLETS
 const CSV = `id,title,description,receiver\na,Dawn,x,${BOB}\nb,Dusk,x,${BOB}\n`
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 /** A machine with its own state and a copy of the manifest. */

@@ -419,7 +419,7 @@ describe('its pictures', () => {
     expect(JSON.parse(stdout).images).toBe(5)
   })
 
-  test('of storage are requested once for all rows that show them', async () => {
+  test('pictures of storage are requested once for all rows that show them', async () => {
     const requested: string[] = []
     const url = await backend({ image: png(QUARTERS), onFile: (path) => requested.push(path) })
     const rows = Array.from({ length: 300 }, (_, i) => row(`Tide ${i}`, `ipfs://${IMAGE_CID}`))
@@ -428,7 +428,7 @@ describe('its pictures', () => {
     expect(requested).toEqual([`/ipfs/${IMAGE_CID}`])
   })
 
-  test('of 300 rows with 40 large PNG and JPEG files take less than 2 MB and 10 s of CPU time', async () => {
+  test('pictures of 300 rows with 40 large PNG and JPEG files take less than 2 MB and 10 s of CPU time', async () => {
     const square = { ...noise, width: 420, height: 420 }
     const [asPng, asJpeg] = [png(square), jpegOf(square)]
     // Other bytes with the same pixels.

@@ -284,7 +284,7 @@ describe('identical rows', () => {
     expect(await mint({ allow_duplicates: true })).toMatchObject({ status: 'ok', data: { total: 4, deployed: 4 } })
   })
 
-  test('of 100,000 are found with little memory', async () => {
+  test('identical rows among 100,000 are found with little memory', async () => {
     const { path, gdn } = await drop('')
     const rows = Array.from({ length: 100_000 }, (_, n) => `T${n % 99_998},x,${OWNER},https://example.com/a.png\n`)
     await writeFile(path('many.csv'), `title,description,receiver,image\n${rows.join('')}`)

@@ -389,7 +389,7 @@ describe('finding a run', () => {
     },
   )
 
-  test('of a renamed manifest is an error that names the command with which the run follows it', async () => {
+  test('the name of a renamed manifest is an error that names the command with which the run follows it', async () => {
     const { mint, stateDir, options, path } = await home({ 'drop.csv': CSV })
     const api = await fakeApi(service())
     const { run } = JSON.parse((await mint(api.url, 'drop.csv')).stdout)
@@ -405,7 +405,7 @@ describe('finding a run', () => {
     expect(planned.stderr).toContain('2 unchanged')
   })
 
-  test('of a copy in another folder is an error that names the runs of the same file name', async () => {
+  test('the name of a copy in another folder is an error that names the runs of the same file name', async () => {
     const { mint, stateDir, options, path, list } = await home({ 'jan/drop.csv': CSV, 'feb/drop.csv': CSV })
     const api = await fakeApi(service())
     const { run_id } = JSON.parse((await mint(api.url, 'feb/drop.csv')).stdout)
@@ -459,7 +459,7 @@ describe('finding a run', () => {
     }
   })
 
-  test('of several matches, selects that of GDN_CONTRACT or the profile', async () => {
+  test('a name that matches several runs selects that of GDN_CONTRACT or the profile', async () => {
     const { mint, gdn, stateDir, options, path } = await home()
     const api = await fakeApi(service())
     const first = JSON.parse((await mint(api.url)).stdout)

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { describe, expect, test } from 'vitest'
 import { RULES } from '../../../src/marketplace/rules.ts'
-import { freshDataDir, startTestBackend } from '../../helpers/backend.ts'
+import { backendForTest } from '../../helpers/backend.ts'
 import { pngNamed } from '../../helpers/images.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { CONTRACT, OWNER } from '../fake-api.ts'
@@ -90,36 +90,30 @@ describe('batch validate --for opensea', () => {
 const sourceOf = (rule: keyof typeof RULES) => ({ source: RULES[rule].source, source_date: RULES[rule].date })
 
 test('batch validate --for opensea checks the metadata in the contract of the collection', async () => {
-  const dataDir = await freshDataDir()
-  const backend = await startTestBackend(dataDir.path)
-  try {
-    const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
-    const { path, options } = await folder({ 'drop.csv': GOOD, 'a.png': pngNamed('a') })
-    const gdn = (...argv: string[]) => cli(argv, { ...options, env: { ...options.env, ...env } })
-    const owner = newWallet()
-    const created = ['--name', 'Tides', '--wallet', owner.address, '--description', 'Only in the request']
-    const createResult = await gdn('collection', 'create', '-b', 'polygon', ...created, '-o', 'ids')
-    expect(createResult.code, createResult.stderr).toBe(0)
-    const contract = createResult.stdout.trim()
-    const rules = async () => {
-      const { code, stdout, stderr } = await gdn(
-        ...['batch', 'validate', path('drop.csv'), '-b', 'polygon', '-c', contract, '--for', 'opensea', '--json'],
-      )
-      expect(code, stderr).toBe(0)
-      return JSON.parse(stdout).findings.map(({ rule, row, column }: Record<string, unknown>) => [rule, row, column])
-    }
-    expect(await rules()).toEqual([
-      ['collection-image', null, 'image'],
-      ['collection-banner', null, 'banner_image'],
-      ['collection-description', null, 'description'],
-    ])
-    const metadata = { name: 'Tides', image: 'ipfs://a', description: 'Of the contract' }
-    const uri = `data:application/json;base64,${Buffer.from(JSON.stringify(metadata)).toString('base64')}`
-    const { send } = rpcOf(backend)
-    expect(await send(owner, contract, { functionName: 'setContractURI', args: [uri] })).toBe('success')
-    expect(await rules()).toEqual([['collection-banner', null, 'banner_image']])
-  } finally {
-    await backend.close()
-    await dataDir.remove()
+  const backend = await backendForTest()
+  const env = { GDN_API_KEY: backend.apiKey.reveal(), GDN_BASE_URL: backend.url }
+  const { path, options } = await folder({ 'drop.csv': GOOD, 'a.png': pngNamed('a') })
+  const gdn = (...argv: string[]) => cli(argv, { ...options, env: { ...options.env, ...env } })
+  const owner = newWallet()
+  const created = ['--name', 'Tides', '--wallet', owner.address, '--description', 'Only in the request']
+  const createResult = await gdn('collection', 'create', '-b', 'polygon', ...created, '-o', 'ids')
+  expect(createResult.code, createResult.stderr).toBe(0)
+  const contract = createResult.stdout.trim()
+  const rules = async () => {
+    const { code, stdout, stderr } = await gdn(
+      ...['batch', 'validate', path('drop.csv'), '-b', 'polygon', '-c', contract, '--for', 'opensea', '--json'],
+    )
+    expect(code, stderr).toBe(0)
+    return JSON.parse(stdout).findings.map(({ rule, row, column }: Record<string, unknown>) => [rule, row, column])
   }
+  expect(await rules()).toEqual([
+    ['collection-image', null, 'image'],
+    ['collection-banner', null, 'banner_image'],
+    ['collection-description', null, 'description'],
+  ])
+  const metadata = { name: 'Tides', image: 'ipfs://a', description: 'Of the contract' }
+  const uri = `data:application/json;base64,${Buffer.from(JSON.stringify(metadata)).toString('base64')}`
+  const { send } = rpcOf(backend)
+  expect(await send(owner, contract, { functionName: 'setContractURI', args: [uri] })).toBe('success')
+  expect(await rules()).toEqual([['collection-banner', null, 'banner_image']])
 })

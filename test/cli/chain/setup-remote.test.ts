@@ -166,14 +166,14 @@ describe('for people', () => {
 })
 
 describe('a typo in a path', () => {
-  test('of the data directory is reported before a password is asked for', async () => {
+  test('a typo in a path of the data directory is reported before a password is asked for', async () => {
     const { message } = errorOf(
       await cli(['chain', 'setup', 'polygon', '--data-dir', `${dataDir}x`, '--admin-keystore', 'admin.json', '--json']),
     )
     expect(message).toBe(`--data-dir: ${dataDir}x does not exist`)
   })
 
-  test('of the keystore is reported before a password is asked for', async () => {
+  test('a typo in a path of the keystore is reported before a password is asked for', async () => {
     await configure([{ remote_signer: service.url, address: `0x${'1'.repeat(40)}` }])
     const { message } = errorOf(await setup('--admin-keystore', join(dataDir, 'admn.json')))
     expect(message).toMatch(/admn\.json: doesn't exist$/)

@@ -1,22 +1,16 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend, WALLETS, withStore } from '../../helpers/backend.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { backendForFile, type TestBackend, WALLETS, withStore } from '../../helpers/backend.ts'
 import { folder } from '../batch/drop.ts'
 import { cli, errorOf } from '../harness.ts'
 
 const [ALICE = '', BOB = ''] = WALLETS
 const FOREIGN = '0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const NOT_OURS = `${FOREIGN} is not a collection of this account`
@@ -35,7 +29,7 @@ test.each<[string[], string]>([
   const result = await cli([...named, ...flags], { ...options, env })
   expect(errorOf(result).message).toContain(message)
   expect([4, 5]).toContain(result.code)
-  const rows = await withStore(dataDir.path, async ({ db }) => [
+  const rows = await withStore(backend.dataDir, async ({ db }) => [
     ...(await db.selectFrom('nfts').select('id').execute()),
     ...(await db.selectFrom('transactions').select('id').execute()),
   ])

@@ -1,16 +1,15 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -25,16 +24,10 @@ const [, BOB] = WALLETS
 const ownerKey = generatePrivateKey()
 const owner = privateKeyToAccount(ownerKey).address
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const rows = (from: number, to: number) =>
@@ -139,7 +132,7 @@ describe('collection set --max-supply', () => {
     expect(await refused('0')).toMatch(/^--max-supply: must be a whole number from 1/)
     expect(await refused('101')).toBe('--max-supply: can only be lowered, and is 100 now')
     expect(await refused('2')).toBe("--max-supply: can't be 2: 3 NFTs were minted, including burned ones")
-    const release = await holdSigning(dataDir.path, 'mint')
+    const release = await holdSigning(backend.dataDir, 'mint')
     const ids = await mint(backend, { address, blockchain: 'polygon' }, plainMetadata(4))
     expect(await refused('6')).toBe(
       "--max-supply: can't be 6: 3 NFTs were minted, including burned ones, and 4 more were accepted",

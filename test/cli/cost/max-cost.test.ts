@@ -1,32 +1,20 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { spentText } from '../../../src/cli/cost/spent.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { parseUnits } from '../../../src/core/units.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
-import {
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { backendForFile, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { rpcStandIn } from '../../helpers/rpc-stand-in.ts'
 import { CSV, folder, service, TARGET } from '../batch/drop.ts'
 import { fakeApi, type Handler } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 /** The most that one NFT alone can cost, in coins. */

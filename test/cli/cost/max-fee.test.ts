@@ -1,26 +1,14 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import {
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { backendForFile, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { CSV, folder, service, TARGET } from '../batch/drop.ts'
 import { fakeApi } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 /** Below every base fee of the embedded chain. */

@@ -1,16 +1,15 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { SYSTEM_CLOCK } from '../../../src/core/time.ts'
 import { timeUp } from '../../../src/core/time-up.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -19,16 +18,10 @@ import {
 import { folder } from '../batch/drop.ts'
 import { cli } from '../harness.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const [OWNER = '', OTHER = ''] = WALLETS
@@ -115,7 +108,7 @@ describe('a command whose --timeout is over', () => {
     const argv = (...command: string[]) => [...command, path('drop.csv'), '-c', address, '-b', 'polygon', '--yes']
     const run = (...command: string[]) => cli([...argv(...command), '--json'], { ...options, env })
     const paid = (kind: 'mint' | 'update') =>
-      withStore(dataDir.path, async ({ db }) => {
+      withStore(backend.dataDir, async ({ db }) => {
         const all = db.selectFrom('transactions').select('id').where('kind', '=', kind)
         return (await all.where('fee_paid', 'is not', null).execute()).length
       })

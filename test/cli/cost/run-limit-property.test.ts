@@ -6,14 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { keptMaxCost } from '../../../src/batch/runs/runs.ts'
 import type { PermitSpending } from '../../../src/cli/deps.ts'
 import { GdnError } from '../../../src/core/errors.ts'
-import {
-  call,
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { backendForFile, call, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
 import { folder } from '../batch/drop.ts'
 import { cli } from '../harness.ts'
@@ -25,19 +18,15 @@ const [, BOB] = WALLETS
 const COSTS = /\/(createnft|creatednft|updatednft)$/
 const CHANGES = /\/(createnft|creatednft|updatednft|setrunmaxcost)$/
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let proxy: Awaited<ReturnType<typeof faultyProxy>>
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   proxy = await faultyProxy()
 })
 afterAll(async () => {
   await proxy?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /**

@@ -11,6 +11,7 @@ import { type StandInNode, startNode } from '../../helpers/rpc-node.ts'
 import { S3_KEYS, type S3StandIn, startS3 } from '../../helpers/s3-stand-in.ts'
 import { fakeApi } from '../fake-api.ts'
 import { cli, tempHome } from '../harness.ts'
+import type { Finding } from './finding.ts'
 
 const KEY = `0x${'1'.repeat(64)}` as const
 const SIGNER = '0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A'
@@ -30,13 +31,6 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
-
-interface Finding {
-  check: string
-  status: string
-  message: string
-  fix: string | null
-}
 
 async function doctor(settings: string | null, more: NodeJS.ProcessEnv = {}) {
   const flags = settings === null ? [] : ['--config', join(dir, 'backend.yaml'), '--data-dir', join(dir, 'data')]

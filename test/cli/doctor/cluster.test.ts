@@ -7,6 +7,7 @@ import { openStore } from '../../../src/server/store/open-store.ts'
 import { startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { startCluster, type TestCluster } from '../../helpers/solana-cluster.ts'
 import { cli, tempHome } from '../harness.ts'
+import type { Finding } from './finding.ts'
 
 const SIGNER = '7EYnhQoR9YM3N7UoaKRoA44Uy8JeaZV3qyouov87awMs'
 const OTHER_GENESIS = 'EtWTRABZaYq6iMfeYKouRu166VU2xqa1wcaWoxPkrZBG'
@@ -31,13 +32,6 @@ async function setUp() {
     ...{ factory_address: SIGNER, created_at: 1 },
   })
   await store.close()
-}
-
-interface Finding {
-  check: string
-  status: string
-  message: string
-  fix: string | null
 }
 
 async function doctor(genesis = cluster.genesisHash, url = cluster.url) {

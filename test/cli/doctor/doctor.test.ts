@@ -10,15 +10,9 @@ import { filesHolding, textHolds } from '../../helpers/leaks.ts'
 import { memoryKeyring } from '../../helpers/memory-keyring.ts'
 import { type FakeApi, fakeApi } from '../fake-api.ts'
 import { type CliOptions, type CliResult, cli, tempHome } from '../harness.ts'
+import type { Finding } from './finding.ts'
 
 const KEY = 'gdn_0123456789abcdefghijklmnopqrstuvwxyz'
-
-interface Finding {
-  check: string
-  status: string
-  message: string
-  fix: string | null
-}
 
 const found = ({ stdout }: CliResult): Finding[] => JSON.parse(stdout)
 const of = (result: CliResult, check: string) => found(result).find((finding) => finding.check === check)

@@ -10,19 +10,13 @@ import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { CSV, folder, service, TARGET } from '../batch/drop.ts'
 import { fakeApi } from '../fake-api.ts'
 import { type CliOptions, cli } from '../harness.ts'
+import type { Finding } from './finding.ts'
 
 // Keystores with the default cost would take seconds here.
 vi.mock(import('../../../src/keystore/limits.ts'), async (original) => ({
   ...(await original()),
   SCRYPT: { n: 1024, r: 8, p: 1 } as never,
 }))
-
-interface Finding {
-  check: string
-  status: string
-  message: string
-  fix: string | null
-}
 
 async function findings(check: string, options: CliOptions, ...flags: string[]): Promise<Finding[]> {
   const { stdout } = await cli(['doctor', '--json', ...flags], options)

@@ -3,10 +3,9 @@ import { mkdir, rm, writeFile } from 'node:fs/promises'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -101,22 +100,18 @@ const life: fc.Arbitrary<Life> = fc.record({
 /** Exit codes with which a command refuses to send anything. */
 const REFUSED = [2, 5, 9]
 
-let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let relay: KillingRelay
 let node: EnsStandIn
 
 beforeAll(async () => {
-  data = await freshDataDir()
-  backend = await startTestBackend(data.path)
+  backend = await backendForFile()
   relay = await startKillingRelay(backend)
   node = await startEnsNode({})
 })
 afterAll(async () => {
   await node?.close()
   await relay?.close()
-  await backend?.close()
-  await data?.remove()
 })
 
 const figures: Record<string, number> = {}

@@ -197,7 +197,7 @@ describe('an ENS name', () => {
     expect(error.message).toBe('GDN_ENS_RPC_URL: must be a URL that begins with https:// or http://')
   })
 
-  test('of this machine with the same spelling is suggested, because it may be another wallet', async () => {
+  test('an ENS name of this machine with the same spelling is suggested, because it may be another wallet', async () => {
     await saveAddresses(path('.local/state/gdn'), { 'alice.eth': BOB })
     const { message, hint } = errorOf(await gdn([...MINT, '--receiver', 'alice.eth', ...AT, '--dry-run', '--json']))
     expect({ message, hint }).toEqual({

@@ -255,7 +255,7 @@ describe('the same receiver', () => {
     }
   })
 
-  test('of a list by the same name twice is merged', async () => {
+  test('a receiver that a list has twice by the same name is merged', async () => {
     const argv = await list('receiver,count', 'alice.eth,1', 'Alice.eth,2')
     const { mint, sent } = await minter()
     expect(await mint([...argv, '--merge'])).toMatchObject({ code: 0 })

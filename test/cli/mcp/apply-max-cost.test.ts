@@ -1,26 +1,14 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import { parseUnits } from '../../../src/core/units.ts'
-import {
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  withStore,
-} from '../../helpers/backend.ts'
+import { backendForFile, createTestCollection, type TestBackend, withStore } from '../../helpers/backend.ts'
 import { openMcpSession } from '../../helpers/mcp-session.ts'
 import { CSV, folder } from '../batch/drop.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 test('a plan of apply is done with the max_cost that it was planned with, and nothing is planned after it', async () => {
@@ -34,7 +22,7 @@ test('a plan of apply is done with the max_cost that it was planned with, and no
     expect(planned, JSON.stringify(planned)).toMatchObject({ status: 'planned' })
     const applyResponse = await session.call('apply', { dry_run: false, plan_id: planned.plan_id })
     expect(applyResponse).toMatchObject({ status: 'ok', data: { minted: 2 } })
-    const runs = await withStore(dataDir.path, ({ db }) => db.selectFrom('runs').select('max_cost').execute())
+    const runs = await withStore(backend.dataDir, ({ db }) => db.selectFrom('runs').select('max_cost').execute())
     expect(runs).toEqual([{ max_cost: String(parseUnits('0.5')) }])
     const { max_cost: _, ...same } = values
     const secondResponse = await session.call('apply', same)

@@ -7,14 +7,7 @@ import type { CommandTree } from '../../../src/cli/command-tree.ts'
 import type { Answer } from '../../../src/cli/mcp/answer.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
 import { GdnError } from '../../../src/core/errors.ts'
-import {
-  call,
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { backendForFile, call, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { startEnsNode } from '../../helpers/ens-node.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import {
@@ -29,7 +22,6 @@ import { cli, tempHome } from '../harness.ts'
 
 const [OWNER, OTHER, THIRD] = WALLETS
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let proxy: RecordingProxy
 let session: TestMcpSession
@@ -37,14 +29,11 @@ let home: string
 let sent: string[]
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   proxy = await startRecordingProxy(() => backend.url)
 })
 afterAll(async () => {
   await proxy.close()
-  await backend.close()
-  await dataDir.remove()
 })
 
 beforeEach(async () => {
@@ -351,7 +340,7 @@ describe('a plan of a run', () => {
     const enableApi = async (args: [boolean]) =>
       await rpcOf(backend).send(owner, address, { functionName: 'setEnableApi', args })
     await writeFile(manifest, csv)
-    const letGo = await holdSigning(dataDir.path, 'mint')
+    const letGo = await holdSigning(backend.dataDir, 'mint')
     expect(await terminal(['batch', 'mint', manifest, ...target(address), '--no-wait'])).toBe(0)
     await enableApi([false])
     await letGo()

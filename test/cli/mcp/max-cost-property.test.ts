@@ -463,6 +463,7 @@ async function attack(first: readonly Step[], steps: number, count: number): Pro
       await makeMany()
       for (let block = 0; block < 6 || (block < 15 && (await hasUnlimited())); block++) {
         await mine(24n * GWEI)
+        // The backend may replace transactions in each block, but need not, so nothing tells when it is done.
         await sleep(100)
       }
     },

@@ -1,19 +1,13 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { backendForFile, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { openMcpSession, type TestMcpSession } from '../../helpers/mcp-session.ts'
 import { CSV, folder } from '../batch/drop.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 /** Runs a plan, and returns its data. */

@@ -1,22 +1,16 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { backendForFile, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { makeKey } from '../../helpers/keys.ts'
 import { openMcpSession, type TestMcpSession } from '../../helpers/mcp-session.ts'
 import { CSV, folder } from '../batch/drop.ts'
 import { cli } from '../harness.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 /** Plans a call, and returns the answer of its plan. */
@@ -30,7 +24,7 @@ async function startRun(path: (name: string) => string, contract: string): Promi
   const manifest = path('project/begun.csv')
   await writeFile(manifest, CSV.replaceAll('D', 'Begun d'))
   const argv = ['batch', 'mint', manifest, '-c', contract, '-b', 'polygon', '--no-lookup', '--yes']
-  const { key } = await makeKey(dataDir.path, { permissions: ['nft:read'] })
+  const { key } = await makeKey(backend.dataDir, { permissions: ['nft:read'] })
   const env = { HOME: path(''), GDN_PACE_DIR: path('pace'), GDN_API_KEY: key, GDN_KEYRING: 'off' }
   const { code, stderr } = await cli([...argv, '--base-url', backend.url, '--state-dir', path('state')], { env })
   expect(code, stderr).toBe(4)
@@ -75,7 +69,7 @@ async function spendingCalls(session: TestMcpSession, path: (name: string) => st
 
 test('no tool plans what its max_cost would refuse', async () => {
   const { path } = await folder({ 'project/drop.csv': CSV })
-  const env = { GDN_API_KEY: (await makeKey(dataDir.path)).key, GDN_BASE_URL: backend.url }
+  const env = { GDN_API_KEY: (await makeKey(backend.dataDir)).key, GDN_BASE_URL: backend.url }
   const session = await openMcpSession({ home: path(''), url: backend.url, env, maxCost: null })
   try {
     const calls = await spendingCalls(session, path)

@@ -2,24 +2,18 @@
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { NftRecord } from '../../../src/api/nft-record.ts'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { backendForFile, type TestBackend } from '../../helpers/backend.ts'
 import { dynamicNfts } from '../../helpers/updates.ts'
 import { fakeApi, knows, nft } from '../fake-api.ts'
 import { type CliOptions, cli, tempHome } from '../harness.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let ids: string[]
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   ;({ ids } = await dynamicNfts(backend, ['One', 'Two', 'Three', 'Four', 'Five'], { enable_burn: true }))
-})
-afterAll(async () => {
-  await backend.close()
-  await dataDir.remove()
 })
 
 let home: Awaited<ReturnType<typeof tempHome>>

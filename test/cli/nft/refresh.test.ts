@@ -193,7 +193,7 @@ describe('a marketplace server', () => {
     return { sea, result: await refresh(['1', '2', '3', ...TARGET, ...sea.flags, '--json', ...more]) }
   }
 
-  test('that rejects one NFT does not stop the others, and the exit code is 7', async () => {
+  test('a marketplace server that rejects one NFT does not stop the others, and the exit code is 7', async () => {
     const { result } = await three((request) =>
       tokenIn(request) === '2' ? { status: 404, json: { errors: [`no such NFT for ${KEY}`] } } : ACCEPTED,
     )
@@ -206,7 +206,7 @@ describe('a marketplace server', () => {
     })
   })
 
-  test('that rejects an NFT with an object in place of a text is reported with its JSON', async () => {
+  test('a marketplace server that rejects an NFT with an object in place of a text is reported with its JSON', async () => {
     const { result } = await three([{ status: 404, json: { errors: [{ toString: 1 }] } }])
     expect([result.code, errorOf(result).message]).toEqual([
       7,
@@ -214,7 +214,7 @@ describe('a marketplace server', () => {
     ])
   })
 
-  test('that limits the rate gets the same request after the wait that it asks for', async () => {
+  test('a marketplace server that limits the rate gets the same request after the wait that it asks for', async () => {
     const { sea, result } = await three([{ status: 429, headers: { 'retry-after': '3' } }, ACCEPTED])
     expect([result.code, sea.tokens()]).toEqual([0, ['1', '1', '2', '3']])
   })
@@ -245,12 +245,12 @@ describe('a marketplace server', () => {
     expect(outcomes(result)).toEqual(['not_sent', 'not_sent', 'not_sent'])
   })
 
-  test('that fails once gets the request again', async () => {
+  test('a marketplace server that fails once gets the request again', async () => {
     const { sea, result } = await three([{ status: 503 }, 'drop', ACCEPTED])
     expect([result.code, sea.tokens()]).toEqual([0, ['1', '1', '1', '2', '3']])
   })
 
-  test('that hangs ends the command at its --timeout, which lists what is left', async () => {
+  test('a marketplace server that hangs ends the command at its --timeout, which lists what is left', async () => {
     const { refresh } = await home()
     const ended = new AbortController()
     onTestFinished(() => ended.abort())

@@ -7,7 +7,7 @@ import { FetchFailure } from '../../../src/files/failure.ts'
 import { rawCid } from '../../../src/ipfs/cid.ts'
 import { buildDirectory } from '../../../src/server/storage/directory.ts'
 import { answering, returnBytes, textIn, wordOf } from '../../helpers/answering-code.ts'
-import { freshDataDir, startTestBackend } from '../../helpers/backend.ts'
+import { backendForTest } from '../../helpers/backend.ts'
 import { startHttpServer } from '../../helpers/http-server.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
 import { cloneOf, deployCode, published } from '../../helpers/published-contracts.ts'
@@ -315,42 +315,36 @@ describe('readTokenMetadata', () => {
 })
 
 test('needs no blockchain for a collection that was created on this machine', async () => {
-  const dataDir = await freshDataDir()
-  const backend = await startTestBackend(dataDir.path)
-  try {
-    const { env } = await tempHome()
-    const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
-    const run = (...argv: string[]) => cli(argv, { env: own })
-    const wallet = ['--wallet', '0x105ba2a3d820926739b9443a81fb7ab5c531e823']
-    const create = ['collection', 'create', '--name', 'Tides', '--description', 'Tides of 2026', '-b', 'polygon']
-    const created = await run(...create, ...wallet, '-o', 'ids')
-    expect(created).toMatchObject({ code: 0 })
-    const contract = created.stdout.trim()
-    const owner = ['--receiver', '0x105ba2a3d820926739b9443a81fb7ab5c531e823']
-    const mint = [
-      'nft',
-      'mint',
-      '-c',
-      contract,
-      '-b',
-      'polygon',
-      '--title',
-      'Low tide',
-      '--description',
-      'Morning',
-      ...owner,
-    ]
-    expect(await run(...mint)).toMatchObject({ code: 0 })
-    for (const command of ['show', 'verify']) {
-      const { code, stdout } = await run('nft', command, `${contract}/1`, '--json')
-      expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ blockchain: 'polygon', token_id: '1' })])
-    }
-    expect(await run('nft', 'show', `0x${'12'.repeat(20)}/1`)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining('--blockchain: is required'),
-    })
-  } finally {
-    await backend.close()
-    await dataDir.remove()
+  const backend = await backendForTest()
+  const { env } = await tempHome()
+  const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
+  const run = (...argv: string[]) => cli(argv, { env: own })
+  const wallet = ['--wallet', '0x105ba2a3d820926739b9443a81fb7ab5c531e823']
+  const create = ['collection', 'create', '--name', 'Tides', '--description', 'Tides of 2026', '-b', 'polygon']
+  const created = await run(...create, ...wallet, '-o', 'ids')
+  expect(created).toMatchObject({ code: 0 })
+  const contract = created.stdout.trim()
+  const owner = ['--receiver', '0x105ba2a3d820926739b9443a81fb7ab5c531e823']
+  const mint = [
+    'nft',
+    'mint',
+    '-c',
+    contract,
+    '-b',
+    'polygon',
+    '--title',
+    'Low tide',
+    '--description',
+    'Morning',
+    ...owner,
+  ]
+  expect(await run(...mint)).toMatchObject({ code: 0 })
+  for (const command of ['show', 'verify']) {
+    const { code, stdout } = await run('nft', command, `${contract}/1`, '--json')
+    expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ blockchain: 'polygon', token_id: '1' })])
   }
+  expect(await run('nft', 'show', `0x${'12'.repeat(20)}/1`)).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('--blockchain: is required'),
+  })
 })

@@ -194,7 +194,7 @@ describe('names in a manifest', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('@bob')])
   })
 
-  test('that changed since a row failed prevent its retry until they are changed back', async () => {
+  test('names in a manifest that changed since a row failed prevent its retry until they are changed back', async () => {
     await writeFile(path('drop.csv'), 'title,description,receiver\nDawn,x,@bob\nDusk,y,@alice\n')
     const minted = service()
     let isDown = true

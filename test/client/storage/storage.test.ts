@@ -150,7 +150,7 @@ describe('AWS credentials', () => {
     expect(await secretOf(named)).toEqual(['E', 'ES', 'ET'])
   })
 
-  test('that are missing are reported with the names of their variables', async () => {
+  test('AWS credentials that are missing are reported with the names of their variables', async () => {
     await expect(secretOf({})).rejects.toMatchObject({
       code: 'unauthorized',
       hint: expect.stringContaining('AWS_ACCESS_KEY_ID'),

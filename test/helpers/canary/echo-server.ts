@@ -36,6 +36,7 @@ export interface Plan {
   /** The URL of the server. */
   url: string
   asked: number
+  random: () => number
 }
 
 export interface EchoServer {
@@ -221,7 +222,7 @@ function misbehave(fault: ServerFault, { request, response, sent, plan, good }: 
     html() {
       response.writeHead(502, { 'content-type': 'text/html' })
       // Random padding, so that truncating the message cuts a secret.
-      response.end(`<html><body>${'.'.repeat(Math.floor(Math.random() * 90))}${said}</body></html>`)
+      response.end(`<html><body>${'.'.repeat(Math.floor(plan.random() * 90))}${said}</body></html>`)
     },
     malformed() {
       response.writeHead(200, { 'content-type': 'application/json' })

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
 import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { pngNamed } from '../images.ts'
+import { seededFrom } from '../seed.ts'
 import type { SmallDisk } from '../small-disk.ts'
 import { type EchoServer, SERVER_FAULTS, type ServerFault } from './echo-server.ts'
 import { found } from './spellings.ts'
@@ -91,6 +92,8 @@ export interface Combination {
   /** The destination of local files. */
   storage: 's3' | 'ipfs'
   after: number
+  /** Decides details of the fault. */
+  random: () => number
 }
 
 /** How many commands run without a fault before all other pairs. */
@@ -121,6 +124,7 @@ export function combinations(count: number, random: () => number): Combination[]
       key: pick(['variable', 'file']),
       storage: pick(['s3', 'ipfs']),
       after: Math.floor(random() * 3),
+      random: seededFrom(Math.floor(random() * 2 ** 31)),
     }
   })
 }
@@ -180,6 +184,7 @@ export async function makeTemplate(server: EchoServer): Promise<string> {
     signature: '',
     url: server.url,
     asked: 0,
+    random: () => 0,
   })
   const env = { ...environment(home), GDN_BASE_URL: server.url, GDN_API_KEY: key }
   const argv = ['batch', 'mint', 'begun.csv', ...BATCH, '--no-wait']
@@ -229,6 +234,7 @@ export async function runCombination(world: World, combination: Combination): Pr
     const plan = {
       fault: hangs ? 'hang' : serverFault,
       after: combination.after,
+      random: combination.random,
       asked: 0,
       privateKey: canaries.privateKey,
       address: privateKeyToAddress(canaries.privateKey),
@@ -294,7 +300,7 @@ interface Furnishing {
 /** Writes the secrets to their places. Returns the environment, and which file may contain which secrets. */
 async function furnish(home: string, { base, canaries, server, combination }: Furnishing) {
   const { apiKey, s3Secret, s3Session, proxyPassword, rpcKey, password } = canaries
-  const { fault, key, storage, debug } = combination
+  const { fault, key, storage, debug, random } = combination
   const env: Record<string, string> = {
     ...environment(home),
     GDN_RPC_URL: `${server.url}/v3/${rpcKey}`,
@@ -340,12 +346,12 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
       await chmod(path('key.txt'), 0o644)
       break
     case 'state damaged':
-      await damage(path('.local/state/gdn'))
+      await damage(path('.local/state/gdn'), random)
       break
     case 'uncaught exception': {
       const bomb = path('bomb.mjs')
       const known = key === 'variable' ? [apiKey, s3Secret, s3Session, rpcKey, proxyPassword] : [rpcKey, proxyPassword]
-      await writeFile(bomb, bombText(`boom ${known.join(' ')}`))
+      await writeFile(bomb, bombText(`boom ${known.join(' ')}`, Math.floor(random() * 300)))
       env.NODE_OPTIONS += ` --import=file://${bomb}`
       given.set(bomb, known)
       break
@@ -357,7 +363,7 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
 /**
  * Code that throws uncaught errors: after a while with the process environment, and during a request with its headers.
  */
-function bombText(message: string): string {
+function bombText(message: string, delayMs: number): string {
   return `
 import http from 'node:http'
 import { syncBuiltinESMExports } from 'node:module'
@@ -372,7 +378,7 @@ const begun = setInterval(() => {
   // Waits until gdn itself has started, because earlier errors are not its own.
   if (process.listenerCount('uncaughtException') === 0) return
   clearInterval(begun)
-  setTimeout(() => blow(${JSON.stringify(message)}, { env: { ...process.env } }), ${Math.floor(Math.random() * 300)}).unref()
+  setTimeout(() => blow(${JSON.stringify(message)}, { env: { ...process.env } }), ${delayMs}).unref()
 }, 1)
 begun.unref()
 `
@@ -381,13 +387,13 @@ begun.unref()
 /**
  * Flips bytes in all files of a folder. Half of the time it keeps the first page, so that SQLite opens the databases.
  */
-async function damage(folder: string): Promise<void> {
-  const start = Math.random() < 0.5 ? 0 : 4096
+async function damage(folder: string, random: () => number): Promise<void> {
+  const start = random() < 0.5 ? 0 : 4096
   for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
     if (!entry.isFile()) continue
     const path = join(entry.parentPath, entry.name)
     const bytes = await readFile(path)
-    for (let i = start; i < bytes.length; i += 1 + Math.floor(Math.random() * 60)) bytes[i] = (bytes[i] ?? 0) ^ 0x15
+    for (let i = start; i < bytes.length; i += 1 + Math.floor(random() * 60)) bytes[i] = (bytes[i] ?? 0) ^ 0x15
     await writeFile(path, bytes)
   }
 }

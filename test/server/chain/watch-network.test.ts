@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { watchNetwork } from '../../../src/server/chain/rpc/watch-network.ts'
 import { watchNetworks } from '../../../src/server/chain/rpc/watch-networks.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 beforeEach(() => {
   vi.useFakeTimers()
@@ -8,8 +9,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers()
 })
-
-const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 it('reports a network that has never responded as unreachable after 1.5 s', async () => {
   const watch = watchNetwork(() => new Promise(() => {}))
@@ -77,7 +76,7 @@ it('checks a healthy network every 15 s and a failing one every 3 s, until it is
       return problem
     },
   })
-  const watch = watchNetworks([watched('fine', null), watched('poor', 'no funds')], LOG)
+  const watch = watchNetworks([watched('fine', null), watched('poor', 'no funds')], SILENT_LOG)
   expect(await watch.unreachable()).toEqual([{ blockchain: 'poor', reason: 'no funds', silent: false }])
   await vi.advanceTimersByTimeAsync(30_000)
   expect(looks).toEqual({ fine: 3, poor: 11 })
@@ -88,7 +87,7 @@ it('checks a healthy network every 15 s and a failing one every 3 s, until it is
 
 it('logs that a network that does not respond cannot be used, and nothing of a check that ends after the stop', async () => {
   const lines: [string, object][] = []
-  const log = { ...LOG, warn: (facts: object, message: string) => void lines.push([message, facts]) }
+  const log = { ...SILENT_LOG, warn: (facts: object, message: string) => void lines.push([message, facts]) }
   const failing = (blockchain: string) => ({
     blockchain,
     problem: () => null,
@@ -105,7 +104,7 @@ it('logs that a network that does not respond cannot be used, and nothing of a c
 it('logs a state once, however often it is checked and however its amounts change', async () => {
   const lines: [string, object][] = []
   const log = {
-    ...LOG,
+    ...SILENT_LOG,
     info: (facts: object, message: string) => void lines.push([message, facts]),
     warn: (facts: object, message: string) => void lines.push([message, facts]),
   }

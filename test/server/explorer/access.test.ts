@@ -1,8 +1,9 @@
 /** @module-tag slow */
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
   freshDataDir,
   mint,
@@ -28,7 +29,6 @@ const routes = (await routesOf('GET')).filter(
   (path) => path.startsWith('/explorer/') && !path.startsWith('/explorer/assets/'),
 )
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let mine: Things
 let theirs: Things
@@ -44,7 +44,7 @@ interface Things {
 }
 
 async function things(email: string, run: string, title: string): Promise<Things> {
-  const key = await makeKey(dataDir.path, { email })
+  const key = await makeKey(backend.dataDir, { email })
   const own = {
     ...backend,
     post: (path: string, body: unknown, headers = {}) => backend.post(path, body, { ...key.headers, ...headers }),
@@ -56,14 +56,9 @@ async function things(email: string, run: string, title: string): Promise<Things
 }
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { host: '0.0.0.0', now })
+  backend = await backendForFile({ host: '0.0.0.0', now })
   mine = await things('me@example.com', 'run-of-mine', 'Zebra')
   theirs = await things('them@example.com', 'run-of-theirs', 'Quagga')
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /** Requests that reach the backend as if from another machine. */
@@ -201,8 +196,8 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   })
 
   it('rejects a wrong key and a key without nft:read', async () => {
-    const mintOnly = await makeKey(dataDir.path, { permissions: ['nft:create'] })
-    const expired = await makeKey(dataDir.path, { expiresAt: now() - 1 })
+    const mintOnly = await makeKey(backend.dataDir, { permissions: ['nft:create'] })
+    const expired = await makeKey(backend.dataDir, { expiresAt: now() - 1 })
     expect((await send('login', { api_key: 'gdn_nothing' })).status).toBe(401)
     expect((await send('login', { api_key: expired.key })).status).toBe(401)
     const refused = await send('login', { api_key: mintOnly.key })
@@ -346,10 +341,10 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from another machine', () => {
   })
 
   it('a session ends when its key is revoked', async () => {
-    const key = await makeKey(dataDir.path, { email: 'me@example.com' })
+    const key = await makeKey(backend.dataDir, { email: 'me@example.com' })
     const cookie = await login(key.key)
     expect(await statusWith(cookie)).toBe(200)
-    await revokeKey(dataDir.path, key)
+    await revokeKey(backend.dataDir, key)
     expect(await statusWith(cookie)).toBe(401)
   })
 

@@ -1,17 +1,16 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createExplorer } from '../../../src/server/explorer/explorer.ts'
 import { showNft } from '../../../src/server/explorer/nfts.ts'
 import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import { applyEvents, undoEvents } from '../../../src/server/store/owner-events.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -20,21 +19,15 @@ import {
 import { look, show } from '../../helpers/explorer.ts'
 import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let id: string
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend, { enable_transfer: true })
   ;[id = ''] = await mint(backend, collection, plainMetadata(1))
   await settled(backend, [id])
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 describe('on Solana', () => {
@@ -100,22 +93,22 @@ it('a reorg removes reverted owners from the history', async () => {
     return [now, history.map(({ from, to }: { from: string; to: string }) => [from, to])]
   }
   expect(await steps()).toEqual([owner, [[null, owner]]])
-  await withStore(dataDir.path, ({ db }) => applyEvents(db, [event(9001, owner, other), event(9002, other, third)]))
+  await withStore(backend.dataDir, ({ db }) => applyEvents(db, [event(9001, owner, other), event(9002, other, third)]))
   const changed = [
     [other, third],
     [owner, other],
     [null, owner],
   ]
   expect(await steps()).toEqual([third, changed])
-  await withStore(dataDir.path, ({ db }) => undoEvents(db, 'polygon', 9001))
+  await withStore(backend.dataDir, ({ db }) => undoEvents(db, 'polygon', 9001))
   expect(await steps()).toEqual([other, changed.slice(1)])
-  await withStore(dataDir.path, ({ db }) => undoEvents(db, 'polygon', 9000))
+  await withStore(backend.dataDir, ({ db }) => undoEvents(db, 'polygon', 9000))
   expect(await steps()).toEqual([owner, [[null, owner]]])
 })
 
 it('an address that exists on two blockchains is resolved by the blockchain', async () => {
   const bnb = await createTestCollection(backend, { blockchain: 'bnb-testnet', name: 'Copy' })
-  await withStore(dataDir.path, ({ db }) =>
+  await withStore(backend.dataDir, ({ db }) =>
     db.updateTable('collections').set({ contract_address: collection.address }).where('id', '=', bnb.id).execute(),
   )
   for (const blockchain of ['polygon', 'bnb-testnet']) {
@@ -126,7 +119,7 @@ it('an address that exists on two blockchains is resolved by the blockchain', as
 })
 
 it('transactions link to the configured block explorer', async () => {
-  await withStore(dataDir.path, async (store) => {
+  await withStore(backend.dataDir, async (store) => {
     const chains = {
       remote: { has: () => false },
       transactionUrl: (name: string, hash: string) => `https://scan.example/${name}/tx/${hash}`,

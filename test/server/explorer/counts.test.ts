@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { placesOf } from '../../../src/server/explorer/places.ts'
 import { countsOfCollections, countsOfRuns, NO_NFTS } from '../../../src/server/store/explorer-counts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryStore } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 import { insertNfts } from '../../helpers/rows.ts'
-import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
+import { isOnPostgres } from '../../helpers/test-database.ts'
 
 const COLLECTIONS = ['c0', 'c1', 'c2']
 const REQUESTS = [
@@ -22,13 +23,11 @@ const STATES = [
   ['failed', 'done'],
 ] as const
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let number = 0
 
 beforeAll(async () => {
-  folder = await freshDataDir()
-  store = await openTestStore(folder.path)
+  store = await temporaryStore(whenFileDone)
   const { db } = store
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
   for (const { id, run } of REQUESTS) {
@@ -42,10 +41,6 @@ beforeAll(async () => {
         contract_address, factory_address, enable_api, enable_transfer, is_locked, status, next_token_id, next_attempt_at)
       values (${id}, 'a', 'r0', 'polygon', 'n', 's', 'w', ${id}, 'f', 1, 1, 0, 'deployed', '1', 1)`.execute(db)
   }
-})
-afterAll(async () => {
-  await store?.close()
-  await folder?.remove()
 })
 
 type State = (typeof STATES)[number]

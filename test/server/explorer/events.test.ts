@@ -2,12 +2,12 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import {
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   startTestBackend,
   type TestBackend,
+  temporaryDataDir,
   until,
 } from '../../helpers/backend.ts'
 import { makeKey, revokeKey } from '../../helpers/keys.ts'
@@ -37,17 +37,16 @@ async function afterNextLook(): Promise<void> {
   )
 }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let backend: TestBackend
 const open: Listening[] = []
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir()
 })
 afterEach(async () => {
   for (const listening of open.splice(0)) listening.end()
   await backend?.close()
-  await dataDir.remove()
 })
 
 interface Listening {
@@ -102,7 +101,7 @@ const untilSeen = (listening: Listening, right: (events: Listening['events']) =>
 
 describe('a subscriber', () => {
   it('gets the overview at once, then after each change, and nothing else', async () => {
-    backend = await startTestBackend(dataDir.path)
+    backend = await startTestBackend(dataDir)
     const since = performance.now()
     const listening = await listen()
     expect(listening.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
@@ -124,7 +123,7 @@ describe('a subscriber', () => {
   })
 
   it('gets events of the requested resources, and none for resources that do not exist', async () => {
-    backend = await startTestBackend(dataDir.path)
+    backend = await startTestBackend(dataDir)
     const collection = await createTestCollection(backend)
     const [id = ''] = await mint(backend, collection, plainMetadata(1), { headers: { 'gdn-run': 'some-run' } })
     const listening = await listen(`?nft=${id}&run=some-run&collection=${collection.id}`)
@@ -144,7 +143,7 @@ describe('a subscriber', () => {
   })
 
   it('gets an NFT of several megabytes once', async () => {
-    backend = await startTestBackend(dataDir.path)
+    backend = await startTestBackend(dataDir)
     const collection = await createTestCollection(backend)
     const [metadata] = plainMetadata(1)
     const [id = ''] = await mint(backend, collection, [{ ...metadata, description: 'y'.repeat(3_000_000) }])
@@ -157,12 +156,12 @@ describe('a subscriber', () => {
   })
 
   it('gets events even if another subscriber’s resource cannot be read', async () => {
-    backend = await startTestBackend(dataDir.path)
+    backend = await startTestBackend(dataDir)
     const collection = await createTestCollection(backend)
     const [odd = ''] = await mint(backend, collection, plainMetadata(1))
     const [fine = ''] = await mint(backend, collection, plainMetadata(1))
     await settled(backend, [odd, fine])
-    const store = await openTestStore(dataDir.path)
+    const store = await openTestStore(dataDir)
     // An invalid time.
     await store.db
       .updateTable('requests')
@@ -183,7 +182,7 @@ describe('a subscriber', () => {
   })
 
   it('gets heartbeats', async () => {
-    backend = await startTestBackend(dataDir.path, { heartbeatMs: 50 })
+    backend = await startTestBackend(dataDir, { heartbeatMs: 50 })
     const listening = await listen()
     await until(
       async () => listening.comments,
@@ -193,7 +192,7 @@ describe('a subscriber', () => {
   })
 
   it('is disconnected at once when the backend stops', async () => {
-    backend = await startTestBackend(dataDir.path)
+    backend = await startTestBackend(dataDir)
     const listening = await listen()
     await untilSeen(listening, (events) => events.length > 0)
     await backend.close()
@@ -201,7 +200,7 @@ describe('a subscriber', () => {
   })
 
   it('is rejected with 503 beyond a hundred subscribers', async () => {
-    backend = await startTestBackend(dataDir.path)
+    backend = await startTestBackend(dataDir)
     const all = await Promise.all(Array.from({ length: 105 }, () => listen()))
     const statuses = all.map(({ status }) => status).sort()
     expect(statuses.filter((status) => status === 200)).toHaveLength(100)
@@ -220,11 +219,11 @@ describe('a subscriber', () => {
   it.skipIf(OUTER_ADDRESS === undefined)(
     'with a session gets events of one account and is disconnected when its key is revoked',
     async () => {
-      backend = await startTestBackend(dataDir.path, { host: '0.0.0.0', heartbeatMs: 100 })
+      backend = await startTestBackend(dataDir, { host: '0.0.0.0', heartbeatMs: 100 })
       const url = `http://${OUTER_ADDRESS}:${new URL(backend.url).port}`
       const [mine, theirs] = [
-        await makeKey(dataDir.path, { email: 'me@example.com' }),
-        await makeKey(dataDir.path, { email: 'them@example.com' }),
+        await makeKey(dataDir, { email: 'me@example.com' }),
+        await makeKey(dataDir, { email: 'them@example.com' }),
       ]
       const login = await fetch(`${url}/explorer/login`, {
         method: 'POST',
@@ -243,7 +242,7 @@ describe('a subscriber', () => {
       await untilSeen(listening, (events) => events.at(-1)?.data.collections.deployed === 1)
       const { collections } = listening.events.at(-1)?.data ?? {}
       expect(collections).toEqual({ initiated: 0, deployed: 1, failed: 0 })
-      await revokeKey(dataDir.path, mine)
+      await revokeKey(dataDir, mine)
       await until(async () => listening.ended, Boolean)
       expect(listening.ended).toBe(true)
     },

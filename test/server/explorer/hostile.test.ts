@@ -1,15 +1,14 @@
 /** @module-tag slow */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { createMediaReader } from '../../../src/server/explorer/media.ts'
 import type { FileStorage } from '../../../src/server/storage/adapter.ts'
 import { findCollectionById } from '../../../src/server/store/collections.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
 } from '../../helpers/backend.ts'
@@ -18,19 +17,13 @@ import { longestTurn } from '../../helpers/longest-turn.ts'
 import { insertNfts } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
   // HTML is among the hostile files here.
-  backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
+  backend = await backendForFile({ allowHtmlFiles: true })
   collection = await createTestCollection(backend, { name: '<script>alert(1)</script>' })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const mintWith = async (metadata: object): Promise<string> => {
@@ -44,7 +37,7 @@ const unexpected = () => backend.log.filter((line) => line.includes('unexpectedl
 it('a page of NFTs with 1 MB of metadata each does not block other requests and is parsed once', async () => {
   const own = await createTestCollection(backend, { name: 'Long' })
   const metadata = JSON.stringify({ title: 'Long', description: 'é\n'.repeat(400_000), file_fields: [] })
-  const database = await openTestStore(dataDir.path)
+  const database = await openTestStore(backend.dataDir)
   const { request_id = '' } = (await findCollectionById(database.db, own.id)) ?? {}
   const rows = Array.from({ length: 40 }, (_, at) => ({
     ...{ id: `long-${at}`, request_id, collection_id: own.id, receiver: 'w', metadata, next_attempt_at: 0 },
@@ -124,7 +117,7 @@ describe('a file', () => {
     expect(nft.media).toMatchObject([{ field: 'image', source: url, ...expected }])
   })
 
-  it('that is not an image is replaced in a gallery by one that is', async () => {
+  it('a file that is not an image is replaced in a gallery by one that is', async () => {
     const page = await store(backend, '<!doctype html><p>no picture</p>')
     const picture = await store(backend, png(3, 2, 'other'))
     const both = [
@@ -150,7 +143,7 @@ describe('a file', () => {
   const heads = fc.constantFrom(
     ...[png(5, 5), gif, jpeg, Buffer.from(svg), Buffer.from('RIFF\0\0\0\0WEBPVP8X'), Buffer.from('\0\0\0\x1cftypavif')],
   )
-  it('of any bytes is inspected without an error by reading only its beginning', async () => {
+  it('a file of any bytes is inspected without an error by reading only its beginning', async () => {
     await fc.assert(
       fc.asyncProperty(heads, bytes, fc.nat(300), async (head, rest, cutAt) => {
         let readBytes = 0
@@ -242,7 +235,7 @@ describe('parameters', () => {
     },
   )
 
-  it('of any kind return 200, 400 or 404, never an internal error', async () => {
+  it('parameters of any kind return 200, 400 or 404, never an internal error', async () => {
     const name = fc.constantFrom('offset', 'limit', 'q', 'status', 'owner', 'blockchain', '__proto__', 'x')
     const value = fc.oneof(
       fc.string({ unit: 'binary' }),

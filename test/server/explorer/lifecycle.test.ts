@@ -1,13 +1,12 @@
 /** @module-tag slow */
 import { getAddress } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { withdrawUpdates } from '../../../src/server/state/updates.ts'
 import { indexMore } from '../../../src/server/store/title-index.ts'
 import { recordUnknownUpdate } from '../../../src/server/store/updates.ts'
 import {
+  backendForFile,
   call,
-  freshDataDir,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -23,16 +22,10 @@ import { dynamicNfts, ended, showTransaction } from '../../helpers/updates.ts'
 const [ALICE, BOB] = WALLETS
 const ZERO = '0x0000000000000000000000000000000000000000'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 /** Updates the metadata of an NFT. Resolves with the ID of the request once it is deployed. */
@@ -116,7 +109,7 @@ describe('an updated NFT', () => {
     const inCollection = await show(backend, `collections/${collection.id}/nfts?q=zephyr`)
     expect(inCollection.items).toMatchObject([{ nft_gdn_id: id }])
     // A new index of everything has the same.
-    await withStore(dataDir.path, async ({ db }) => {
+    await withStore(backend.dataDir, async ({ db }) => {
       await db.deleteFrom('nft_terms').execute()
       await db.deleteFrom('nft_term_cursor').execute()
       while (!(await indexMore(db, Date.now(), 500))) {}
@@ -125,7 +118,7 @@ describe('an updated NFT', () => {
     expect(await find('placeholder')).toEqual([[other, 'Placeholder rare']])
 
     const { transaction_hash } = (await showTransaction(backend, transaction)) ?? {}
-    await withStore(dataDir.path, async (opened) => {
+    await withStore(backend.dataDir, async (opened) => {
       const rows = opened.db.selectFrom('transactions').select('id').where('hash', '=', String(transaction_hash))
       const { id: signed } = await rows.executeTakeFirstOrThrow()
       await opened.transaction((db) => withdrawUpdates(db, signed))
@@ -152,7 +145,7 @@ describe('an updated NFT', () => {
       ...{ collectionId: collection.id, sequence: 5, directory: 'bafydir', block_number: 1 },
       ...{ blockchain: 'polygon' as const, transaction_hash: '0xunknown', tokenIds: [BigInt(nfts[0]?.token_id ?? '')] },
     }
-    await withStore(dataDir.path, (opened) => opened.transaction((db) => recordUnknownUpdate(db, unknown)))
+    await withStore(backend.dataDir, (opened) => opened.transaction((db) => recordUnknownUpdate(db, unknown)))
     expect(await show(backend, `nfts/${ids[0]}`)).toMatchObject({
       ...{ title: 'Known', revision: 5, is_outdated: true, metadata_url: 'ipfs://bafydir/1.json' },
       history: [{ kind: 'mint' }, { kind: 'update', revision: 5, changes: null, transaction_hash: '0xunknown' }],

@@ -1,23 +1,22 @@
 /** @module-tag slow */
 import { sql } from 'kysely'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { findTitled } from '../../../src/server/explorer/titled.ts'
 import { firstNfts, lastNfts, neighbors, nftsOfBuckets, nftsOwned } from '../../../src/server/store/explorer-nfts.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { wordTerm } from '../../../src/server/store/title-index.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
-import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
+import { temporaryStore } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
+import { isOnPostgres } from '../../helpers/test-database.ts'
 
 /** Number of NFTs per collection. The collections follow one another. */
 const COUNT = 30_000
 const BUCKETS = { first: 0, last: Math.ceil((3 * COUNT) / 4096) }
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeAll(async () => {
-  folder = await freshDataDir()
-  store = await openTestStore(folder.path)
+  store = await temporaryStore(whenFileDone)
   const { db } = store
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
   await db
@@ -35,10 +34,6 @@ beforeAll(async () => {
         'done', 0 from numbers`.execute(db)
   }
   if (isOnPostgres()) await sql`vacuum analyze nfts`.execute(db)
-})
-afterAll(async () => {
-  await store?.close()
-  await folder?.remove()
 })
 
 const middleOf = (id: string) => ({

@@ -1,13 +1,12 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -15,7 +14,6 @@ import {
 } from '../../helpers/backend.ts'
 import { look, png, show, store } from '../../helpers/explorer.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let ids: string[]
@@ -27,8 +25,7 @@ const RUN = '0123456789abcdef'
 const run = { headers: { 'gdn-run': RUN } }
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
+  backend = await backendForFile({ requireStoredFiles: true })
   image = await store(backend, png(640, 480))
   collection = await createTestCollection(backend, { name: 'Golden Apes', enable_transfer: true })
   ids = await mint(
@@ -74,10 +71,6 @@ beforeAll(async () => {
     () => show(backend, `nfts/${moved}`),
     ({ owner }) => owner === WALLETS[2],
   )
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 it('the session on loopback is open', async () => {
@@ -225,7 +218,7 @@ describe('an NFT', () => {
     expect(file_).toMatchObject({ name: 'Dragon of gold #3' })
   })
 
-  it('that failed is shown with the reason', async () => {
+  it('an NFT that failed is shown with the reason', async () => {
     const nft = await show(backend, `nfts/${failed}`)
     expect(nft).toMatchObject({
       status: 'failed',

@@ -1,15 +1,14 @@
 /** @module-tag slow */
 import { sql } from 'kysely'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { indexMore, titleIn, titleWords } from '../../../src/server/store/title-index.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -18,7 +17,6 @@ import {
 } from '../../helpers/backend.ts'
 import { look, png, show, store } from '../../helpers/explorer.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
@@ -35,8 +33,7 @@ const TITLES = [
 const ids: Record<string, string> = {}
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend, { name: 'Bestiary %_', enable_transfer: true })
   const image = await store(backend, png(10, 10))
   const file_fields = [{ key: 'image', url: image }]
@@ -46,10 +43,6 @@ beforeAll(async () => {
   })
   for (const [index, title] of TITLES.entries()) ids[title] = minted[index] ?? ''
   await settled(backend, minted)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 interface Hit {
@@ -201,7 +194,7 @@ describe('several NFTs are found', () => {
   })
 
   it('by the ID of their request', async () => {
-    const [request] = await withStore(dataDir.path, ({ db }) =>
+    const [request] = await withStore(backend.dataDir, ({ db }) =>
       db
         .selectFrom('nfts')
         .select('request_id')
@@ -275,7 +268,7 @@ it('an NFT committed with a lower sequence number than indexed ones is indexed t
     (record) => record.status === 'deployed',
   )
   expect(status).toBe('deployed')
-  await withStore(dataDir.path, async (beside) => {
+  await withStore(backend.dataDir, async (beside) => {
     const { db } = beside
     await show(backend, 'search?q=anything')
     const { next_seq: next } = await db.selectFrom('nft_term_cursor').selectAll().executeTakeFirstOrThrow()

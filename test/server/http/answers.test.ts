@@ -1,13 +1,12 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { SECURITY_HEADERS } from '../../../src/server/http/security-headers.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -17,18 +16,12 @@ import {
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 const DATE = /^\d{4}-\d{2}-\d{2} \d{2}:\d{2}:\d{2}$/
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend, { name: 'First light', wallet_address: WALLETS[0] })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const createNft = (overrides: object = {}, path = '/api/v1/createnft') =>

@@ -2,26 +2,20 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { ApiVersion } from '../../../src/api/versions.ts'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { backendForFile, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
 import { ENDPOINTS } from '../../helpers/endpoints.ts'
 import { makeKey } from '../../helpers/keys.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 const keys = new Map<ApiVersion | null, { 'x-api-key': string }>()
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   for (const apiVersion of ['1.1', '1.2', null] as const) {
-    keys.set(apiVersion, (await makeKey(dataDir.path, { apiVersion })).headers)
+    keys.set(apiVersion, (await makeKey(backend.dataDir, { apiVersion })).headers)
   }
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /** The statuses of getnfts for a body that breaks the schema, and for one that isn't JSON. */

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { PERMISSIONS } from '../../../src/api/permissions.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
 import { failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
@@ -7,12 +7,11 @@ import { insertAccount } from '../../../src/server/store/accounts.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import {
   type Answer,
+  backendForFile,
   createTestCollection,
   exchangeBytes,
-  freshDataDir,
   plainMetadata,
   showCollection,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -20,18 +19,12 @@ import {
   withStore,
 } from '../../helpers/backend.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 // After each test, the backend is alive and logged no internal error.
@@ -231,7 +224,7 @@ describe('a request that does not match its collection', () => {
       () => showCollection(backend, failed.id),
       ({ status }) => status === 'deployed',
     )
-    await withStore(dataDir.path, (store) =>
+    await withStore(backend.dataDir, (store) =>
       store.transaction(async (db) => {
         await withdrawCollection(db, failed.id)
         await failCollection(db, failed.id, 'its transaction reverted')
@@ -277,7 +270,7 @@ describe('an API key', () => {
   })
 
   it('needs the permission of the endpoint: without it the response is 403 that names it', async () => {
-    const store = await openStore(`${dataDir.path}/gdn.db`)
+    const store = await openStore(`${backend.dataDir}/gdn.db`)
     const key = newApiKey()
     const now = Date.now()
     const accountId = 'readers'
@@ -297,8 +290,8 @@ describe('an API key', () => {
     await store.close()
   })
 
-  it('of another account can neither mint into a collection nor read it', async () => {
-    const store = await openStore(`${dataDir.path}/gdn.db`)
+  it('an API key of another account can neither mint into a collection nor read it', async () => {
+    const store = await openStore(`${backend.dataDir}/gdn.db`)
     const key = newApiKey()
     const now = Date.now()
     await insertAccount(store.db, { id: 'stranger', email: null, created_at: now })
@@ -323,7 +316,7 @@ describe('an API key', () => {
     expect(answer).toMatch(/^HTTP\/1\.1 401 /)
   })
 
-  it('of 1 MB returns 431 in JSON', async () => {
+  it('an API key of 1 MB returns 431 in JSON', async () => {
     const answer = await exchangeBytes(
       backend.url,
       `POST /api/v1/getnfts HTTP/1.1\r\nhost: localhost\r\nx-api-key: ${'k'.repeat(1024 * 1024)}\r\n\r\n`,

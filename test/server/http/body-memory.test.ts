@@ -1,23 +1,23 @@
 /** @module-tag slow */
 import { connect, type Socket } from 'node:net'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { startTestBackend, type TestBackend, temporaryDataDir } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let backend: TestBackend
 let sockets: Socket[]
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir(whenFileDone)
 })
-afterAll(() => dataDir.remove())
 
 async function start(options: Parameters<typeof startTestBackend>[1] = {}): Promise<void> {
   sockets = []
-  backend = await startTestBackend(dataDir.path, { trustProxy: ['127.0.0.1'], ...options })
+  backend = await startTestBackend(dataDir, { trustProxy: ['127.0.0.1'], ...options })
 }
 
 afterEach(async () => {

@@ -2,18 +2,16 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDataDir, settled, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
+import { backendForFile, settled, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { CHROMIUM, startChromium } from '../../helpers/chromium.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let elsewhere: Server
 let browser: Browser
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   elsewhere = createServer((_request, response) =>
     response.setHeader('content-type', 'text/html').end('<!doctype html><title>A shop</title>'),
   )
@@ -23,8 +21,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close()
   await new Promise((closed) => (elsewhere ? elsewhere.close(closed) : closed(undefined)))
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 interface PageResponse {

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { connect } from 'node:net'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { beforeAll, expect, it } from 'vitest'
+import { backendForFile, type TestBackend } from '../../helpers/backend.ts'
 import { memoryInUse } from '../../helpers/hostile.ts'
 import { mutate } from '../../helpers/mutate.ts'
 import { report, seededRandom } from '../../helpers/seed.ts'
@@ -11,16 +11,10 @@ const AT_ONCE = 40
 /** The sending side is closed at once, so only the request timeout can delay a response. */
 const HANG_MS = 20_000
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requestTimeoutMs: 2000, logLevel: 'error' })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ requestTimeoutMs: 2000, logLevel: 'error' })
 })
 
 function seeds(): string[] {

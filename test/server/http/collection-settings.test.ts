@@ -1,15 +1,14 @@
 /** @module-tag slow */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import type { EvmNetwork } from '../../../src/server/chain/evm/network.ts'
 import { cli, tempHome } from '../../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   showCollection,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -32,17 +31,11 @@ const wrapNetwork = (network: EvmNetwork): EvmNetwork => ({
   },
 })
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { wrapNetwork })
+  backend = await backendForFile({ wrapNetwork })
   collection = await created()
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 async function created(): Promise<TestCollection> {

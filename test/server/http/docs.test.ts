@@ -1,18 +1,12 @@
 /** @module-tag slow */
 import { request } from 'node:http'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { backendForFile, type TestBackend } from '../../helpers/backend.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const addressesIn = (page: string) => [...page.matchAll(/(?:src|href)="([^"]*)"/g)].map(([, address]) => address ?? '')

@@ -5,24 +5,23 @@ import { connect, type Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { listen } from '../../../src/server/http/listen.ts'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { startTestBackend, type TestBackend, temporaryDataDir } from '../../helpers/backend.ts'
 import { appWithRoutes } from '../../helpers/routes.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let backend: TestBackend
 const sockets: Socket[] = []
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir()
 })
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy()
   await backend?.close()
-  await dataDir.remove()
 })
 
 const start = async (drainMs: number) => {
-  backend = await startTestBackend(dataDir.path, { drainMs })
+  backend = await startTestBackend(dataDir, { drainMs })
 }
 
 /** A connection that is held open, and the bytes received on it. */

@@ -1,27 +1,15 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import {
-  createTestCollection,
-  freshDataDir,
-  startTestBackend,
-  type TestBackend,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { beforeAll, expect, test } from 'vitest'
+import { backendForFile, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { cpuMs, longestTurn } from '../../helpers/longest-turn.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let target: { contract_address: string; blockchain: string; receiver_wallet_address: string }
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   const { address } = await createTestCollection(backend)
   target = { contract_address: address, blockchain: 'polygon', receiver_wallet_address: WALLETS[1] ?? '' }
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const times = <Item>(count: number, make: (n: number) => Item) => Array.from({ length: count }, (_, n) => make(n))

@@ -1,20 +1,14 @@
 import { gunzipSync } from 'node:zlib'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { backendForFile, exchangeBytes, type TestBackend } from '../../helpers/backend.ts'
 
 /** Limit for everything that a browser loads to show the page. */
 const MAX_BYTES = 40_000
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const PATHS = ['/', '/collections/x', '/nfts/x', '/owners/x', '/runs', '/runs/x', '/activity', '/search?q=x', '/go?q=x']

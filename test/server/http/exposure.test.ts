@@ -2,30 +2,21 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { clientNetwork } from '../../../src/server/http/connections.ts'
 import { createTrust } from '../../../src/server/http/trusted-proxies.ts'
 import type { BackendOptions } from '../../../src/server/main.ts'
-import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend, until } from '../../helpers/backend.ts'
+import { backendForTest, exchangeBytes, type TestBackend, until } from '../../helpers/backend.ts'
 import { makeKey } from '../../helpers/keys.ts'
 import { report } from '../../helpers/seed.ts'
 import { NO_NETWORK, OUTER_ADDRESS } from '../../helpers/this-machine.ts'
 
 if (OUTER_ADDRESS === undefined) report(NO_NETWORK)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
-beforeEach(async () => {
-  dataDir = await freshDataDir()
-})
-afterEach(async () => {
-  await backend?.close()
-  await dataDir.remove()
-})
-
 const start = async (options: Partial<BackendOptions> = {}) => {
-  backend = await startTestBackend(dataDir.path, options)
+  backend = await backendForTest(options)
   return backend
 }
 const portOf = ({ url }: { url: string }) => Number(new URL(url).port)
@@ -42,27 +33,38 @@ async function ask(url: string, headers: Record<string, string>): Promise<[numbe
   return [response.status, json.error?.message ?? '']
 }
 
+/** Resolves when a server responds again. */
+const servesAgain = (url: string) =>
+  until(
+    () =>
+      fetch(`${url}/healthz`).then(
+        ({ ok }) => ok,
+        () => false,
+      ),
+    Boolean,
+  )
+
 const LOCAL_KEY_REFUSED = [
   403,
   expect.stringMatching(/only from the server's own machine.*gdn key create.*--allow-local-key/),
 ]
 
-describe.skipIf(OUTER_ADDRESS === undefined)('from other machines', () => {
-  it('the server is not reachable by default', async () => {
+describe.skipIf(OUTER_ADDRESS === undefined)('other machines', () => {
+  it('reach no server that runs with the defaults', async () => {
     await start()
     expect(backend.exposed).toBe(false)
     await expect(fetch(`${elsewhere()}/healthz`)).rejects.toThrow()
     expect(backend.log.join('')).not.toContain('other machines')
   })
 
-  it('the server is reachable if configured, and logs it', async () => {
+  it('reach a server that listens on all addresses, and the server logs it', async () => {
     await start({ host: '0.0.0.0' })
     expect(backend.exposed).toBe(true)
     expect((await fetch(`${elsewhere()}/healthz`)).status).toBe(200)
     expect(backend.log.join('')).toContain('other machines can reach this server')
   })
 
-  it('rejects the local account’s key from other machines, and accepts it from this one', {
+  it('are rejected with the local account’s key, which this machine may use', {
     tags: ['promise'],
   }, async () => {
     await start({ host: '0.0.0.0' })
@@ -71,18 +73,18 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from other machines', () => {
     expect((await ask(`http://127.0.0.1:${portOf(backend)}`, own))[0]).toBe(200)
   })
 
-  it('other keys are accepted', async () => {
+  it('are accepted with a created key', async () => {
     await start({ host: '0.0.0.0' })
-    const { headers } = await makeKey(dataDir.path)
+    const { headers } = await makeKey(backend.dataDir)
     expect((await ask(elsewhere(), headers))[0]).toBe(200)
   })
 
-  it('--allow-local-key accepts it', async () => {
+  it('are accepted with the local account’s key if --allow-local-key is set', async () => {
     await start({ host: '0.0.0.0', allowLocalKey: true })
     expect((await ask(elsewhere(), { 'x-api-key': backend.apiKey.reveal() }))[0]).toBe(200)
   })
 
-  it('headers that claim another client address are ignored', async () => {
+  it('are rejected with the local account’s key, whatever client address their headers claim', async () => {
     await start({ host: '0.0.0.0' })
     const own = { 'x-api-key': backend.apiKey.reveal() }
     for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded', 'x-client-ip', 'cf-connecting-ip']) {
@@ -91,7 +93,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('from other machines', () => {
     }
   })
 
-  it('with --allowed-host, that name and IP addresses are served and other names return 421', async () => {
+  it('are served under the name of --allowed-host and under IP addresses, and other names return 421', async () => {
     await start({ host: '0.0.0.0', allowedHosts: ['nft.example.com'] })
     const statusFor = async (host: string) =>
       (await exchangeBytes(elsewhere(), `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)).slice(
@@ -129,19 +131,11 @@ describe('connections', () => {
     return answered.filter(Boolean).length
   }
 
-  it('limits the total number of connections', async () => {
+  it('are closed beyond the limit of the total', async () => {
     await start({ connections: { total: 20 } })
     expect(await holdOpen(50, '127.0.0.1')).toBe(20)
     for (const socket of open.splice(0)) socket.destroy()
-    const answer = await until(
-      () =>
-        backend.get('/healthz').then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      (status) => status === 200,
-    )
-    expect(answer).toBe(200)
+    await servesAgain(backend.url)
     expect(backend.log.join('')).toContain('connections beyond the limits were closed')
   })
 
@@ -153,24 +147,16 @@ describe('connections', () => {
       await expect(fetch(`${elsewhere()}/healthz`)).rejects.toThrow()
       expect((await fetch(`http://127.0.0.1:${portOf(backend)}/healthz`)).status).toBe(200)
       for (const socket of open.splice(0)) socket.destroy()
-      const answer = await until(
-        () =>
-          fetch(`${elsewhere()}/healthz`).then(
-            ({ status }) => status,
-            () => 0,
-          ),
-        (status) => status === 200,
-      )
-      expect(answer).toBe(200)
+      await servesAgain(elsewhere())
     },
   )
 
-  it.skipIf(OUTER_ADDRESS === undefined)('from trusted proxies count toward the total only', async () => {
+  it.skipIf(OUTER_ADDRESS === undefined)('are limited only in total if they come from trusted proxies', async () => {
     await start({ host: '0.0.0.0', connections: { perAddress: 5 }, trustProxy: [String(OUTER_ADDRESS)] })
     expect(await holdOpen(20, String(OUTER_ADDRESS))).toBe(20)
   })
 
-  it('that send nothing are closed after the request timeout', async () => {
+  it('are closed after the request timeout if they send nothing', async () => {
     await start({ requestTimeoutMs: 500 })
     const socket = connect({ host: '127.0.0.1', port: portOf(backend) })
     open.push(socket)
@@ -190,9 +176,11 @@ describe('connections', () => {
     ['2001:db8::9', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ])('from %s count for %s', (address, network) => expect(clientNetwork(address)).toBe(network))
+  ])('are counted by network: those from %s count for %s', (address, network) =>
+    expect(clientNetwork(address)).toBe(network),
+  )
 
-  it('count for one network regardless of the lower 64 bits of an IPv6 address', () => {
+  it('are counted by network: the lower 64 bits of an IPv6 address do not matter', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
     fc.assert(
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), group, (groups, other) => {
@@ -205,16 +193,16 @@ describe('connections', () => {
   })
 })
 
-describe('behind a proxy', () => {
+describe('a server behind a proxy', () => {
   const url = () => backend.url
   const own = () => ({ 'x-api-key': backend.apiKey.reveal() })
   const signedUrl = async (headers: Record<string, string>) => {
-    const { headers: key } = await makeKey(dataDir.path, { email: 'a@example.com' })
+    const { headers: key } = await makeKey(backend.dataDir, { email: 'a@example.com' })
     const answer = await backend.post('/api/v1/getpresignedurl', { email: 'a@example.com' }, { ...key, ...headers })
     return [answer.status, answer.json.response === undefined ? '' : new URL(answer.json.response.url).origin]
   }
 
-  it('that is trusted, forwarded headers set client, scheme and host', async () => {
+  it('takes client, scheme and host from the forwarded headers of a trusted proxy', async () => {
     await start({ trustProxy: ['127.0.0.0/8'], allowedHosts: ['nft.example.com'] })
     expect(await ask(url(), { ...own(), 'x-forwarded-for': '203.0.113.9' })).toEqual(LOCAL_KEY_REFUSED)
     const forwarded = { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-proto': 'https' }
@@ -231,19 +219,19 @@ describe('behind a proxy', () => {
     expect(await signedUrl(lies)).toEqual([200, backend.url])
   })
 
-  it('the client is the address before the last trusted proxy, regardless of what that client claims', async () => {
+  it('takes the address before the last trusted proxy as the client, regardless of what that client claims', async () => {
     await start({ trustProxy: ['127.0.0.1', '10.0.0.0/8'] })
     for (const chain of ['127.0.0.1, 203.0.113.9', '127.0.0.1, 203.0.113.9, 10.0.0.5', '10.0.0.5, 203.0.113.9']) {
       expect(await ask(url(), { ...own(), 'x-forwarded-for': chain })).toEqual(LOCAL_KEY_REFUSED)
     }
   })
 
-  it('that forwards no client address, the local account’s key is rejected', async () => {
+  it('rejects the local account’s key if the proxy forwards no client address', async () => {
     await start({ trustProxy: ['127.0.0.1'] })
     expect(await ask(url(), own())).toEqual(LOCAL_KEY_REFUSED)
   })
 
-  it('the forwarded host must be allowed as well as the Host header', async () => {
+  it('returns 421 unless both the Host header and the forwarded host are allowed', async () => {
     await start({ trustProxy: ['127.0.0.1'] })
     const send = (host: string, forwarded: string) =>
       exchangeBytes(
@@ -265,7 +253,7 @@ describe('behind a proxy', () => {
     { 'x-forwarded-for': 'unknown' },
     { 'x-forwarded-for': '"[::1]:99999"' },
     { 'x-forwarded-for': ','.repeat(5000) },
-  ])('invalid forwarded headers cause no internal error: %j', async (headers) => {
+  ])('causes no internal error for invalid forwarded headers: %j', async (headers) => {
     await start({ trustProxy: ['127.0.0.1'] })
     const [status, origin] = await signedUrl(headers)
     expect([200, 400, 421]).toContain(status)
@@ -283,7 +271,7 @@ describe('behind a proxy', () => {
     ['::1', '::1', true],
     ['127.0.0.1', '', false],
     ['127.0.0.1', 'localhost', false],
-  ])('--trust-proxy %s trusts the address %s: %s', (network, address, trusted) => {
+  ])('with --trust-proxy %s trusts the address %s: %s', (network, address, trusted) => {
     expect(createTrust([network])(address)).toBe(trusted)
   })
 
@@ -298,7 +286,7 @@ describe('behind a proxy', () => {
     '*',
     '10.0.0/8',
     'true',
-  ])('--trust-proxy %j is rejected with the name of the flag', (network) => {
+  ])('rejects --trust-proxy %j with the name of the flag', (network) => {
     expect(() => createTrust([network])).toThrow(
       expect.objectContaining({ code: 'usage', place: { flag: '--trust-proxy' } }),
     )

@@ -1,36 +1,29 @@
 /** @module-tag slow */
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
   exchangeBytes,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
 import { rowCounts } from '../../helpers/hostile.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let directory = ''
 let secrets: string[]
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requestTimeoutMs: 5000 })
+  backend = await backendForFile({ requestTimeoutMs: 5000 })
   const [nft] = await settled(backend, await mint(backend, await createTestCollection(backend), plainMetadata(1)))
   directory = String(nft?.metadata_url).replace('ipfs://', '').replace(/\/.*$/, '')
-  const secret = await readFile(join(dataDir.path, 'url-secret'), 'utf8')
+  const secret = await readFile(join(backend.dataDir, 'url-secret'), 'utf8')
   secrets = [backend.apiKey.reveal(), secret.trim(), 'root:x:', '"devDependencies"', 'SQLite format 3']
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /** After each test, the log has no internal error. */
@@ -157,7 +150,7 @@ describe('no path serves a file outside the served directories', () => {
 describe('a request that two parsers could read differently is rejected', () => {
   let rows: Record<string, number>
   beforeEach(async () => {
-    rows = await rowCounts(dataDir.path)
+    rows = await rowCounts(backend.dataDir)
   })
 
   const body = JSON.stringify({ wallet_address: WALLETS[0], name: 'Smuggled', blockchain: 'polygon' })
@@ -208,7 +201,7 @@ describe('a request that two parsers could read differently is rejected', () => 
       expect([target, statuses.at(-1)]).toEqual([target, 400])
       expect(answer.toLowerCase()).toContain('connection: close')
     }
-    expect(await rowCounts(dataDir.path)).toEqual(rows)
+    expect(await rowCounts(backend.dataDir)).toEqual(rows)
   })
 
   it('a request inside the body of another is read as its body', async () => {
@@ -221,7 +214,7 @@ describe('a request that two parsers could read differently is rejected', () => 
       const answer = await exchangeBytes(backend.url, start + text)
       expect([...answer.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['422'])
     }
-    expect(await rowCounts(dataDir.path)).toEqual(rows)
+    expect(await rowCounts(backend.dataDir)).toEqual(rows)
   })
 
   it('no request is executed after an invalid one', async () => {
@@ -234,7 +227,7 @@ describe('a request that two parsers could read differently is rejected', () => 
     ]) {
       await exchangeBytes(backend.url, `${first}\r\nhost: localhost\r\n\r\n${hidden()}`)
     }
-    expect(await rowCounts(dataDir.path)).toEqual(rows)
+    expect(await rowCounts(backend.dataDir)).toEqual(rows)
   })
 })
 

@@ -2,17 +2,16 @@
 import { createHash } from 'node:crypto'
 import { readdir } from 'node:fs/promises'
 import { Agent, FormData, fetch, request } from 'undici'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { parseCid, rawCid } from '../../../src/ipfs/cid.ts'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
 } from '../../helpers/backend.ts'
 
@@ -22,16 +21,10 @@ const HELLO_CID = 'bafkreicysg23kiwv34eg2d7qweipxwosdo2py4ldv42nbauguluen5v6am'
 const SVG = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(2)</script></svg>')
 const LIMIT = 64 * 1024 * 1024
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 async function upload(content: Uint8Array | FormData, path = '/api/v1/files', key = backend.apiKey.reveal()) {
@@ -48,7 +41,7 @@ async function upload(content: Uint8Array | FormData, path = '/api/v1/files', ke
 
 /** Number of files in the data dir. */
 const storedFiles = async () =>
-  (await readdir(dataDir.path, { recursive: true, withFileTypes: true })).filter(
+  (await readdir(backend.dataDir, { recursive: true, withFileTypes: true })).filter(
     (entry) => entry.isFile() && !/\.db(-wal|-shm)?$/.test(entry.name),
   ).length
 
@@ -297,7 +290,7 @@ describe('GET /ipfs/<cid>', () => {
   it('stores and serves HTML only if HTML is allowed, otherwise serves it as plain text', async () => {
     const page = '<!doctype html><script>alert(1)</script>'
     await backend.close()
-    backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
+    backend = await backendForFile({ dataDir: backend.dataDir, allowHtmlFiles: true })
     const { status, json } = await upload(Buffer.from(page))
     expect(status).toBe(200)
     const cid = json.url.slice('ipfs://'.length)
@@ -305,7 +298,7 @@ describe('GET /ipfs/<cid>', () => {
     expect(allowed.headers.get('content-type')).toBe('text/html; charset=utf-8')
     expect(allowed.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/)
     await backend.close()
-    backend = await startTestBackend(dataDir.path)
+    backend = await backendForFile({ dataDir: backend.dataDir })
     const refused = await get(cid)
     expect(refused.headers.get('content-type')).toBe('text/plain; charset=utf-8')
     expect(refused.headers.get('content-security-policy')).toMatch(/^sandbox; default-src 'none'/)
@@ -314,7 +307,7 @@ describe('GET /ipfs/<cid>', () => {
 
   it('serves stored files after a restart', async () => {
     await backend.close()
-    backend = await startTestBackend(dataDir.path)
+    backend = await backendForFile({ dataDir: backend.dataDir })
     expect(await (await get(HELLO_CID)).text()).toBe('hello\n')
     expect((await call(backend, 'getnfts', { nft_gdn_ids: ['x'] })).nfts).toEqual([])
   })

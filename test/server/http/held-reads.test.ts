@@ -5,12 +5,12 @@ import { createHeldReads } from '../../../src/server/http/held-reads.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import {
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   startTestBackend,
   type TestBackend,
+  temporaryDataDir,
   until,
   WALLETS,
   withStore,
@@ -41,12 +41,11 @@ async function whenHeld(): Promise<void> {
   )
 }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir()
 })
-afterEach(() => dataDir.remove())
 
 describe('a held read', () => {
   let store: Store
@@ -56,7 +55,7 @@ describe('a held read', () => {
 
   beforeEach(async () => {
     status = 'initiated'
-    store = await openTestStore(dataDir.path)
+    store = await openTestStore(dataDir)
     reads = createHeldReads(store.db, { perAccount: 2, total: 3 })
   })
   afterEach(async () => {
@@ -69,7 +68,7 @@ describe('a held read', () => {
     reads.read({ name, accountId, prefer, raw: raw as never, read: async () => ({ nfts: [{ status }] }) })
   /** What another connection writes, as another process does. */
   const write = (to: string) =>
-    withStore(dataDir.path, async ({ db }) => {
+    withStore(dataDir, async ({ db }) => {
       status = to
       await db
         .insertInto('accounts')
@@ -176,7 +175,7 @@ describe('a backend', () => {
   let backend: TestBackend
 
   beforeEach(async () => {
-    backend = await startTestBackend(dataDir.path)
+    backend = await startTestBackend(dataDir)
   })
   afterEach(() => backend.close())
 
@@ -205,9 +204,9 @@ describe('a backend', () => {
     const collection = await createTestCollection(backend)
     await ask('getcollections', { transaction_gdn_ids: [collection.id] })
     await settled(backend, await mint(backend, collection, plainMetadata(1)))
-    const release = await holdSigning(dataDir.path, 'mint')
+    const release = await holdSigning(dataDir, 'mint')
     const ids = await mint(backend, collection, plainMetadata(1))
-    const stranger = await makeKey(dataDir.path)
+    const stranger = await makeKey(dataDir)
     const before = looks.count
     expect((await ask('getnfts', { nft_gdn_ids: ids }, stranger.headers)).json.nfts).toEqual([])
     expect(looks.count).toBe(before)
@@ -222,7 +221,7 @@ describe('a backend', () => {
   it('responds to held requests at once when it stops', async () => {
     const collection = await createTestCollection(backend)
     await ask('getcollections', { transaction_gdn_ids: [collection.id] })
-    const release = await holdSigning(dataDir.path, 'mint')
+    const release = await holdSigning(dataDir, 'mint')
     const ids = await mint(backend, collection, plainMetadata(1))
     const heldRead = ask('getnfts', { nft_gdn_ids: ids })
     await whenHeld()

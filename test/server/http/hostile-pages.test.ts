@@ -4,12 +4,11 @@ import type { AddressInfo } from 'node:net'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
@@ -21,7 +20,6 @@ const RICH = '0x00000000000000000000000000000000000000ee'
 /** The page that the attacker's server returns, before its name resolves elsewhere. */
 const PAGE = '<!doctype html><title>Free mint!</title>'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let evil: Server
 let browser: Browser
@@ -30,8 +28,7 @@ let stored = ''
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
+  backend = await backendForFile({ allowHtmlFiles: true })
   const collection = await createTestCollection(backend, { name: SECRET_NAME })
   const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
   stored = `/ipfs/${String(nft?.metadata_url).slice('ipfs://'.length)}`
@@ -48,8 +45,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await browser?.close()
   await new Promise((closed) => (evil ? evil.close(closed) : closed(undefined)))
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /** The address of the embedded chain's anvil, which any user of this machine can find out. */
@@ -169,7 +164,7 @@ const LOADING = (base: string, path: string) => `(async () => {
 })()`
 
 async function expectNothingHappened(rows: Record<string, number>) {
-  expect(await rowCounts(dataDir.path)).toEqual(rows)
+  expect(await rowCounts(backend.dataDir)).toEqual(rows)
   expect(await balance()).toBe('0xd3c21bcecceda1000000')
 }
 
@@ -180,7 +175,7 @@ async function balance(): Promise<string> {
 
 describe.skipIf(CHROMIUM === undefined)('a page of another origin', () => {
   it('gets nothing without a key, cannot read explorer, metrics and docs, and changes nothing through /rpc', async () => {
-    const rows = await rowCounts(dataDir.path)
+    const rows = await rowCounts(backend.dataDir)
     const page = await elsewhere()
     const answers = await askAll(page, backend.url)
     for (const { path, status, text } of answers) {
@@ -215,7 +210,7 @@ describe.skipIf(CHROMIUM === undefined)('a page of another origin', () => {
 
 describe.skipIf(CHROMIUM === undefined)('a page with a rebound DNS name', () => {
   it('gets 421 for every request, without any effect', async () => {
-    const rows = await rowCounts(dataDir.path)
+    const rows = await rowCounts(backend.dataDir)
     const port = portOf(backend.url)
     const page = await rebound('evil.example', port)
     const answers = await askAll(page, `http://evil.example:${port}`)
@@ -322,7 +317,7 @@ describe.skipIf(CHROMIUM === undefined)('assumptions of these tests', () => {
 })
 
 async function expectNodeOutOfReach(page: Page): Promise<void> {
-  const rows = await rowCounts(dataDir.path)
+  const rows = await rowCounts(backend.dataDir)
   const reached = await page.evaluate(
     async ([host, port, body]) => {
       const outcomes: string[] = []

@@ -1,26 +1,19 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   plainMetadata,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
 } from '../../helpers/backend.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const body = (overrides: object = {}) => ({
@@ -115,7 +108,7 @@ it('rejects a key over 255 characters and accepts one of 255', async () => {
 it('a key is kept across a restart', async () => {
   const first = await createNft(body(), 'restart')
   await backend.close()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
   const second = await createNft(body(), 'restart')
   expect(second.headers.get('idempotency-replayed')).toBe('true')
   expect(second.json).toEqual(first.json)

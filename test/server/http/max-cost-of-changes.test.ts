@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { inCoins } from '../../../src/core/units.ts'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import {
@@ -11,13 +11,12 @@ import {
   updateGasLimit,
 } from '../../../src/server/chain/evm/gas-limits.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -28,22 +27,16 @@ import {
 const [OWNER, ALICE, BOB] = WALLETS
 const PRICE = EMBEDDED_FEES.maxFeePerGas
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 /** Deployed NFTs of ALICE that no test has changed, with their tokens. */
 let nfts: { id: string; token: string }[]
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend, { dynamic: true, enable_burn: true, enable_transfer: true })
   const ids = await mint(backend, collection, plainMetadata(40))
   nfts = (await settled(backend, ids)).map(({ nft_gdn_id, token_id }) => ({ id: nft_gdn_id, token: token_id ?? '' }))
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 let runs = 0
@@ -90,7 +83,7 @@ const deployed = ({ json }: Sent) =>
   until(
     async () => {
       const { transaction_gdn_id } = json.response
-      const table = await withStore(dataDir.path, ({ db }) =>
+      const table = await withStore(backend.dataDir, ({ db }) =>
         db
           .selectFrom('updates')
           .select('status')
@@ -105,7 +98,7 @@ const deployed = ({ json }: Sent) =>
   )
 
 const transactionsOf = (run: string) =>
-  withStore(dataDir.path, ({ db }) => db.selectFrom('transactions').selectAll().where('run', '=', run).execute())
+  withStore(backend.dataDir, ({ db }) => db.selectFrom('transactions').selectAll().where('run', '=', run).execute())
 
 it.each(Object.keys(KINDS) as (keyof typeof KINDS)[])(
   'counts what a %s costs: refuses it a wei below the worst case, and pays no more',
@@ -184,7 +177,7 @@ it('shares the cost of updates of several runs in one transaction by their numbe
   const answers = await Promise.all(sends)
   await Promise.all(answers.map(deployed))
   const ids = answers.map(({ json }) => json.response.transaction_gdn_id as string)
-  const rows = await withStore(dataDir.path, ({ db }) =>
+  const rows = await withStore(backend.dataDir, ({ db }) =>
     db
       .selectFrom('updates')
       .innerJoin('transactions', 'transactions.id', 'updates.transaction_id')

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeAll, beforeEach, expect, it } from 'vitest'
 import { EMBEDDED_FEES } from '../../../src/server/chain/evm/evm-signer.ts'
 import { mintGasLimit } from '../../../src/server/chain/evm/gas-limits.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -17,7 +16,6 @@ import { SOLANA_COLLECTION } from '../../helpers/solana.ts'
 
 const [, ALICE, BOB] = WALLETS
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 /** Each test has its own runs. */
@@ -26,17 +24,12 @@ let another: string
 let tests = 0
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend)
 })
 beforeEach(() => {
   run = `run-${++tests}`
   another = `another-${tests}`
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /** The most that a request with one NFT can cost. */
@@ -65,7 +58,7 @@ const idsOf = ({ json }: Awaited<ReturnType<typeof send>>) =>
 
 /** What the transactions of the run have paid, and the most that they could have paid. */
 const spent = () =>
-  withStore(dataDir.path, async ({ db }) => {
+  withStore(backend.dataDir, async ({ db }) => {
     const rows = await db.selectFrom('transactions').selectAll().where('run', '=', run).execute()
     return rows.reduce((sum, { fee_paid }) => sum + BigInt(fee_paid ?? 0), 0n)
   })
@@ -113,7 +106,7 @@ it('refuses for good what exceeds the unpaid part of the limit, also while reque
 it('keeps the limit of a run for requests that do not say it, after a restart, too', async () => {
   await settled(backend, idsOf(await send(limited(2n * ONE))))
   await backend.close()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
   expect((await send({ 'gdn-run': run }, { count: 100, receiver: BOB })).status).toBe(409)
   expect((await send({ 'gdn-run': another }, { count: 100, receiver: BOB })).status).toBe(200)
 })
@@ -184,7 +177,7 @@ it('signs nothing that could exceed the limit, and mints NFTs of runs with a lim
   const to = await createTestCollection(backend, { name: 'Apart' })
   const mine = await Promise.all([limited(limit), limited(limit), {}, {}].map((headers) => send(headers, { to })))
   await settled(backend, mine.flatMap(idsOf))
-  await withStore(dataDir.path, async ({ db }) => {
+  await withStore(backend.dataDir, async ({ db }) => {
     const mints = db.selectFrom('transactions').selectAll().where('kind', '=', 'mint')
     const rows = await mints.where('collection_id', '=', to.id).execute()
     const countOf = (of: string | null) =>
@@ -206,7 +199,7 @@ it('returns what a run has spent, of NFTs of its own, to its account only', asyn
   })
   expect(await costs(another)).toMatchObject({ max_cost: null, fee_paid: expect.stringMatching(/^[1-9]/) })
   expect((await backend.post('/api/v1/getruncosts', { run: 'nobody' })).status).toBe(404)
-  const stranger = await makeKey(dataDir.path, { permissions: ['nft:read'] })
+  const stranger = await makeKey(backend.dataDir, { permissions: ['nft:read'] })
   expect((await backend.post('/api/v1/getruncosts', { run }, stranger.headers)).status).toBe(404)
 })
 
@@ -215,7 +208,7 @@ it('returns the part of the costs that no reorg changes', async () => {
   const costs = async () => (await backend.post('/api/v1/getruncosts', { run })).json.costs
   const paid = String(await spent())
   expect(await costs()).toMatchObject({ fee_paid: paid, final_fee_paid: paid })
-  await withStore(dataDir.path, ({ db }) => db.updateTable('transactions').set({ watched: 1 }).execute())
+  await withStore(backend.dataDir, ({ db }) => db.updateTable('transactions').set({ watched: 1 }).execute())
   expect(await costs()).toMatchObject({ fee_paid: paid, final_fee_paid: '0' })
 })
 

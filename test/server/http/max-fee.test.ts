@@ -1,12 +1,11 @@
 /** @module-tag slow */
 import { parseTransaction } from 'viem'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import {
+  backendForTest,
   createTestCollection,
-  freshDataDir,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -19,18 +18,12 @@ const RUN = 'a-run'
 /** Below every base fee of the embedded chain, and above. */
 const [TOO_LOW, ENOUGH] = ['1', '5000000000']
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForTest()
   collection = await createTestCollection(backend)
-})
-afterEach(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const ofCollection = ({ address }: TestCollection) => ({ contract_address: address, blockchain: 'polygon' })
@@ -44,7 +37,7 @@ async function send(run: string | null, { count = 1, to = collection } = {}): Pr
 }
 const costs = async (run = RUN) => (await backend.post('/api/v1/getruncosts', { run })).json.costs
 const signedFor = () =>
-  withStore(dataDir.path, ({ db }) =>
+  withStore(backend.dataDir, ({ db }) =>
     db.selectFrom('transactions').selectAll().where('run', '=', RUN).orderBy('nonce').execute(),
   )
 
@@ -63,7 +56,7 @@ it('signs nothing for a run until fees are low enough, while other runs and coll
   expect(await signedFor()).toEqual([])
 
   await backend.close()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForTest({ dataDir: backend.dataDir })
   await settled(backend, await send(null))
   expect(await signedFor()).toEqual([])
 

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { failFreshNfts } from '../../../src/server/state/nfts.ts'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
@@ -21,20 +21,16 @@ import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const owner = newWallet()
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 /** Another process on the same database, on PostgreSQL; otherwise the same one. */
 let other: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-  other = process.env.GDN_TEST_POSTGRES === undefined ? backend : await startTestBackend(dataDir.path)
+  backend = await backendForFile()
+  other = process.env.GDN_TEST_POSTGRES === undefined ? backend : await startTestBackend(backend.dataDir)
 })
 afterAll(async () => {
   if (other !== backend) await other?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
@@ -135,10 +131,10 @@ describe('a collection with a maximum supply', () => {
     )
     expect(await supplyOf(collection)).toEqual({ max_supply: 2, minted: 1, accepted: 0, left: 1 })
 
-    const release = await holdSigning(dataDir.path, 'mint')
+    const release = await holdSigning(backend.dataDir, 'mint')
     const [failed = ''] = await mint(backend, collection, plainMetadata(1))
     expect(await request(collection, 1)).toMatchObject({ status: 409 })
-    await withStore(dataDir.path, async ({ db }) => {
+    await withStore(backend.dataDir, async ({ db }) => {
       const { request_id } = await db
         .selectFrom('nfts')
         .select('request_id')
@@ -192,7 +188,7 @@ describe('an owner who lowers the limit', () => {
   it('below what was accepted lets the first NFTs be minted, and fails those that no transaction can mint', async () => {
     const collection = await limited(20)
     await settled(backend, await mint(backend, collection, plainMetadata(2)))
-    const release = await holdSigning(dataDir.path, 'mint')
+    const release = await holdSigning(backend.dataDir, 'mint')
     const ids = await mint(backend, collection, plainMetadata(10))
     await lower(collection, 7n)
     expect(await supplyOf(collection)).toEqual({ max_supply: 7, minted: 2, accepted: 10, left: 0 })

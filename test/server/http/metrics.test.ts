@@ -1,27 +1,20 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   until,
   withStore,
 } from '../../helpers/backend.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 /** The value of each series by its name, such as `gdn_chain_height{blockchain="polygon"}`. */
@@ -89,7 +82,7 @@ describe('/metrics', () => {
       file_fields: [{ key: 'image', url: 'http://127.0.0.1:1/' }],
     }))
     const ids = await mint(backend, collection, metadata)
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       db
         .updateTable('requests')
         .set({ accepted_at: Date.now() - 90_000 })

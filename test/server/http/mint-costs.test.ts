@@ -1,27 +1,20 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { cli, tempHome } from '../../cli/harness.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const mintOf = async (nft_gdn_id: string) =>

@@ -1,14 +1,13 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import type { EndpointName } from '../../../src/api/endpoints.ts'
 import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
@@ -18,14 +17,12 @@ import { report } from '../../helpers/seed.ts'
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 /** Values that exist in the backend, so that requests with them get past the schema. */
 let real: Readonly<Record<string, Json>>
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { logLevel: 'error' })
+  backend = await backendForFile({ logLevel: 'error' })
   const collection = await createTestCollection(backend, { enable_transfer: true })
   const ids = await mint(backend, collection, plainMetadata(1))
   await settled(backend, ids)
@@ -39,10 +36,6 @@ beforeAll(async () => {
     sender_wallet_address: WALLETS[1],
     token_id: '1',
   }
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const ENDPOINT_NAMES = (Object.keys(ENDPOINTS) as EndpointName[]).filter(

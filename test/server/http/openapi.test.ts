@@ -1,37 +1,30 @@
 /** @module-tag slow */
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { EndpointName } from '../../../src/api/endpoints.ts'
 import { CAPABILITIES } from '../../../src/api/headers.ts'
 import { buildOpenApi } from '../../../src/api/openapi/document.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
 import { ENDPOINTS } from '../../helpers/endpoints.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 // biome-ignore lint/suspicious/noExplicitAny: the tests check the document's shape
 let document: any
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   document = await (await backend.get('/openapi.json')).json()
   ajv.addSchema(document, 'openapi')
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 /** The document of a server with every route. */

@@ -1,14 +1,21 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { FastifyRequest } from 'fastify'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { errorFormA, errorFormB } from '../../../src/api/errors.ts'
 import { PERMISSIONS, type Permission, SPENDING_PERMISSIONS } from '../../../src/api/permissions.ts'
 import { isHere } from '../../../src/server/http/auth.ts'
 import { withDatabase } from '../../../src/server/open-database.ts'
 import { getApiKeys } from '../../../src/server/services/api-keys.ts'
 import { insertAccount } from '../../../src/server/store/accounts.ts'
-import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
+import {
+  type Answer,
+  backendForFile,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  withStore,
+} from '../../helpers/backend.ts'
 import { makeKey, revokeKey, type TestKey } from '../../helpers/keys.ts'
 import { filesHolding } from '../../helpers/leaks.ts'
 import { appWithRoutes, routesOf } from '../../helpers/routes.ts'
@@ -67,23 +74,18 @@ const SUBSETS = Array.from({ length: 2 ** PERMISSIONS.length }, (_, bits) =>
     Object.values(REQUIRED).some(({ permissions }) => permissions.join() === subset.join()),
 )
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let revoked: TestKey
 let expired: TestKey
 const byPermissions = new Map<string, TestKey>()
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-  revoked = await makeKey(dataDir.path)
-  await revokeKey(dataDir.path, revoked)
-  expired = await makeKey(dataDir.path, { expiresAt: Date.now() - 1 })
-  for (const permissions of SUBSETS) byPermissions.set(permissions.join(), await makeKey(dataDir.path, { permissions }))
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
+  revoked = await makeKey(backend.dataDir)
+  await revokeKey(backend.dataDir, revoked)
+  expired = await makeKey(backend.dataDir, { expiresAt: Date.now() - 1 })
+  for (const permissions of SUBSETS)
+    byPermissions.set(permissions.join(), await makeKey(backend.dataDir, { permissions }))
 })
 
 const keyWith = (permissions: readonly Permission[]) => {
@@ -131,7 +133,7 @@ describe.each(ROUTES)('%s', (route, { permissions, form }) => {
   })
 
   it('returns the same 401 with a wrong, a revoked or an expired key', async () => {
-    const { key } = await makeKey(dataDir.path)
+    const { key } = await makeKey(backend.dataDir)
     const wrong = [
       'x',
       `gdn_${'A'.repeat(43)}`,
@@ -193,9 +195,9 @@ describe('a key', () => {
   const use = ({ headers }: TestKey) => backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] }, headers)
 
   it('works at once after its creation and fails at once after its revocation', async () => {
-    const key = await makeKey(dataDir.path)
+    const key = await makeKey(backend.dataDir)
     expect((await use(key)).status).toBe(200)
-    await revokeKey(dataDir.path, key)
+    await revokeKey(backend.dataDir, key)
     expect((await use(key)).status).toBe(401)
   })
 
@@ -214,7 +216,7 @@ describe('a key', () => {
   })
 
   it('is rejected if given twice', async () => {
-    const key = await makeKey(dataDir.path)
+    const key = await makeKey(backend.dataDir)
     const headers = new Headers([
       ['x-api-key', key.key],
       ['x-api-key', key.key],
@@ -225,14 +227,14 @@ describe('a key', () => {
   })
 
   it('never writes a key to the data directory', async () => {
-    const key = await makeKey(dataDir.path)
+    const key = await makeKey(backend.dataDir)
     await use(key)
-    expect(await filesHolding(dataDir.path, key.key)).toEqual([])
+    expect(await filesHolding(backend.dataDir, key.key)).toEqual([])
     // Its prefix is in the database, which on SQLite is a file of the data dir.
-    expect((await filesHolding(dataDir.path, key.prefix)).length > 0).toBe(!isOnPostgres())
+    expect((await filesHolding(backend.dataDir, key.prefix)).length > 0).toBe(!isOnPostgres())
   })
 
-  it('of the local account is replaced at the next start after it was revoked', async () => {
+  it('a key of the local account is replaced at the next start after it was revoked', async () => {
     const other = await freshDataDir()
     const first = await startTestBackend(other.path)
     const keys = await withDatabase(await placeOf(other.path), (store) => getApiKeys(store, Date.now()))
@@ -252,7 +254,7 @@ describe('a key', () => {
     await other.remove()
   })
 
-  it('of the data dir belongs to the local account, even if another account has an earlier date', async () => {
+  it('a key of the data dir belongs to the local account, even if another account has an earlier date', async () => {
     const other = await freshDataDir()
     await (await startTestBackend(other.path)).close()
     await withStore(other.path, ({ db }) =>

@@ -1,23 +1,19 @@
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../../helpers/backend.ts'
+import { backendForFile, type TestBackend, WALLETS } from '../../helpers/backend.ts'
 import { CHROMIUM, startChromium } from '../../helpers/chromium.ts'
 import { type Watched, watchedPage } from '../../helpers/explorer-page.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let browser: Browser
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { rateLimits: true })
+  backend = await backendForFile({ rateLimits: true })
   browser = await startChromium()
 })
 afterAll(async () => {
   await browser?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const key = () => backend.apiKey.reveal()
@@ -149,7 +145,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     await close()
   })
 
-  it('and the web explorer link to each other', async () => {
+  it('the playground of /docs and the web explorer link to each other', async () => {
     const { page, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/docs`)
     await page.getByRole('link', { name: 'Explorer' }).click()

@@ -1,9 +1,15 @@
 import { createHmac } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { errorFormB } from '../../../src/api/errors.ts'
-import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import {
+  backendForFile,
+  exchangeBytes,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+} from '../../helpers/backend.ts'
 import { ENDPOINTS } from '../../helpers/endpoints.ts'
 import { makeKey } from '../../helpers/keys.ts'
 
@@ -11,16 +17,10 @@ const NOW = Date.parse('2026-11-20T12:00:00.789Z')
 const EMAIL = "o'hara+art@example.com"
 const SECONDS = Math.floor(NOW / 1000)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { now: () => NOW })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ now: () => NOW })
 })
 
 const ask = (body: unknown, headers: Record<string, string> = {}) =>
@@ -93,7 +93,7 @@ describe('the signed URL', () => {
 
   it('is signed by HMAC-SHA-256 over method, path, parameters and a salt with the secret of the data dir', async () => {
     const { searchParams } = await urlFor({ email: EMAIL, timeout: 1 })
-    const secret = (await readFile(join(dataDir.path, 'url-secret'), 'utf8')).trim()
+    const secret = (await readFile(join(backend.dataDir, 'url-secret'), 'utf8')).trim()
     const [, salt = ''] = /^([0-9a-f]{32})/.exec(searchParams.get('signature') ?? '') ?? []
     const query = `expiry=${SECONDS + 60}&issued_at=${SECONDS}&action=generate_wallet&issuer=o%27hara%2Bart%40example.com`
     const hmac = createHmac('sha256', Buffer.from(secret, 'hex')).update(`POST\n/v1/wallet/create\n${query}\n${salt}`)
@@ -139,7 +139,7 @@ it('a damaged secret prevents the start, with a hint', async () => {
 
 describe('the e-mail address', () => {
   it('the email address must be that of the key’s account, in upper or lower case', async () => {
-    const key = await makeKey(dataDir.path, { email: 'Artist@Example.com', permissions: ['wallet:create'] })
+    const key = await makeKey(backend.dataDir, { email: 'Artist@Example.com', permissions: ['wallet:create'] })
     expect((await urlFor({ email: 'ARTIST@example.com' }, key.headers)).searchParams.get('issuer')).toBe(
       'ARTIST@example.com',
     )

@@ -1,13 +1,12 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { parseRateLimitPolicy } from '../../../src/client/announcements.ts'
+import { sleep } from '../../../src/core/time.ts'
 import { createMemoryLimiter } from '../../../src/server/http/memory-limiter.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
 import { localAccountId } from '../../../src/server/store/accounts.ts'
-import { freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
+import { backendForTest, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
 import { withinASecond } from '../../helpers/within-a-second.ts'
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
 describe('rate limits on', () => {
   let dataDir: Awaited<ReturnType<typeof freshDataDir>>
@@ -71,7 +70,7 @@ describe('rate limits on', () => {
       return { key, refused: await getNfts(key) }
     })
     expect(refused.status).toBe(429)
-    await pause(Number(refused.headers.get('retry-after')) * 1000)
+    await sleep(Number(refused.headers.get('retry-after')) * 1000)
     expect((await getNfts(key)).status).toBe(200)
   })
 
@@ -109,20 +108,14 @@ describe('rate limits on', () => {
 
 describe('rate limits off', () => {
   it('no request is rejected, and the policy tells clients that there is no quota', async () => {
-    const dataDir = await freshDataDir()
-    const backend = await startTestBackend(dataDir.path, { rateLimits: false })
-    try {
-      const answers = await Promise.all(
-        Array.from({ length: 20 }, () => backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })),
-      )
-      for (const { status, headers } of answers) {
-        expect([status, headers.get('ratelimit'), headers.get('retry-after')]).toEqual([200, null, null])
-        const policy = headers.get('ratelimit-policy') ?? undefined
-        expect(parseRateLimitPolicy(policy, 'getnfts')).toEqual({ perSecond: null })
-      }
-    } finally {
-      await backend.close()
-      await dataDir.remove()
+    const backend = await backendForTest({ rateLimits: false })
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => backend.post('/api/v1/getnfts', { nft_gdn_ids: ['x'] })),
+    )
+    for (const { status, headers } of answers) {
+      expect([status, headers.get('ratelimit'), headers.get('retry-after')]).toEqual([200, null, null])
+      const policy = headers.get('ratelimit-policy') ?? undefined
+      expect(parseRateLimitPolicy(policy, 'getnfts')).toEqual({ perSecond: null })
     }
   })
 })

@@ -1,11 +1,10 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -15,17 +14,11 @@ import { makeKey } from '../../helpers/keys.ts'
 const [OWNER, ALICE] = WALLETS
 const LABEL = 'jan/drop.csv'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 beforeEach(async () => {
   collection = await createTestCollection(backend, { enable_transfer: true, enable_burn: true })
@@ -96,7 +89,7 @@ describe('an alias', () => {
     expect(await mint(['a'])).toEqual([a])
   })
 
-  it('of another NFT returns 409 and changes nothing, also where both are equal', async () => {
+  it('an alias of another NFT returns 409 and changes nothing, also where both are equal', async () => {
     const [a, b, same, duplicate] = await mint(['a', 'b', 'same', 'duplicate'], {
       metadata: ['a', 'b', 'same', 'same'].map(metadataOf),
     })
@@ -151,7 +144,7 @@ describe('an alias', () => {
     expect(await lookUp('x')).toEqual([])
   })
 
-  it('of an NFT with another label returns 409', async () => {
+  it('an alias of an NFT with another label returns 409', async () => {
     const [a] = await mint(['a'])
     expect(codeOf(await alias(['x'], [a], { reference_label: 'feb/drop.csv' }))).toEqual([
       409,
@@ -175,7 +168,7 @@ describe('an alias', () => {
     expect(await lookUp('a')).toMatchObject([{ nft_gdn_id: other, reference_alias: null }])
   })
 
-  it('of createnfttrans belongs to that operation', async () => {
+  it('an alias of createnfttrans belongs to that operation', async () => {
     const body = {
       ...{ ...where(), sender_wallet_address: OWNER, receiver_wallet_address: ALICE, metadata: [metadataOf('a')] },
       ...{ reference_ids: ['a'], reference_kinds: ['content'] },
@@ -218,9 +211,9 @@ describe('an alias', () => {
 
   it("needs the permission nft:create, and the account's own collection and NFT", async () => {
     const [a] = await mint(['a'])
-    const reader = await makeKey(dataDir.path, { email: 'reader@example.com', permissions: ['nft:read'] })
+    const reader = await makeKey(backend.dataDir, { email: 'reader@example.com', permissions: ['nft:read'] })
     expect((await alias(['x'], [a], {}, reader.headers)).status).toBe(403)
-    const stranger = await makeKey(dataDir.path, { email: 'stranger@example.com' })
+    const stranger = await makeKey(backend.dataDir, { email: 'stranger@example.com' })
     const foreign = await alias(['x'], [a], {}, stranger.headers)
     expect([foreign.status, foreign.json.error.message]).toEqual([
       400,
@@ -284,9 +277,9 @@ describe('getcontentreferences', () => {
     ]) {
       expect((await list(more)).status).toBe(400)
     }
-    const writer = await makeKey(dataDir.path, { email: 'writer@example.com', permissions: ['nft:create'] })
+    const writer = await makeKey(backend.dataDir, { email: 'writer@example.com', permissions: ['nft:create'] })
     expect((await list({}, writer.headers)).status).toBe(403)
-    const stranger = await makeKey(dataDir.path, { email: 'another@example.com' })
+    const stranger = await makeKey(backend.dataDir, { email: 'another@example.com' })
     expect((await list({}, stranger.headers)).status).toBe(400)
   })
 })

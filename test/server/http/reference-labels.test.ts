@@ -1,11 +1,10 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   WALLETS,
@@ -16,17 +15,11 @@ const [OWNER, ALICE] = WALLETS
 const JANUARY = { reference_label: 'jan/drop.csv' }
 const FEBRUARY = { reference_label: 'feb/drop.csv' }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 beforeEach(async () => {
   collection = await createTestCollection(backend, { enable_transfer: true })
@@ -104,7 +97,7 @@ describe('a label', () => {
     }
   })
 
-  it('of hostile text is rejected', async () => {
+  it('a label of hostile text is rejected', async () => {
     const problems = [
       ['', 'must not be empty'],
       ['x'.repeat(501), 'must have at most 500 characters'],
@@ -122,7 +115,7 @@ describe('a label', () => {
     expect(await countNfts()).toBe(0)
   })
 
-  it('and kinds need reference IDs, and a kind for each', async () => {
+  it('a label and kinds need reference IDs, and a kind for each', async () => {
     const { reference_ids: _, ...unnamed } = bodyOf(['a'])
     const messages = async (body: object) => {
       const { status, json } = await backend.post('/api/v1/createnft', body)
@@ -234,9 +227,9 @@ describe('relabelreferences', () => {
 
   it("needs the permission nft:create, and the account's own collection", async () => {
     await send(['a'], JANUARY)
-    const reader = await makeKey(dataDir.path, { email: 'reader@example.com', permissions: ['nft:read'] })
+    const reader = await makeKey(backend.dataDir, { email: 'reader@example.com', permissions: ['nft:read'] })
     expect((await relabel(['a'], 'jan/drop.csv', 'x', reader.headers)).status).toBe(403)
-    const stranger = await makeKey(dataDir.path, { email: 'stranger@example.com' })
+    const stranger = await makeKey(backend.dataDir, { email: 'stranger@example.com' })
     expect((await relabel(['a'], 'jan/drop.csv', 'x', stranger.headers)).status).toBe(400)
     expect(await labelsOf('a')).toEqual([['a', 'jan/drop.csv', null]])
   })

@@ -1,14 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { operationDigest } from '../../../src/api/operation-digest.ts'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -23,17 +22,11 @@ import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 const [OWNER, ALICE, BOB] = WALLETS
 const STATUS = expect.stringMatching(/^(initiated|deployed)$/)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 beforeEach(async () => {
   collection = await createTestCollection(backend, { enable_transfer: true })
@@ -127,14 +120,14 @@ describe('the same reference IDs with the same operations', () => {
   it('are kept across a restart', async () => {
     const first = await send(named('a', 'b'))
     await backend.close()
-    backend = await startTestBackend(dataDir.path)
+    backend = await backendForFile({ dataDir: backend.dataDir })
     expect(idsOf(await send(named('b', 'a')))).toEqual(idsOf(first).reverse())
   })
 
   it('store nothing, unless the request has an Idempotency-Key', async () => {
     await send(named('a'))
     const countRequests = () =>
-      withStore(dataDir.path, async ({ db }) => (await db.selectFrom('requests').select('id').execute()).length)
+      withStore(backend.dataDir, async ({ db }) => (await db.selectFrom('requests').select('id').execute()).length)
     const count = await countRequests()
     await send(named('a'))
     expect(await countRequests()).toBe(count)
@@ -144,7 +137,7 @@ describe('the same reference IDs with the same operations', () => {
 
   it('return existing NFTs even if a new one would be rejected', async () => {
     const first = await send(named('a'))
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       db.updateTable('collections').set({ enable_api: 0 }).where('id', '=', collection.id).execute(),
     )
     expect(idsOf(await send(named('a')))).toEqual(idsOf(first))
@@ -314,7 +307,7 @@ describe('an NFT that failed', () => {
   })
 
   const fail = (ids: readonly string[], transaction_id: string | null = null) =>
-    withStore(dataDir.path, async ({ db }) => {
+    withStore(backend.dataDir, async ({ db }) => {
       const change = { status: 'failed', step: 'done', transaction_id, token_id: null, generation: 1000 } as never
       await db.updateTable('nfts').set(change).where('id', 'in', ids).execute()
     })
@@ -327,7 +320,7 @@ describe('an NFT that failed', () => {
   ])('has a free reference ID or not by the state of its transaction: %s', async (_, state, isFree) => {
     const created = await send(named('a'))
     const [nft] = await settled(backend, idsOf(created))
-    await withStore(dataDir.path, async ({ db }) => {
+    await withStore(backend.dataDir, async ({ db }) => {
       const { transaction_id } = await db
         .selectFrom('nfts')
         .select('transaction_id')
@@ -351,7 +344,7 @@ describe('an NFT that failed', () => {
     const secondResponse = await send(named('a'))
     expect(createdOf(secondResponse)).toEqual([isFree])
     if (!isFree) expect(idsOf(secondResponse)).toEqual(idsOf(created))
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       db.deleteFrom('transactions').where('hash', '=', `copy-${state}`).execute(),
     )
   })
@@ -360,7 +353,7 @@ describe('an NFT that failed', () => {
     const created = await send(named('a'))
     await fail(idsOf(created))
     const find = (found_at: number, hash: string) =>
-      withStore(dataDir.path, ({ db }) =>
+      withStore(backend.dataDir, ({ db }) =>
         db
           .insertInto('unknown_mints')
           .values({
@@ -426,7 +419,7 @@ describe('getreferences', () => {
   })
 
   it('needs the permission nft:read', async () => {
-    const writer = await makeKey(dataDir.path, { email: 'writer@example.com', permissions: ['nft:create'] })
+    const writer = await makeKey(backend.dataDir, { email: 'writer@example.com', permissions: ['nft:create'] })
     const body = { operation: 'createcollection', reference_ids: ['a'] }
     expect((await backend.post('/api/v1/getreferences', body, writer.headers)).status).toBe(403)
   })
@@ -468,7 +461,7 @@ describe('a transfer', () => {
     ])
   })
 
-  it('that failed frees its reference ID', async () => {
+  it('a transfer that failed frees its reference ID', async () => {
     const [nft_gdn_id] = await mint(backend, collection, plainMetadata(1), { receiver: ALICE })
     const [nft] = await settled(backend, [nft_gdn_id ?? ''])
     const body = {
@@ -482,7 +475,7 @@ describe('a transfer', () => {
       ({ transactions }) => transactions[0]?.status === 'deployed',
     )
     // Makes the transfer look failed.
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       db
         .updateTable('transfers')
         .set({ status: 'failed' } as never)
@@ -522,7 +515,7 @@ describe('a collection', () => {
     ])
   })
 
-  it('that failed frees its reference ID', async () => {
+  it('a collection that failed frees its reference ID', async () => {
     const first = await create('failing')
     const id = first.json.response.transaction_gdn_id
     // The pipeline would otherwise deploy the collection after it was set to failed.
@@ -530,7 +523,7 @@ describe('a collection', () => {
       () => call(backend, 'getcollections', { transaction_gdn_ids: [id] }),
       ({ collections }) => collections[0]?.status === 'deployed',
     )
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       db
         .updateTable('collections')
         .set({ status: 'failed', generation: 1000 } as never)

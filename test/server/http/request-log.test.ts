@@ -1,11 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
+  backendForTest,
   createTestCollection,
   exchangeBytes,
-  freshDataDir,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -14,16 +14,10 @@ import {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ requireStoredFiles: true })
 })
 
 const lines = () => backend.log.map((line) => JSON.parse(line))
@@ -108,7 +102,7 @@ it('the request ID is in the rows of the request and in the log lines of its tra
   const ids: string[] = json.nfts.map((nft: { nft_gdn_ids: string }) => nft.nft_gdn_ids)
   await settled(backend, ids)
   const id = headers.get('x-request-id')
-  const rows = await withStore(dataDir.path, ({ db }) =>
+  const rows = await withStore(backend.dataDir, ({ db }) =>
     db.selectFrom('nfts').select('request_id').where('id', 'in', ids).execute(),
   )
   expect(rows).toEqual([{ request_id: id }, { request_id: id }])
@@ -185,23 +179,17 @@ it('the log line of an NFT that fails before it reaches the chain names its requ
 })
 
 it('a 500 response names the request ID with which its cause is logged', async () => {
-  const fresh = await freshDataDir()
-  const broken = await startTestBackend(fresh.path)
-  try {
-    await withStore(fresh.path, ({ db }) => db.schema.dropTable('nfts').execute())
-    const { status, json, headers } = await broken.post(
-      '/api/v1/getnfts',
-      { nft_gdn_ids: ['x'] },
-      { 'x-request-id': 'mine' },
-    )
-    expect([status, headers.get('x-request-id')]).toEqual([500, 'mine'])
-    expect(json.error.message).toContain('the request mine')
-    const cause = broken.log
-      .map((line) => JSON.parse(line))
-      .find(({ level, request }) => level === 50 && request === 'mine')
-    expect(cause).toMatchObject({ error: expect.stringContaining('nfts'), route: '/api/v1/getnfts' })
-  } finally {
-    await broken.close()
-    await fresh.remove()
-  }
+  const broken = await backendForTest()
+  await withStore(broken.dataDir, ({ db }) => db.schema.dropTable('nfts').execute())
+  const { status, json, headers } = await broken.post(
+    '/api/v1/getnfts',
+    { nft_gdn_ids: ['x'] },
+    { 'x-request-id': 'mine' },
+  )
+  expect([status, headers.get('x-request-id')]).toEqual([500, 'mine'])
+  expect(json.error.message).toContain('the request mine')
+  const cause = broken.log
+    .map((line) => JSON.parse(line))
+    .find(({ level, request }) => level === 50 && request === 'mine')
+  expect(cause).toMatchObject({ error: expect.stringContaining('nfts'), route: '/api/v1/getnfts' })
 })

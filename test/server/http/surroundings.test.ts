@@ -1,22 +1,16 @@
 /** @module-tag slow */
 import { createPublicClient, http } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { KNOWN_EVM_NAMES } from '../../../src/api/blockchains.ts'
-import { exchangeBytes, freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { backendForFile, exchangeBytes, type TestBackend } from '../../helpers/backend.ts'
 import { appWithRoutes, routesOf } from '../../helpers/routes.ts'
 
 const UUID = expect.stringMatching(/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { allowedHosts: ['GDN.internal'] })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ allowedHosts: ['GDN.internal'] })
 })
 
 describe('the Host header on loopback', () => {

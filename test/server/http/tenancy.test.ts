@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { EndpointName } from '../../../src/api/endpoints.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   WALLETS,
 } from '../../helpers/backend.ts'
@@ -104,7 +103,6 @@ const REQUESTS: Record<EndpointName, ((things: Things) => object) | null> = {
   files: null,
 }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let stranger: TestKey
 let owner: TestKey
@@ -137,16 +135,11 @@ async function things(headers: Record<string, string>, email: string, name: stri
 }
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-  owner = await makeKey(dataDir.path, { email: OWNER_EMAIL })
-  stranger = await makeKey(dataDir.path, { email: OTHER_EMAIL })
+  backend = await backendForFile()
+  owner = await makeKey(backend.dataDir, { email: OWNER_EMAIL })
+  stranger = await makeKey(backend.dataDir, { email: OTHER_EMAIL })
   owned = await things(owner.headers, OWNER_EMAIL, 'Mine')
   strangers = await things(stranger.headers, OTHER_EMAIL, 'Theirs')
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const UUID = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g
@@ -196,7 +189,7 @@ describe.each(cases)('%s for the resources of another account', (name, build) =>
 it.each(['transfernft', 'createnfttrans'] as const)(
   '%s of version 1.2 responds for the resources of another account as if they did not exist',
   async (name) => {
-    const { headers } = await makeKey(dataDir.path, { email: OTHER_EMAIL, apiVersion: '1.2' })
+    const { headers } = await makeKey(backend.dataDir, { email: OTHER_EMAIL, apiVersion: '1.2' })
     const left = name === 'transfernft' ? { blockchain: undefined } : { sender_wallet_address: undefined }
     const [theirs, nobodys] = await Promise.all(
       [owned, { ...NOBODYS, token: owned.token }].map(async (things) => ({
@@ -229,7 +222,7 @@ it('requests of another account change nothing', async () => {
 })
 
 it('keys of one account have the same access, regardless of the case of their e-mail address', async () => {
-  const second = await makeKey(dataDir.path, { email: OWNER_EMAIL.toUpperCase() })
+  const second = await makeKey(backend.dataDir, { email: OWNER_EMAIL.toUpperCase() })
   const { nfts } = await call(backend, 'getnfts', { nft_gdn_ids: [owned.nft, strangers.nft] }, second.headers)
   expect(nfts.map((nft) => nft.nft_gdn_id)).toEqual([owned.nft])
 })

@@ -6,22 +6,21 @@ import { connect as connectPlain } from 'node:net'
 import { join } from 'node:path'
 import { connect, type SecureVersion } from 'node:tls'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freshDataDir, startTestBackend, type TestBackend } from '../../helpers/backend.ts'
+import { startTestBackend, type TestBackend, temporaryDataDir } from '../../helpers/backend.ts'
 import { SELF_SIGNED, SELF_SIGNED_TOO } from '../../helpers/self-signed.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let files: { certFile: string; keyFile: string }
 let backend: TestBackend | undefined
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
-  files = { certFile: join(dataDir.path, 'cert.pem'), keyFile: join(dataDir.path, 'key.pem') }
+  dataDir = await temporaryDataDir()
+  files = { certFile: join(dataDir, 'cert.pem'), keyFile: join(dataDir, 'key.pem') }
   await put(SELF_SIGNED)
 })
 afterEach(async () => {
   await backend?.close()
   backend = undefined
-  await dataDir.remove()
 })
 
 async function put({ cert, key }: { cert: string; key: string }): Promise<void> {
@@ -30,7 +29,7 @@ async function put({ cert, key }: { cert: string; key: string }): Promise<void> 
 }
 
 async function start(): Promise<TestBackend> {
-  backend = await startTestBackend(dataDir.path, { tls: files })
+  backend = await startTestBackend(dataDir, { tls: files })
   return backend
 }
 
@@ -89,7 +88,7 @@ describe('with certificate and key', () => {
   it('sends Strict-Transport-Security, except for loopback names, which other servers use too', async () => {
     const { url } = await start()
     await backend?.close()
-    backend = await startTestBackend(dataDir.path, { tls: files, allowedHosts: ['nft.example.com'] })
+    backend = await startTestBackend(dataDir, { tls: files, allowedHosts: ['nft.example.com'] })
     expect(url).not.toBe('')
     const told = async (host: string) =>
       (await get(`${backend?.url}/healthz`, host)).headers['strict-transport-security']
@@ -110,7 +109,7 @@ describe('renewed certificate files', () => {
     }
   })
 
-  it('that are invalid are not used: the old ones stay, and the log has the reason', async () => {
+  it('renewed certificate files that are invalid are not used: the old ones stay, and the log has the reason', async () => {
     const { reloadTls, url, log } = await start()
     await writeFile(files.certFile, SELF_SIGNED_TOO.cert)
     await reloadTls?.()

@@ -1,21 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 import { startedChild } from '../../helpers/backend-child.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 import { filesHolding, spellings } from '../../helpers/leaks.ts'
 import { findInMemory } from '../../helpers/process-memory.ts'
 import { report } from '../../helpers/seed.ts'
 
 const WALLETS = 40
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 beforeAll(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir(whenFileDone)
 })
-afterAll(() => dataDir?.remove())
 
 describe.skipIf(process.platform !== 'linux')('the memory of a backend that has created wallets', () => {
   it('contains none of their private keys as text, hex, base64 or bytes, in either byte order', async () => {
-    const backend = await startedChild(dataDir.path)
+    const backend = await startedChild(dataDir)
     const response = await fetch(`${backend.url}/api/v1/getpresignedurl`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', 'x-api-key': backend.apiKey },
@@ -44,7 +44,7 @@ describe.skipIf(process.platform !== 'linux')('the memory of a backend that has 
     expect(names).toContain('API key')
     expect(addresses).toBeGreaterThan(0)
     expect(keys).toEqual([])
-    for (const { private_key: key } of wallets.slice(0, 5)) expect(await filesHolding(dataDir.path, key)).toEqual([])
+    for (const { private_key: key } of wallets.slice(0, 5)) expect(await filesHolding(dataDir, key)).toEqual([])
     await backend.kill('SIGTERM')
   })
 })

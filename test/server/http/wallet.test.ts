@@ -9,7 +9,14 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { checksumAddress } from '../../../src/api/address.ts'
 import { generatedWallet } from '../../../src/api/endpoints/getpresignedurl.ts'
 import { errorFormB } from '../../../src/api/errors.ts'
-import { type Answer, freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
+import {
+  type Answer,
+  backendForFile,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  withStore,
+} from '../../helpers/backend.ts'
 import { filesHolding, textHolds } from '../../helpers/leaks.ts'
 import { runs } from '../../helpers/runs.ts'
 
@@ -17,16 +24,10 @@ const START = Date.parse('2026-11-20T12:00:00Z')
 const EMAIL = "o'hara+art@example.com"
 
 let now = START
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { now: () => now })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ now: () => now })
 })
 
 /** Path and query of a signed URL. */
@@ -505,20 +506,20 @@ it('private keys are in no file of the data dir and no log line, in any encoding
   const keys: string[] = []
   for (let i = 0; i < 20; i++) keys.push((await post(path)).json.wallet.private_key)
   const log = backend.log.join('')
-  const leaks = await Promise.all(keys.map((key) => filesHolding(dataDir.path, key)))
+  const leaks = await Promise.all(keys.map((key) => filesHolding(backend.dataDir, key)))
   expect(leaks.flat()).toEqual([])
   expect(keys.filter((key) => textHolds(log, key))).toEqual([])
   // Nor are the URLs, which a reader of the log could use.
   const signature = new URL(path, backend.url).searchParams.get('signature') ?? ''
   expect(textHolds(log, signature)).toBe(false)
-  expect(await filesHolding(dataDir.path, signature)).toEqual([])
+  expect(await filesHolding(backend.dataDir, signature)).toEqual([])
   // To prove the search, it must find the signing secret in its own file.
-  const [file] = await filesHolding(dataDir.path, `0x${await urlSecret()}`)
+  const [file] = await filesHolding(backend.dataDir, `0x${await urlSecret()}`)
   expect(file).toMatch(/url-secret$/)
 })
 
 async function urlSecret(): Promise<string> {
-  const path = `${dataDir.path}/url-secret`
+  const path = `${backend.dataDir}/url-secret`
   expect((await stat(path)).mode & 0o777).toBe(0o600)
   return (await readFile(path, 'utf8')).trim()
 }

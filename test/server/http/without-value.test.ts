@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { generatePrivateKey } from 'viem/accounts'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
+import { startTestBackend, type TestBackend, temporaryDataDir, withStore } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 import { CREATING, ENDPOINTS } from '../../helpers/endpoints.ts'
 import { writeKeystore, writePassword } from '../../helpers/keystore-file.ts'
 import { insertCollection } from '../../helpers/rows.ts'
@@ -12,19 +13,19 @@ import { startNode } from '../../helpers/rpc-node.ts'
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 const ONLY = { 'gdn-only-without-value': 'yes' }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let node: Awaited<ReturnType<typeof startNode>>
 let embedded: TestBackend
 let backend: TestBackend
 beforeAll(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir(whenFileDone)
   node = await startNode({})
   // Creates the local account.
-  embedded = await startTestBackend(dataDir.path)
+  embedded = await startTestBackend(dataDir)
   const announced = await embedded.post(ENDPOINTS.getisgdnnft.path, {})
   expect(announced.headers.get('blockchains-without-value')).toBe('*')
   await embedded.close()
-  await withStore(dataDir.path, async ({ db }) => {
+  await withStore(dataDir, async ({ db }) => {
     const { id: account_id } = await db.selectFrom('accounts').select('id').executeTakeFirstOrThrow()
     await insertRequest(db, {
       ...{ id: 'r', account_id, endpoint: 'createcollection', idempotency_key: null, body_hash: '', response: '' },
@@ -44,17 +45,16 @@ beforeAll(async () => {
       ...{ description: null, image: null, status: 'deployed', next_token_id: '1', next_attempt_at: 0 },
     })
   })
-  await writeKeystore(join(dataDir.path, 'operator.json'), generatePrivateKey())
-  await writePassword(join(dataDir.path, 'password'))
+  await writeKeystore(join(dataDir, 'operator.json'), generatePrivateKey())
+  await writePassword(join(dataDir, 'password'))
   const chain = { rpc_urls: [node.url], operators: [{ keystore: 'operator.json', password_file: 'password' }] }
   const chains = { polygon: chain, base: { ...chain, test_network: true }, 'polygon-amoy': chain }
-  await writeFile(join(dataDir.path, 'backend.yaml'), JSON.stringify({ chains }), { mode: 0o600 })
-  backend = await startTestBackend(dataDir.path)
+  await writeFile(join(dataDir, 'backend.yaml'), JSON.stringify({ chains }), { mode: 0o600 })
+  backend = await startTestBackend(dataDir)
 })
 afterAll(async () => {
   await backend?.close()
   await node?.close()
-  await dataDir?.remove()
 })
 
 /** The example of an endpoint, on polygon. */
@@ -82,7 +82,7 @@ it.each(CREATING)('%s: rejects a request for a blockchain without value if its c
   const answer = await backend.post(ENDPOINTS[name].path, requestOf(name), { ...ONLY, 'idempotency-key': name })
   expect([answer.status, answer.headers.get('error-code')]).toEqual([412, 'blockchain_has_value'])
   expect(JSON.stringify(answer.json)).toContain('the coins of polygon have value on this server')
-  const kept = await withStore(dataDir.path, ({ db }) => db.selectFrom('requests').select('id').execute())
+  const kept = await withStore(dataDir, ({ db }) => db.selectFrom('requests').select('id').execute())
   expect(kept).toEqual([{ id: 'r' }])
 })
 

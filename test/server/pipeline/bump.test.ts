@@ -16,6 +16,7 @@ import type { TransactionRow } from '../../../src/server/store/transactions.ts'
 import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
 import { FilledNonces } from '../../helpers/filled-nonces.ts'
 import { insertCollection, insertTransaction } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const noRequest = () => Promise.reject(new Error('no request'))
@@ -38,7 +39,7 @@ async function stuckAfter(nextNonce: (look: number) => number, setBackMs = 0): P
     stuckAt ??= clock
   }
   // A missing key is reported before the store is used, so an empty store suffices.
-  const log = { debug() {}, info() {}, warn, error() {} }
+  const log = { ...SILENT_LOG, warn }
   const bumper = createBumper({ store: {} as Store, findSigner: async () => null, now: () => clock - setBack, log })
   const transaction = {
     id: 't',
@@ -134,7 +135,7 @@ async function bumpOnce(
   })
   let clock = 0
   const warnings: string[] = []
-  const log = { debug() {}, info() {}, warn: (_: object, message: string) => warnings.push(message), error() {} }
+  const log = { ...SILENT_LOG, warn: (_: object, message: string) => warnings.push(message) }
   const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log })
   const publicNetwork = {
     ...{ stuckMs: STUCK_MS, feeCap, nextNonce: async () => NONCE, balance: async () => balance },
@@ -204,8 +205,7 @@ it('raises with a stuck transaction those behind it that offer too little, and n
     })
   }
   let clock = 0
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log })
+  const bumper = createBumper({ store, findSigner: async () => signer, now: () => clock, log: SILENT_LOG })
   const publicNetwork = {
     ...{ stuckMs: STUCK_MS, feeCap: 10_000n, nextNonce: async () => NONCE, balance: async () => 10n ** 18n },
     suggestFees: async () => ({ maxFeePerGas: 500n, maxPriorityFeePerGas: 5n }),

@@ -2,28 +2,29 @@
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest'
 import {
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   startTestBackend,
   type TestBackend,
+  temporaryDataDir,
   until,
   withStore,
 } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 import { bytes, type FileServer, failing, pngOf, startFileServer, status } from '../../helpers/file-server.ts'
 
 const DAY = 24 * 3_600_000
 const wallClock = Date.now
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let backend: TestBackend
 let files: FileServer
 
 beforeAll(async () => {
   const late = (path: string) => [path, failing(1, status(503), bytes(pngOf(path)))] as const
   files = await startFileServer(Object.fromEntries(['/running.png', '/restarted.png'].map(late)))
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir(whenFileDone)
   backend = await start()
 })
 afterEach(() => {
@@ -32,13 +33,12 @@ afterEach(() => {
 afterAll(async () => {
   await backend?.close()
   await files?.close()
-  await dataDir?.remove()
 })
 
 const setBack = (days: number) => vi.spyOn(Date, 'now').mockImplementation(() => wallClock() - days * DAY)
 
 // A backend captures the clock when it starts; this one follows the test's clock.
-const start = () => startTestBackend(dataDir.path, { now: () => Date.now(), steadyNow: () => performance.now() })
+const start = () => startTestBackend(dataDir, { now: () => Date.now(), steadyNow: () => performance.now() })
 
 /** Mints an NFT whose file host fails once; resolves when its retry is scheduled. */
 async function mintUntilRetry(path: string) {
@@ -46,7 +46,7 @@ async function mintUntilRetry(path: string) {
   const metadata = { title: path, description: '', file_fields: [{ key: 'image', url: files.url + path }] }
   const [id = ''] = await mint(backend, collection, metadata)
   const attemptsOf = () =>
-    withStore(dataDir.path, ({ db }) =>
+    withStore(dataDir, ({ db }) =>
       db.selectFrom('nfts').select('attempts').where('id', '=', id).executeTakeFirstOrThrow(),
     )
   expect((await until(attemptsOf, ({ attempts }) => attempts > 0)).attempts).toBe(1)

@@ -1,25 +1,18 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { EvmSignedBytes, Signer, UnsignedTransaction } from '../../../src/server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { commitSigned, signInCommit } from '../../../src/server/pipeline/evm/commit-signed.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { Db } from '../../../src/server/store/schema.ts'
 import { nextNoncesOf, takeNonce } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 
 const [ADDRESS, OTHER] = WALLETS
 const FEES = { maxFeePerGas: 2n, maxPriorityFeePerGas: 1n }
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
+  store = await temporaryStore()
 })
 
 /** A signer whose signatures are its nonces. */

@@ -1,11 +1,11 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
+  backendForTest,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -25,7 +25,6 @@ import { rawCidOf } from '../../helpers/published-cid.ts'
 // A CID from the IPFS documentation that isn't stored here.
 const ELSEWHERE = 'ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let files: FileServer
@@ -63,14 +62,11 @@ beforeAll(async () => {
     '/moved.png': (_request, response) => void response.writeHead(302, { location: '/real.png' }).end(),
     '/loop.png': (_request, response) => void response.writeHead(302, { location: '/loop.png' }).end(),
   })
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
+  backend = await backendForFile({ requireStoredFiles: true })
   collection = await createTestCollection(backend)
 })
 afterAll(async () => {
-  await backend?.close()
   await files?.close()
-  await dataDir?.remove()
 })
 
 const withFile = (url: string, title = 'with a file') => ({
@@ -101,14 +97,14 @@ describe('an unusable file fails only its NFT, with the reason', () => {
     expect([before?.error, after?.error]).toEqual([undefined, undefined])
   })
 
-  it('even if only one of several files is unusable, which the reason names', async () => {
+  it('an NFT of several files fails if only one of them is unusable, which the reason names', async () => {
     const [good] = withFile('/good-1.png').file_fields
     const metadata = { ...withFile('/404.png'), file_fields: [good, { key: 'back', url: `${files.url}/404.png` }] }
     const [nft] = await settled(backend, await mint(backend, collection, metadata))
     expect(nft?.error).toContain(`${files.url}/404.png returned 404`)
   })
 
-  it('and a later request for the same URL fetches it again', async () => {
+  it('a later request for the URL of an unusable file fetches it again', async () => {
     const requestCount = files.requests.filter((path) => path === '/404.png').length
     await settled(backend, await mint(backend, collection, withFile('/404.png')))
     expect(files.requests.filter((path) => path === '/404.png').length).toBeGreaterThan(requestCount)
@@ -209,29 +205,23 @@ describe('a usable file', () => {
 
 describe('with private addresses denied', () => {
   it('fails the NFT with the address and the flag, without a request to the server', async () => {
-    const own = await freshDataDir()
-    const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
-    try {
-      const collection = await createTestCollection(strict)
-      const requestCount = files.requests.length
-      const { port } = new URL(files.url)
-      const urls = ['http://127.0.0.1/a.png', 'http://localhost/a.png', 'http://2130706433/a.png', 'http://[::1]/a.png']
-      const ids = await mint(strict, collection, [
-        ...urls.map((url) => withFile(url)),
-        withFile(`http://127.0.0.1:${port}/a.png`),
-        { title: 'plain', description: '', file_fields: [] },
-      ])
-      const nfts = await settled(strict, ids)
-      for (const nft of nfts.slice(0, urls.length)) {
-        expect(nft.error).toMatch(/resolves to a private address \(.+\)\. .*--allow-private-files/)
-      }
-      expect(nfts[urls.length]?.error).toMatch(/uses port \d+ instead of 80 or 443\. Use port 80 or 443/)
-      expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
-      expect(files.requests).toHaveLength(requestCount)
-    } finally {
-      await strict.close()
-      await own.remove()
+    const strict = await backendForTest({ allowPrivateFiles: false })
+    const collection = await createTestCollection(strict)
+    const requestCount = files.requests.length
+    const { port } = new URL(files.url)
+    const urls = ['http://127.0.0.1/a.png', 'http://localhost/a.png', 'http://2130706433/a.png', 'http://[::1]/a.png']
+    const ids = await mint(strict, collection, [
+      ...urls.map((url) => withFile(url)),
+      withFile(`http://127.0.0.1:${port}/a.png`),
+      { title: 'plain', description: '', file_fields: [] },
+    ])
+    const nfts = await settled(strict, ids)
+    for (const nft of nfts.slice(0, urls.length)) {
+      expect(nft.error).toMatch(/resolves to a private address \(.+\)\. .*--allow-private-files/)
     }
+    expect(nfts[urls.length]?.error).toMatch(/uses port \d+ instead of 80 or 443\. Use port 80 or 443/)
+    expect(nfts.map((nft) => nft.status)).toEqual([...Array(urls.length + 1).fill('failed'), 'deployed'])
+    expect(files.requests).toHaveLength(requestCount)
   })
 })
 
@@ -250,7 +240,7 @@ describe('a shutdown', () => {
       (count) => count > 0,
     )
     await backend.close()
-    backend = await startTestBackend(dataDir.path)
+    backend = await backendForFile({ dataDir: backend.dataDir })
     const [nft] = await settled(backend, [id])
     expect(nft?.status).toBe('deployed')
     await slow.close()

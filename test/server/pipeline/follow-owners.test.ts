@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import fc from 'fast-check'
 import { type EncodeFunctionDataParameters, encodeFunctionData, getAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { encodeMint, encodeTransfer } from '../../../src/server/chain/evm/collection.ts'
 import { collectionAddress, collectionInit } from '../../../src/server/chain/evm/collection-init.ts'
 import { readCollectionState, readOwnerOf } from '../../../src/server/chain/evm/collection-reads.ts'
@@ -15,17 +15,16 @@ import { findCollectionById } from '../../../src/server/store/collections.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { findCursor, listCursors } from '../../../src/server/store/owner-events.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryStore } from '../../helpers/backend.ts'
 import { type PlainAnvil, startPlainAnvil } from '../../helpers/plain-anvil.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { COLLECTION_ABI, type OwnersCall } from '../../helpers/rpc-wallets.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 const TOKENS = 4
 const NOW = 1_800_000_000_000
 
 let anvil: PlainAnvil
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let admin: Hex
 let operator: Hex
@@ -44,8 +43,7 @@ beforeAll(async () => {
 afterAll(() => anvil?.stop())
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
@@ -53,10 +51,6 @@ beforeEach(async () => {
   await rememberChain(store.db, { ...chain, blockchain: 'polygon', start_block: 0 })
   collection = await deployCollection()
   await follow()
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 /** A collection whose tokens 1 to 4 belong to the first person, stored as after its final mint. */
@@ -134,11 +128,10 @@ const sharedNetwork = (blocksAtOnce: number): EvmNetwork & { publicNetwork: Publ
 }
 
 async function followShared({ blocksAtOnce = 100 }: Partial<FollowOptions> = {}): Promise<void> {
-  const turn = createPublicOwnerFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT })
+  const turn = createPublicOwnerFollower({ store, network: sharedNetwork(blocksAtOnce), log: SILENT_LOG })
   while (await turn());
 }
 
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const hex = (value: number): Hex => `0x${value.toString(16)}`
 
 const move = async (token: number, to: Hex) => {

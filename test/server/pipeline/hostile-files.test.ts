@@ -1,11 +1,11 @@
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
+  backendForTest,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
 } from '../../helpers/backend.ts'
@@ -23,7 +23,6 @@ import { startTcpServer, type TcpServer } from '../../helpers/http-server.ts'
 const TIMEOUT_MS = 1500
 const GIB = 2 ** 30
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 let files: FileServer
@@ -71,16 +70,13 @@ beforeAll(async () => {
     '/500.png': status(500),
     '/cut.png': (_request, response) => void response.destroy(),
   })
-  dataDir = await freshDataDir()
   const fileFetching = { timeoutMs: TIMEOUT_MS, maxAttempts: 2 }
-  backend = await startTestBackend(dataDir.path, { fileFetching, logLevel: 'warn' })
+  backend = await backendForFile({ fileFetching, logLevel: 'warn' })
   collection = await createTestCollection(backend)
 })
 afterAll(async () => {
-  await backend?.close()
   await files?.close()
   await noHttp?.close()
-  await dataDir?.remove()
 })
 
 const withFile = (url: string) => ({
@@ -140,40 +136,34 @@ describe('bad input 41, 43: a hostile file fails only its NFT, with the reason',
 
 describe('bad input 39, 40: private addresses are denied', () => {
   it('in every spelling: the NFT fails, and no request is sent', async () => {
-    const own = await freshDataDir()
-    const strict = await startTestBackend(own.path, { allowPrivateFiles: false })
-    try {
-      const target = await createTestCollection(strict)
-      const requestCount = files.requests.length
-      const hosts = [
-        '[::ffff:7f00:1]',
-        '[2002:7f00:1::]',
-        '[64:ff9b::7f00:1]',
-        '0',
-        '0177.1',
-        '2130706433',
-        '127.1',
-        '127.0.0.1.',
-        'localhost.',
-        'LOCALHOST',
-        '１２７.0.0.1',
-        '169.254.169.254',
-        '[fe80::1]',
-        '127.0.0.1:6379',
-        new URL(files.url).host,
-      ]
-      const ids = await mint(strict, target, [
-        ...hosts.map((host) => withFile(`http://${host}/a.png`)),
-        { title: 'plain', description: '', file_fields: [] },
-      ])
-      const nfts = await settled(strict, ids)
-      expect(nfts.map((nft) => nft.status)).toEqual([...hosts.map(() => 'failed'), 'deployed'])
-      for (const nft of nfts.slice(0, -1))
-        expect(nft.error).toMatch(/(private|cloud metadata) address|uses port|ends with a dot/)
-      expect(files.requests).toHaveLength(requestCount)
-    } finally {
-      await strict.close()
-      await own.remove()
-    }
+    const strict = await backendForTest({ allowPrivateFiles: false })
+    const target = await createTestCollection(strict)
+    const requestCount = files.requests.length
+    const hosts = [
+      '[::ffff:7f00:1]',
+      '[2002:7f00:1::]',
+      '[64:ff9b::7f00:1]',
+      '0',
+      '0177.1',
+      '2130706433',
+      '127.1',
+      '127.0.0.1.',
+      'localhost.',
+      'LOCALHOST',
+      '１２７.0.0.1',
+      '169.254.169.254',
+      '[fe80::1]',
+      '127.0.0.1:6379',
+      new URL(files.url).host,
+    ]
+    const ids = await mint(strict, target, [
+      ...hosts.map((host) => withFile(`http://${host}/a.png`)),
+      { title: 'plain', description: '', file_fields: [] },
+    ])
+    const nfts = await settled(strict, ids)
+    expect(nfts.map((nft) => nft.status)).toEqual([...hosts.map(() => 'failed'), 'deployed'])
+    for (const nft of nfts.slice(0, -1))
+      expect(nft.error).toMatch(/(private|cloud metadata) address|uses port|ends with a dot/)
+    expect(files.requests).toHaveLength(requestCount)
   })
 })

@@ -8,12 +8,12 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { DAG_PB, rawCid } from '../../../src/ipfs/cid.ts'
 import {
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
   showNfts,
   startTestBackend,
   type TestBackend,
+  temporaryDataDir,
   until,
 } from '../../helpers/backend.ts'
 import { show } from '../../helpers/explorer.ts'
@@ -25,24 +25,23 @@ const AR = `ar://${'a'.repeat(43)}/art.png`
 /** Long enough for thousands of blocks on a busy machine. */
 const PATIENT = { timeoutMs: 120_000, maxAttempts: 2 }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let gateway: GatewayStandIn
 let backend: TestBackend | null
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir()
   gateway = await new GatewayStandIn().start()
   backend = null
 })
 afterEach(async () => {
   await backend?.close()
   await gateway.close()
-  await dataDir.remove()
 })
 
 /** Mints an NFT with a file; returns its final state and the URL in its metadata. */
 async function mintWith(url: string, options: Parameters<typeof startTestBackend>[1] = {}) {
-  backend = await startTestBackend(dataDir.path, { fileFetching: PATIENT, ...options })
+  backend = await startTestBackend(dataDir, { fileFetching: PATIENT, ...options })
   const collection = await createTestCollection(backend)
   const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url }] }
   const [id = ''] = await mint(backend, collection, metadata)
@@ -93,7 +92,7 @@ describe('a file that is already stored is checked like a fetched one', () => {
   }
 
   test('rejects HTML that was stored while it was allowed', async () => {
-    const first = await startTestBackend(dataDir.path, { allowHtmlFiles: true })
+    const first = await startTestBackend(dataDir, { allowHtmlFiles: true })
     const url = await upload(first, PAGE)
     await first.close()
     const refused = await mintWith(url)
@@ -114,7 +113,7 @@ describe('a file that is already stored is checked like a fetched one', () => {
   })
 
   test('accepts a valid file from before a restart', async () => {
-    const first = await startTestBackend(dataDir.path)
+    const first = await startTestBackend(dataDir)
     const url = await upload(first, PNG)
     await first.close()
     const { nft, image } = await mintWith(url)
@@ -125,13 +124,13 @@ describe('a file that is already stored is checked like a fetched one', () => {
 describe('with a gateway', () => {
   test('reads the gateway and require_stored_files from backend.yaml; the option overrides the gateway', async () => {
     const settings = (url: string) => `ipfs_gateway: ${url}/\nrequire_stored_files: true\n`
-    await writeFile(join(dataDir.path, 'backend.yaml'), settings(gateway.url), { mode: 0o600 })
+    await writeFile(join(dataDir, 'backend.yaml'), settings(gateway.url), { mode: 0o600 })
     const url = `ipfs://${await gateway.add({ '1.png': PNG })}/1.png`
     const named = await mintWith(url)
     expect(named.nft).toMatchObject({ status: 'deployed' })
     expect(await read(named.backend, url)).toEqual({ status: 200, body: PNG })
     await named.backend.close()
-    await writeFile(join(dataDir.path, 'backend.yaml'), settings('http://127.0.0.1:1'))
+    await writeFile(join(dataDir, 'backend.yaml'), settings('http://127.0.0.1:1'))
     const other = `ipfs://${await gateway.add({ '2.png': PNG })}/2.png`
     const { nft, backend } = await mintWith(other, { ipfsGateway: gateway.url })
     expect(nft).toMatchObject({ status: 'deployed' })
@@ -144,8 +143,8 @@ describe('with a gateway', () => {
   test.each(['ftp://gateway.example', 'https://user:secret@gateway.example', 'https://gateway.example/?key=1'])(
     'rejects %s as a gateway in backend.yaml',
     async (url) => {
-      await writeFile(join(dataDir.path, 'backend.yaml'), `ipfs_gateway: ${url}\n`, { mode: 0o600 })
-      const error = await startTestBackend(dataDir.path).catch((thrown: unknown) => thrown)
+      await writeFile(join(dataDir, 'backend.yaml'), `ipfs_gateway: ${url}\n`, { mode: 0o600 })
+      const error = await startTestBackend(dataDir).catch((thrown: unknown) => thrown)
       expect(error).toMatchObject({ code: 'invalid_config', place: { field: 'ipfs_gateway', line: 1 } })
       expect(String(error)).not.toContain('secret')
     },
@@ -363,7 +362,7 @@ describe('with a gateway', () => {
     const root = await gateway.add({ '1.png': PNG })
     const { answer } = gateway
     gateway.answer = () => ({ status: 503, body: Buffer.from('busy') })
-    backend = await startTestBackend(dataDir.path, { ipfsGateway: gateway.url })
+    backend = await startTestBackend(dataDir, { ipfsGateway: gateway.url })
     const own = backend
     const collection = await createTestCollection(own)
     const metadata = { title: 'x', description: '', file_fields: [{ key: 'image', url: `ipfs://${root}/1.png` }] }

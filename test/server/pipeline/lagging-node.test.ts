@@ -1,14 +1,14 @@
 import { encodeFunctionResult, serializeTransaction } from 'viem'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { lookOnce } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 // One URL often leads to several nodes. One returns the receipt, and the next, a hundred blocks behind, reports
 // that nothing is minted yet. Trusting it would fail the NFT or mint it a second time.
@@ -20,14 +20,11 @@ const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
 const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT as Hex, gas: 100_000n })
 const MINED = 100
 const HEAD = 200
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
@@ -71,10 +68,6 @@ beforeEach(async () => {
     created_at: NOW,
     next_attempt_at: NOW,
   })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 const stateWith = (nextTokenId: bigint) =>
@@ -149,7 +142,7 @@ it("doesn't confirm a mint by the blocks of a stalled node on an abandoned branc
   await store.db.updateTable('transactions').set({ next_attempt_at: NOW }).execute()
   await look(HEAD, 'success', HEAD)
   expect((await nft()).status).toBe('deployed')
-  const watched = { store, now: () => NOW, log }
+  const watched = { store, now: () => NOW, log: SILENT_LOG }
   const network = { blockchain: 'polygon', confirmations: 3 } as EvmNetwork
   const at = (knows: number) => ({
     finality: 8,

@@ -180,7 +180,7 @@ describe('a transaction whose run allows no higher fees says so while nothing el
     await settled(backend, ids)
   })
 
-  it('and names neither it nor an amount to send as a lack of funds', async () => {
+  it('a transaction whose run allows no higher fees names neither the nonce nor an amount to send as a lack of funds', async () => {
     await place.write({ urls: [real.url], more: { stuck_seconds: 600 } })
     await backend.close()
     backend = await place.start()
@@ -195,7 +195,7 @@ describe('a transaction whose run allows no higher fees says so while nothing el
     expect((await showNfts(backend, ids))[0]?.pending_reason).toMatch(reason)
   })
 
-  it('and says nothing more of it when fees fall', async () => {
+  it('a transaction whose run allows no higher fees says nothing more of it when fees fall', async () => {
     const { ids, waiting } = await stuck({ max_cost: await limitForOne(2) })
     baseFee /= 4n
     await settled(backend, ids)

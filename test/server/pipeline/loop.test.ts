@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
 import { startLoop } from '../../../src/server/pipeline/loop.ts'
-
-const LOG = { info() {}, warn() {}, error() {}, debug() {} }
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 test('yields to timers and requests between turns that never run out of work', async () => {
   let fired = false
@@ -18,7 +17,7 @@ test('yields to timers and requests between turns that never run out of work', a
       starved = performance.now() - start > 2000
       return fired || starved ? null : 0
     },
-    LOG,
+    SILENT_LOG,
   )
   await expect.poll(() => fired).toBe(true)
   await loop.stop()
@@ -28,7 +27,7 @@ test('yields to timers and requests between turns that never run out of work', a
 test('logs once, and not as a failure, that it waits', async () => {
   const lines: [string, unknown][] = []
   const log = {
-    ...LOG,
+    ...SILENT_LOG,
     info: (_: object, message: string) => lines.push(['info', message]),
     error: (_: object, message: string) => lines.push(['error', message]),
   }
@@ -65,7 +64,7 @@ test('logs a failure once while its reason stays the same, and every failure tha
       if (failure) throw failure
       return turns > failures.length ? null : 0
     },
-    { ...LOG, error: (facts) => lines.push((facts as { error: string }).error) },
+    { ...SILENT_LOG, error: (facts) => lines.push((facts as { error: string }).error) },
   )
   const waking = setInterval(() => loop.wake(), 5)
   await expect.poll(() => turns).toBeGreaterThan(failures.length)

@@ -42,20 +42,17 @@ afterAll(async () => {
   await real?.close()
 })
 
-const mineUntil = <T>(ask: () => T | Promise<T>, right: (answer: T) => boolean) =>
-  until(async () => {
-    await real.mine()
-    return await ask()
-  }, right)
 const inPool = (count: number) =>
   until(
     () => real.pool(),
     (pool) => pool.length === count,
   )
-const untilStatus = (nft: string, status: string, wait: typeof until = mineUntil) =>
-  wait(
+const noBlock = async () => {}
+const untilStatus = (nft: string, status: string, mineNext?: () => Promise<void>) =>
+  real.mineUntil(
     () => showNfts(backend, [nft]),
     ([shownNft]) => shownNft?.status === status,
+    mineNext,
   )
 const transactionOf = (nft: string) =>
   withStore(place.dataDir, ({ db }) =>
@@ -77,7 +74,7 @@ async function mintedByTheOther(): Promise<Minted> {
   const flags = { enable_transfer: true, dynamic: true }
   const collections = await Promise.all([flags, flags].map((one) => createTestCollection(backend, one)))
   for (const { id } of collections) {
-    await mineUntil(
+    await real.mineUntil(
       () => showCollection(backend, id),
       ({ status }) => status === 'deployed',
     )
@@ -90,7 +87,7 @@ async function mintedByTheOther(): Promise<Minted> {
     await inPool(minted.length)
   }
   await real.mine(CONFIRMATIONS)
-  for (const { nft } of minted) await untilStatus(nft, 'deployed', until)
+  for (const { nft } of minted) await untilStatus(nft, 'deployed', noBlock)
   for (const one of minted) if ((await transactionOf(one.nft)).signer !== place.operator) return one
   throw new Error('both mints have the same signer')
 }
@@ -137,7 +134,7 @@ it.each([
   await real.reorg(CONFIRMATIONS + 1)
   // The reorg has restored the balance.
   await holdBack(hash)
-  await untilStatus(nft, 'initiated', until)
+  await untilStatus(nft, 'initiated', noBlock)
   await cancel(nft)
   await untilStatus(nft, 'failed')
   const [second = ''] = await mint(backend, collection, [metadataOf('second')])
@@ -147,7 +144,7 @@ it.each([
     if (shownNft?.status === 'deployed') break
   }
   await fund(real, place.operator)
-  const end = await mineUntil(
+  const end = await real.mineUntil(
     () => showTransaction(backend, changed),
     (shownNft) => shownNft?.status !== 'initiated',
   )

@@ -9,7 +9,6 @@ import {
   showCollection,
   showNfts,
   type TestCollection,
-  until,
   withStore,
 } from '../../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
@@ -27,12 +26,6 @@ afterEach(async () => {
   await real?.close()
 })
 
-async function mineUntil(done: () => Promise<boolean>, mine = () => real.mine()): Promise<void> {
-  await until(async () => {
-    await mine()
-    return done()
-  }, Boolean)
-}
 /** Mines a block whose fee is above any limit of these tests. A block without transactions lowers it by an eighth. */
 async function mineExpensive(): Promise<void> {
   await real.mine(1, (await baseFee()) < parseGwei('100') ? parseGwei('1000') : undefined)
@@ -47,7 +40,7 @@ const mints = () =>
   )
 async function deployedCollection(): Promise<TestCollection> {
   const collection = await createTestCollection(remote.backend)
-  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  await real.mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
   return collection
 }
 
@@ -63,14 +56,14 @@ it('a run waits for cheaper blocks without a nonce, then offers no more than its
     ...(await mint(remote.backend, collection, plainMetadata(2))),
     ...(await mint(remote.backend, other, plainMetadata(1))),
   ]
-  await mineUntil(() => areDeployed(theirs), mineExpensive)
+  await real.mineUntil(() => areDeployed(theirs), Boolean, mineExpensive)
   expect(await baseFee()).toBeGreaterThan(maxFee)
   expect((await mints()).map(({ run }) => run)).toEqual([null, null])
   const { costs } = (await remote.backend.post('/api/v1/getruncosts', { run: 'run' })).json
   expect(costs.waiting).toMatch(
     /^waiting for lower fees: the next blocks need up to [0-9.]+ gwei, but the run offers at most 2 gwei; repeat the run's command with --max-fee-gwei [0-9.]+ or more to raise the limit$/,
   )
-  await mineUntil(() => areDeployed(mine))
+  await real.mineUntil(() => areDeployed(mine))
   const [last] = (await mints()).filter(({ run }) => run === 'run')
   expect(parseTransaction(last?.raw as Hex).maxFeePerGas).toBeLessThanOrEqual(maxFee)
 })

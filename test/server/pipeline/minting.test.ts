@@ -2,15 +2,14 @@
 import { encode } from '@ipld/dag-pb'
 import { CID } from 'multiformats/cid'
 import { createPublicClient, getAddress, http, parseAbi } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   until,
   usedNonces,
@@ -30,23 +29,17 @@ const ABI = parseAbi([
 ])
 const [OWNER, ALICE, BOB] = WALLETS
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const client = (blockchain = 'polygon') =>
   createPublicClient({ transport: http(`${backend.url}/rpc/${blockchain}`, { retryCount: 0 }) })
 
 const transactionsOf = (collectionId: string) =>
-  withStore(dataDir.path, ({ db }) =>
+  withStore(backend.dataDir, ({ db }) =>
     db.selectFrom('transactions').selectAll().where('collection_id', '=', collectionId).execute(),
   )
 
@@ -173,7 +166,7 @@ describe('minting', () => {
   })
 
   it('uses every nonce of a signer once, without a gap', async () => {
-    const signers = Object.values(await usedNonces(dataDir.path))
+    const signers = Object.values(await usedNonces(backend.dataDir))
     expect(signers.length).toBeGreaterThanOrEqual(6)
     for (const nonces of signers) expect(nonces).toEqual(nonces.map((_, i) => i))
   })

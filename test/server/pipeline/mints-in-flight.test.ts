@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { privateKeyToAccount } from 'viem/accounts'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
 import { EMBEDDED_FEES, type GetSigningTerms } from '../../../src/server/chain/evm/evm-signer.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
@@ -9,10 +9,9 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { TransactionsTable } from '../../../src/server/store/schema.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 // On a public network, a block comes every few seconds and counts after several more, so mints that were signed one
 // after the other would take a minute for each batch.
@@ -23,13 +22,11 @@ const BATCH = 200
 const KEYS = (['1', '2'] as const).map((digit) => `0x${digit.repeat(64)}` as const)
 const ADDRESSES = KEYS.map((key) => privateKeyToAccount(key).address)
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 let added = 0
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   added = 0
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
@@ -44,10 +41,6 @@ beforeEach(async () => {
       ...{ next_token_id: '1', next_attempt_at: NOW },
     })
   }
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 const addNfts = (collection_id: string, count: number) =>

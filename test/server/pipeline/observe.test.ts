@@ -1,11 +1,11 @@
 import { serializeTransaction } from 'viem'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { createPublicObserver } from '../../../src/server/pipeline/evm/public-network/observe.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 // The nodes behind a URL disagree. A node that is wrong about a nonce must not cause a second mint.
 
@@ -15,21 +15,15 @@ const [SIGNER, CONTRACT] = WALLETS
 const BLOCK_HASH: Hex = `0x${'b'.repeat(64)}`
 const RAW = serializeTransaction({ type: 'eip1559', chainId: 137, to: CONTRACT as Hex, gas: 100_000n })
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await insertTransaction(store.db, {
     ...{ id: 't', blockchain: 'polygon', signer: SIGNER, nonce: 0, kind: 'factory', collection_id: null },
     ...{ start_id: null, token_count: 0, directory: null, raw: RAW, hash: '0xaa', state: 'signed' },
     ...{ block_number: null, block_hash: null, gas_used: null, created_at: NOW, next_attempt_at: NOW },
   })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 /** What a poll of a rejected transaction finds: who used its nonce, or its own receipt in the newest block. */
@@ -37,8 +31,7 @@ type Poll = 'foreign' | 'unused' | 'mined'
 
 /** Polls the transaction repeatedly. Resolves with its state after each poll. */
 async function statesAfter(polls: readonly Poll[]): Promise<string[]> {
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const observe = createPublicObserver({ store, findSigner: async () => null, now: () => NOW, log })
+  const observe = createPublicObserver({ store, findSigner: async () => null, now: () => NOW, log: SILENT_LOG })
   const transaction = await store.db.selectFrom('transactions').selectAll().executeTakeFirstOrThrow()
   const states: string[] = []
   for (const poll of polls) {

@@ -3,19 +3,16 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { readSignerCapacities } from '../../../src/server/pipeline/evm/signer-pool.ts'
 import { createOptimizeStep } from '../../../src/server/pipeline/optimize-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let store: Store
 beforeEach(async () => {
-  folder = await freshDataDir()
-  store = await openTestStore(folder.path)
+  folder = await temporaryDataDir()
+  store = await openTestStore(folder)
 })
-afterEach(async () => {
-  await store.close()
-  await folder.remove()
-})
+afterEach(() => store.close())
 
 const SIGNERS = (['0xA', '0xB'] as const).map((address) => ({
   address,
@@ -56,7 +53,7 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
   it('has statistics of a table filled before the start', async () => {
     await fill(1, 2000)
     await store.close()
-    store = await openTestStore(folder.path)
+    store = await openTestStore(folder)
     expect(await knownRows()).toBeGreaterThan(1000)
   })
 
@@ -82,9 +79,9 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
       const { rows } = await sql<{ data_version: number }>`pragma data_version`.execute(store.db)
       return rows[0]?.data_version
     }
-    store = await openTestStore(folder.path)
+    store = await openTestStore(folder)
     const before = await version()
-    await (await openTestStore(folder.path)).close()
+    await (await openTestStore(folder)).close()
     expect(await version()).toBe(before)
   })
 })

@@ -1,33 +1,22 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type PretendInternet, PUBLIC_V4, PUBLIC_V6, pretendInternet } from '../../files/pretend-internet.ts'
-import {
-  createTestCollection,
-  freshDataDir,
-  mint,
-  settled,
-  startTestBackend,
-  type TestBackend,
-} from '../../helpers/backend.ts'
+import { backendForFile, createTestCollection, mint, settled, type TestBackend } from '../../helpers/backend.ts'
 import { pngOf } from '../../helpers/file-server.ts'
 import { gate } from '../../helpers/gate.ts'
 import { report } from '../../helpers/seed.ts'
 
 const ROWS = 80
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let internet: PretendInternet
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { allowPrivateFiles: false })
+  backend = await backendForFile({ allowPrivateFiles: false })
   internet = await pretendInternet([Number(new URL(backend.url).port)])
 })
 afterAll(async () => {
-  await backend?.close()
   await internet?.close()
-  await dataDir?.remove()
 })
 
 const withFile = (url: string) => ({ title: url, description: '', file_fields: [{ key: 'image', url }] })

@@ -154,7 +154,7 @@ describe('remote signers', () => {
     await expectNoGaps([FIRST.address])
   })
 
-  it('that fail delay their work, which is done when they sign again', async () => {
+  it('remote signers that fail delay their work, which is done when they sign again', async () => {
     await start([FIRST.address])
     const collection = await deployedCollection()
     service.onSign = () => ({ status: 503 })
@@ -175,7 +175,7 @@ describe('remote signers', () => {
     await expectNoGaps([FIRST.address])
   })
 
-  it('of which one fails leave their work to the others', async () => {
+  it('remote signers of which one fails leave their work to the others', async () => {
     await start([FIRST.address, SECOND.address])
     service.onSign = (request) => ((request as { from?: string }).from === FIRST.address ? { status: 503 } : undefined)
     const collections = await Promise.all([deployedCollection(), deployedCollection({ name: 'Other' })])

@@ -1,5 +1,5 @@
 import { encodeFunctionResult, serializeTransaction } from 'viem'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import type { Hex } from '../../../src/server/chain/evm/network.ts'
 import { RpcError } from '../../../src/server/chain/rpc/rpc-response.ts'
@@ -8,10 +8,9 @@ import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 // A reorg can mine a mint before its collection, before an earlier batch, or before the blocks in which the owner
 // granted the service its rights. The mint then has no effect but uses its nonce, although the NFT is valid.
@@ -20,12 +19,10 @@ const [ALICE] = WALLETS
 const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'
 const NOW = 1_800_000_000_000
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   const { db } = store
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
@@ -37,10 +34,6 @@ beforeEach(async () => {
     ...{ next_token_id: '3', next_attempt_at: NOW },
   })
   await addTransaction({ id: 'make', nonce: 0, kind: 'collection', state: 'final', start_id: null })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 type Given = Pick<TransactionRow, 'id' | 'nonce' | 'kind' | 'state' | 'start_id'> & { watched?: 0 | 1 }

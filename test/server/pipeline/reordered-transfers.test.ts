@@ -10,7 +10,7 @@ import { failBundle } from '../../../src/server/state/nfts.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryDataDir, WALLETS } from '../../helpers/backend.ts'
 import { BLOCK_HASH, HEAD, lookAtReverts } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
@@ -22,14 +22,14 @@ const [ALICE, BOB, CAROL] = WALLETS
 const CONTRACT: Hex = '0x00000000000000000000000000000000000c0113'
 const NOW = 1_800_000_000_000
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let dir: string
 let store: Store
 let signers: EmbeddedSigners
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
-  signers = await (await openEmbeddedSigners(dir.path))()
+  dir = await temporaryDataDir()
+  store = await openTestStore(dir)
+  signers = await (await openEmbeddedSigners(dir))()
   const { db } = store
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
@@ -59,10 +59,7 @@ beforeEach(async () => {
   })
   await ask('t', ALICE, BOB)
 })
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
-})
+afterEach(() => store.close())
 
 const ask = (id: string, sender: string, receiver: string) =>
   insertTransfer(store.db, {

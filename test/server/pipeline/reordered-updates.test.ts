@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { decodeFunctionData, encodeFunctionResult, parseTransaction, zeroAddress } from 'viem'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { encodeUpdate } from '../../../src/server/chain/evm/collection-updates.ts'
 import { gdnCollection } from '../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import { createSigner } from '../../../src/server/chain/evm/create-signer.ts'
@@ -12,10 +12,9 @@ import { addUpdates, assignUpdates } from '../../../src/server/state/updates.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { lookAtReverts } from '../../helpers/look-once.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 // A reorg can mine an update before an earlier one of the collection, or after one that the database doesn't have. It
 // carries the number of the update, so it then has no effect, although the new metadata is valid.
@@ -26,12 +25,10 @@ const NOW = 1_800_000_000_000
 const OPERATOR = createSigner(`0x${'1'.repeat(64)}`)
 const { abi } = gdnCollection
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   const { db } = store
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
@@ -50,10 +47,6 @@ beforeEach(async () => {
       ...{ status: 'deployed', step: 'done', next_attempt_at: NOW },
     })),
   )
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 /** Adds accepted updates, of the NFTs with these tokens. `returned` ones were made before a reorg. */

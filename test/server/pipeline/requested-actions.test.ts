@@ -33,13 +33,6 @@ afterEach(async () => {
 const untilInPool = (right: (pool: readonly string[]) => boolean = (pool) => pool.length > 0) =>
   until(() => real.pool(), right)
 
-async function mineUntil(done: () => Promise<boolean>): Promise<void> {
-  await until(async () => {
-    await real.mine()
-    return done()
-  }, Boolean)
-}
-
 /** Stores what the setup of a network stores; these tests connect the backend in another way. */
 const isRemote = (network: 'remote' | 'embedded' = 'remote') =>
   withStore(remote.dataDir, ({ db }) => db.updateTable('chains').set({ network, chain_id: 137 }).execute())
@@ -54,7 +47,7 @@ const statuses = async (ids: readonly string[]) => (await showNfts(remote.backen
 
 async function deployedCollection(): Promise<TestCollection> {
   const collection = await createTestCollection(remote.backend)
-  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  await real.mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
   await isRemote()
   return collection
 }
@@ -75,7 +68,7 @@ describe('a pending transaction', () => {
     // In wei: the ratio of two decimal fractions may be below 1.125 by their rounding.
     const [low = 0n, high = 0n] = seen.attempts.map(({ max_fee_gwei }) => parseGwei(String(max_fee_gwei)))
     expect(8n * high).toBeGreaterThanOrEqual(9n * low)
-    await mineUntil(async () => (await statuses(ids))[0] === 'deployed')
+    await real.mineUntil(async () => (await statuses(ids))[0] === 'deployed')
     await expect(asks(id, 'bump')).rejects.toMatchObject({ code: 'usage' })
   })
 
@@ -100,9 +93,9 @@ describe('a pending transaction', () => {
     expect([await listed('cancelled'), await listed('mined')]).toEqual([[id], []])
     expect(await statuses(ids)).toEqual(['initiated', 'initiated'])
     const heldIds = await mint(remote.backend, collection, plainMetadata(1))
-    await mineUntil(async () => (await statuses(ids))[0] === 'failed')
+    await real.mineUntil(async () => (await statuses(ids))[0] === 'failed')
     expect(await shown(id)).toMatchObject({ state: 'cancelled', hash: empty })
-    await mineUntil(async () => (await statuses(heldIds))[0] === 'deployed')
+    await real.mineUntil(async () => (await statuses(heldIds))[0] === 'deployed')
     expect((await showNfts(remote.backend, heldIds)).map((nft) => nft.token_id)).toEqual(['1'])
   })
 
@@ -131,9 +124,9 @@ describe('a pending transaction', () => {
     await real.mine(FINALITY)
     await isRemote('embedded')
     await remote.restart()
-    await mineUntil(async () => (await statuses(ids))[0] === 'deployed')
+    await real.mineUntil(async () => (await statuses(ids))[0] === 'deployed')
     // It is watched for a while after the confirmation.
-    await mineUntil(async () => (await shown(id)).state === 'final')
+    await real.mineUntil(async () => (await shown(id)).state === 'final')
     expect(await shown(id)).toMatchObject({ hash: first })
   })
 })
@@ -200,7 +193,7 @@ it("a signer with low funds can cancel a stuck transaction, and its key isn't re
 
 it('rejects an action on an embedded chain or for an unknown transaction', async () => {
   const collection = await createTestCollection(remote.backend)
-  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  await real.mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
   await expect(asks((await newest()).id, 'bump')).rejects.toThrow('embedded')
   await expect(asks('0xnone', 'cancel')).rejects.toMatchObject({ code: 'not_found_locally' })
 })

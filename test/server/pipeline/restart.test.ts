@@ -1,60 +1,59 @@
 /** @module-tag slow */
 import { createPublicClient, getAddress, http, parseAbi } from 'viem'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
+import type { TransactionKind, TransactionState } from '../../../src/server/store/schema.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
+  until,
   usedNonces,
   withStore,
 } from '../../helpers/backend.ts'
 
 const ABI = parseAbi(['function totalSupply() view returns (uint256)'])
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const client = () => createPublicClient({ transport: http(`${backend.url}/rpc/polygon`, { retryCount: 0 }) })
 const supplyOf = ({ address }: TestCollection) =>
   client().readContract({ address: getAddress(address), abi: ABI, functionName: 'totalSupply' })
 
+const transactions = () =>
+  withStore(backend.dataDir, ({ db }) => db.selectFrom('transactions').select(['kind', 'state']).execute())
+
 async function restart(): Promise<void> {
   await backend.close()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
 }
 
 it('repeated stops during a drop lose no NFT and mint none twice', async () => {
   const collection = await createTestCollection(backend)
   const ids: string[] = []
-  for (let round = 0; round < 6; round++) {
+  // Each stop is at another stage: before the collection is created, when a batch is signed, when one is mined.
+  const stages: [kind?: TransactionKind, state?: TransactionState][] = [[], ['collection'], ['mint'], ['mint', 'final']]
+  for (const [kind, state] of [...stages, ...stages.slice(2)]) {
+    const count = async () =>
+      (await transactions()).filter((one) => one.kind === kind && one.state === (state ?? one.state)).length
+    const before = kind === 'mint' ? await count() : 0
     for (let i = 0; i < 5; i++) ids.push(...(await mint(backend, collection, plainMetadata(4))))
-    // Each stop is a bit later: before the collection is created, while a batch is signed, while one is mined.
-    await new Promise((resolve) => setTimeout(resolve, round * 15))
+    if (kind !== undefined) await until(count, (written) => written > before)
     await restart()
   }
   const nfts = await settled(backend, ids)
   expect(nfts.map((nft) => [nft.status, nft.token_id])).toEqual(ids.map((_, i) => ['deployed', String(i + 1)]))
   expect(await supplyOf(collection)).toBe(120n)
 
-  const states = await withStore(dataDir.path, ({ db }) =>
-    db.selectFrom('transactions').select('state').distinct().execute(),
-  )
-  expect(states).toMatchObject([{ state: 'final' }])
-  for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+  expect(new Set((await transactions()).map(({ state }) => state))).toEqual(new Set(['final']))
+  for (const nonces of Object.values(await usedNonces(backend.dataDir))) expect(nonces).toEqual(nonces.map((_, i) => i))
 })
 
 it('the chain has the same block hashes and token supply after a restart', async () => {
@@ -88,10 +87,7 @@ it('a second collection after a restart uses the existing factory', async () => 
   const collection = await createTestCollection(backend)
   const [nft] = await settled(backend, await mint(backend, collection, plainMetadata(1)))
   expect(nft?.token_id).toBe('1')
-  const factories = await withStore(dataDir.path, ({ db }) =>
-    db.selectFrom('transactions').select('id').where('kind', '=', 'factory').execute(),
-  )
-  expect(factories).toHaveLength(1)
+  expect((await transactions()).filter(({ kind }) => kind === 'factory')).toHaveLength(1)
 })
 
 it('NFTs leased by a dead worker are processed at the next start', async () => {
@@ -100,8 +96,8 @@ it('NFTs leased by a dead worker are processed at the next start', async () => {
   const [id = ''] = await mint(backend, collection, stuck)
   await backend.close()
   const lease = { lease_until: Date.now() + 3_600_000, next_attempt_at: 0, attempts: 7 }
-  await withStore(dataDir.path, ({ db }) => db.updateTable('nfts').set(lease).where('id', '=', id).execute())
-  backend = await startTestBackend(dataDir.path)
+  await withStore(backend.dataDir, ({ db }) => db.updateTable('nfts').set(lease).where('id', '=', id).execute())
+  backend = await backendForFile({ dataDir: backend.dataDir })
   const [nft] = await settled(backend, [id])
   // The eighth attempt is the last.
   expect(nft).toMatchObject({

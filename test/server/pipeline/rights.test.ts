@@ -1,17 +1,16 @@
 /** @module-tag slow */
 import { createPublicClient, createWalletClient, defineChain, getAddress, http, parseAbi } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -27,17 +26,11 @@ const ABI = parseAbi([
   'function ownerOf(uint256) view returns (address)',
 ])
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 const owner = privateKeyToAccount(generatePrivateKey())
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
@@ -108,7 +101,7 @@ describe('rights on chain', () => {
     'fails pending mints with the reason and rejects later requests after %s',
     async (_what, call, reason) => {
       const collection = await deployedCollection()
-      const resume = await holdSigning(dataDir.path, 'mint')
+      const resume = await holdSigning(backend.dataDir, 'mint')
       const ids = await mint(backend, collection, plainMetadata(3))
       expect(await send(collection.address, call as Parameters<typeof send>[1])).toBe('success')
       await resume()
@@ -123,7 +116,7 @@ describe('rights on chain', () => {
 
   it('still mints in other collections of the same signer', async () => {
     const [closed, open] = [await deployedCollection(), await deployedCollection()]
-    const resume = await holdSigning(dataDir.path, 'mint')
+    const resume = await holdSigning(backend.dataDir, 'mint')
     const ids = [await mint(backend, closed, plainMetadata(2)), await mint(backend, open, plainMetadata(2))]
     await send(closed.address, { functionName: 'setEnableApi', args: [false] })
     await resume()
@@ -149,8 +142,8 @@ describe('rights on chain', () => {
 describe('after a revert', () => {
   async function edit(change: (store: Store) => Promise<unknown>): Promise<void> {
     await backend.close()
-    await withStore(dataDir.path, change)
-    backend = await startTestBackend(dataDir.path)
+    await withStore(backend.dataDir, change)
+    backend = await backendForFile({ dataDir: backend.dataDir })
   }
 
   it.each(['1', '7'])('signs again for a start ID that is not next (%s), and mints every token once', async (stale) => {

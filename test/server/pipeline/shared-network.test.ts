@@ -37,7 +37,6 @@ afterEach(async () => {
   await real?.close()
 })
 
-const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 const transactions = () =>
   withStore(remote.dataDir, ({ db }) => db.selectFrom('transactions').selectAll().orderBy('created_at').execute())
 const attempts = () =>
@@ -66,16 +65,8 @@ const untilInPool = (count = 1) =>
 /** Mines until the collection is deployed. */
 async function deployedCollection(request: Readonly<Record<string, unknown>> = {}): Promise<TestCollection> {
   const collection = await createTestCollection(remote.backend, request)
-  await mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
+  await real.mineUntil(async () => (await showCollection(remote.backend, collection.id)).status === 'deployed')
   return collection
-}
-
-async function mineUntil(done: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 60_000; !(await done()); ) {
-    if (Date.now() > end) throw new Error('it never came to pass')
-    await real.mine()
-    await sleep(10)
-  }
 }
 
 const statuses = async (ids: readonly string[]) => (await showNfts(remote.backend, ids)).map((nft) => nft.status)
@@ -110,14 +101,14 @@ describe('a dropped or reverted transaction', () => {
       await real.call('anvil_dropTransaction', [hash])
       expect(await untilInPool()).toEqual([hash])
     }
-    await mineUntil(allDeployed(ids))
+    await real.mineUntil(allDeployed(ids))
     expect(await supplyOf(collection)).toBe(1n)
   })
 
   it.each([1, 2, 3, 4, 5])('is mined again after a reorg of %i blocks, and each token exists once', async (depth) => {
     const collection = await deployedCollection()
     const first = await mint(remote.backend, collection, plainMetadata(3))
-    await mineUntil(allDeployed(first))
+    await real.mineUntil(allDeployed(first))
     const second = await mint(remote.backend, collection, plainMetadata(2))
     await untilInPool()
     // Exactly as deep as needed.
@@ -133,7 +124,7 @@ describe('a dropped or reverted transaction', () => {
       )
       expect((await showNfts(remote.backend, second)).map((nft) => nft.token_id)).toEqual([null, null])
     }
-    await mineUntil(async () => (await allDeployed([...first, ...second])()) && (await watched()) === 0)
+    await real.mineUntil(async () => (await allDeployed([...first, ...second])()) && (await watched()) === 0)
     const nfts = await showNfts(remote.backend, [...first, ...second])
     expect(nfts.map((nft) => nft.token_id)).toEqual(['1', '2', '3', '4', '5'])
     expect(await supplyOf(collection)).toBe(5n)
@@ -156,7 +147,7 @@ describe('a dropped or reverted transaction', () => {
       () => statuses(ids),
       (all) => all[0] === 'initiated',
     )
-    await mineUntil(allDeployed(ids))
+    await real.mineUntil(allDeployed(ids))
     expect(await supplyOf(collection)).toBe(2n)
   })
 })
@@ -176,7 +167,7 @@ describe('a stuck transaction', () => {
     await real.mine()
     expect(await statuses(ids)).toEqual(['initiated', 'initiated'])
     expect((await until(attempts, (rows) => rows.length >= 2)).length).toBeGreaterThanOrEqual(2)
-    await mineUntil(allDeployed(ids))
+    await real.mineUntil(allDeployed(ids))
     const rows = await attempts()
     for (const [index, row] of rows.entries()) {
       const earlier = rows[index - 1]
@@ -202,7 +193,7 @@ describe('a stuck transaction', () => {
     // Another miner knew only the first attempt.
     await real.call('anvil_reorg', [1, [[raw, 0]]])
     expect(await real.call('eth_getTransactionReceipt', [first])).not.toBe(null)
-    await mineUntil(allDeployed(ids))
+    await real.mineUntil(allDeployed(ids))
     expect((await transactions()).find((row) => row.kind === 'mint')).toMatchObject({ hash: first, raw })
     expect(await supplyOf(collection)).toBe(1n)
   })
@@ -247,7 +238,7 @@ describe('a nonce used by a foreign transaction', () => {
     await real.mine(FINALITY - 1)
     await untilPolled()
     expect((await transactions()).find(({ id }) => id === row?.id)?.state).toBe('signed')
-    await mineUntil(allDeployed(ids))
+    await real.mineUntil(allDeployed(ids))
     const rows = await transactions()
     expect(rows.filter(({ kind }) => kind === 'mint').map(({ state }) => state)).toEqual(['lost', 'final'])
     expect((await showNfts(remote.backend, ids)).map((nft) => nft.token_id)).toEqual(['1', '2', '3'])
@@ -287,7 +278,7 @@ describe('a revert', () => {
     await real.mine(FINALITY - 1)
     await untilPolled()
     expect((await transactions()).filter(({ kind }) => kind === 'mint').map(({ state }) => state)).toEqual(['signed'])
-    await mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
+    await real.mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
     const nfts = await showNfts(remote.backend, ids)
     expect(nfts.map((nft) => nft.status)).toEqual(['deployed', 'deployed', 'failed', 'deployed'])
     expect(nfts[2]?.error).toMatch(/the mint failed on the network: its transaction 0x[0-9a-f]{64} reverted/)
@@ -303,7 +294,7 @@ describe('a revert', () => {
     await real.call('anvil_setCode', [collection.address, early])
     await real.mine()
     await real.call('anvil_setCode', [collection.address, code])
-    await mineUntil(async () => (await statuses([id]))[0] !== 'initiated')
+    await real.mineUntil(async () => (await statuses([id]))[0] !== 'initiated')
     expect(await showNfts(remote.backend, [id])).toMatchObject([{ status: 'deployed', token_id: '1' }])
     const mints = (await transactions()).filter(({ kind }) => kind === 'mint')
     expect(mints.map(({ state }) => state)).toEqual(['reverted', 'final'])
@@ -315,7 +306,7 @@ describe('a revert', () => {
     async (_, early) => {
       const collection = await deployedCollection({ enable_transfer: true })
       const ids = await mint(remote.backend, collection, plainMetadata(1))
-      await mineUntil(allDeployed(ids))
+      await real.mineUntil(allDeployed(ids))
       const [nft] = await showNfts(remote.backend, ids)
       const { response } = await call(remote.backend, 'transfernft', {
         ...{ contract_address: collection.address, blockchain: 'polygon', nft_gdn_id: ids[0], token_id: nft?.token_id },
@@ -334,7 +325,7 @@ describe('a revert', () => {
             .where('id', '=', response.transaction_gdn_id)
             .executeTakeFirstOrThrow(),
         )
-      await mineUntil(async () => (await transfer()).status !== 'initiated')
+      await real.mineUntil(async () => (await transfer()).status !== 'initiated')
       expect(await transfer()).toMatchObject({ status: 'deployed', error: null })
       const transfers = (await transactions()).filter(({ kind }) => kind === 'transfer')
       expect(transfers.map(({ state }) => state)).toEqual(['reverted', 'final'])
@@ -354,7 +345,9 @@ describe('a reorg that mines a collection before its factory', () => {
       ])
       return receipt === null ? null : Number(receipt.blockNumber)
     }
-    await mineUntil(async () => (await ofKind('collection')) !== undefined && (await blockOf('collection')) !== null)
+    await real.mineUntil(
+      async () => (await ofKind('collection')) !== undefined && (await blockOf('collection')) !== null,
+    )
     const head = Number(await real.call('eth_blockNumber'))
     const depth = Math.min(FINALITY - 1, head - ((await blockOf('factory')) ?? 0) + 1)
     const admin = privateKeyToAccount(remote.adminKey).address
@@ -362,10 +355,10 @@ describe('a reorg that mines a collection before its factory', () => {
     await real.reorg(depth)
     // The factory now can't be mined before the collection, nor soon after it.
     await real.call('anvil_setBalance', [admin, '0x0'])
-    await mineUntil(async () => (await blockOf('collection')) !== null)
-    await mineUntil(async () => (await ofKind('collection'))?.state !== 'signed')
+    await real.mineUntil(async () => (await blockOf('collection')) !== null)
+    await real.mineUntil(async () => (await ofKind('collection'))?.state !== 'signed')
     await real.call('anvil_setBalance', [admin, funds])
-    await mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
+    await real.mineUntil(async () => (await statuses(ids)).every((status) => status !== 'initiated'))
     expect(await statuses(ids)).toEqual(ids.map(() => 'deployed'))
     expect((await showCollection(remote.backend, collection.id)).status).toBe('deployed')
   })
@@ -379,13 +372,13 @@ describe('a network without new blocks', () => {
     await until(signed, (count) => count >= 64)
     await untilPolled()
     expect(await signed()).toBe(64)
-    await mineUntil(async () => (await transactions()).filter(({ kind }) => kind === 'collection').length === 71)
-    await mineUntil(async () => (await signed()) === 0)
+    await real.mineUntil(async () => (await transactions()).filter(({ kind }) => kind === 'collection').length === 71)
+    await real.mineUntil(async () => (await signed()) === 0)
     const minted = collections.map((collection) => mint(remote.backend, collection, plainMetadata(1)))
     const ids = (await Promise.all(minted)).flat()
     await until(signed, (count) => count >= 64)
     await untilPolled()
     expect(await signed()).toBe(64)
-    await mineUntil(allDeployed(ids))
+    await real.mineUntil(allDeployed(ids))
   })
 })

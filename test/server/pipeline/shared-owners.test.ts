@@ -1,6 +1,5 @@
 import { getAddress, type PrivateKeyAccount } from 'viem'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { sleep } from '../../../src/core/time.ts'
 import {
   call,
   createTestCollection,
@@ -13,9 +12,9 @@ import {
   until,
   withStore,
 } from '../../helpers/backend.ts'
-import { startFaultyProxy } from '../../helpers/faulty-proxy.ts'
 import { type NetworkPlace, sendByWallet, setUpNetwork } from '../../helpers/network-backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
+import { startRpcFaultProxy } from '../../helpers/rpc-fault-proxy.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
 import { newWallet } from '../../helpers/rpc-wallets.ts'
 import { seededRandom } from '../../helpers/seed.ts'
@@ -60,18 +59,11 @@ async function untilPolled(proxy: RpcProxy): Promise<void> {
   )
 }
 
-async function mineUntil(done: () => Promise<boolean>, timeoutMs = 60_000): Promise<void> {
-  for (const end = Date.now() + timeoutMs; !(await done()); await sleep(20)) {
-    if (Date.now() > end) throw new Error('it never came to pass')
-    await real.mine()
-  }
-}
-
 /** Creates a collection of `owner` with NFTs of `holder`, all deployed and final. */
 async function minted(count = 1): Promise<{ collection: TestCollection; ids: string[] }> {
   const collection = await createTestCollection(backend, { wallet_address: owner.address, enable_transfer: true })
   const ids = await mint(backend, collection, plainMetadata(count), { receiver: holder.address })
-  await mineUntil(async () => (await showNfts(backend, ids)).every(({ status }) => status === 'deployed'))
+  await real.mineUntil(async () => (await showNfts(backend, ids)).every(({ status }) => status === 'deployed'))
   await real.mine(8)
   return { collection, ids }
 }
@@ -156,7 +148,7 @@ describe('a token that its holder transfers by wallet', () => {
     await real.mine()
     await untilFollowed()
     expect((await showNfts(backend, [id]))[0]).toMatchObject({ status: 'initiated', token_id: null })
-    await mineUntil(async () => (await showNfts(backend, [id]))[0]?.status === 'deployed')
+    await real.mineUntil(async () => (await showNfts(backend, [id]))[0]?.status === 'deployed')
     expect(await ownersOf([id])).toEqual([other.address])
   })
 })
@@ -260,7 +252,7 @@ describe('after downtime', () => {
 
   it('stores missed transfers from a provider that fails 30 % of requests', async () => {
     const { random } = seededRandom('shared owners')
-    const faulty = await startFaultyProxy(real.url, { random, share: 0.3, silentMs: 100 })
+    const faulty = await startRpcFaultProxy(real.url, { random, share: 0.3, silentMs: 100 })
     undo.push(() => faulty.close())
     const { id, other } = await away(300, [faulty.url])
     await untilOwner(id, other)

@@ -10,19 +10,19 @@ import { type ChainPipeline, startChainPipeline } from '../../../src/server/pipe
 import { createSolanaDriver } from '../../../src/server/pipeline/solana/driver.ts'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import { openStore, type Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir, until } from '../../helpers/backend.ts'
+import { temporaryDataDir, until } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
 import { seededRandom } from '../../helpers/seed.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { executeAll, memorySlotJournal, readMint, solanaWallet } from '../../helpers/solana.ts'
 
 const signer = signerOfSeed(randomBytes(32))
-const log = { debug() {}, info() {}, warn() {}, error() {} }
 /** A blockhash expires after a second instead of a minute. */
 const SPEED = 60
 
 const unused = undefined as never
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let store: Store
 let chain: EmbeddedSolana
 let journal: ReturnType<typeof memorySlotJournal>
@@ -30,8 +30,8 @@ let pipeline: ChainPipeline | undefined
 let now: () => number
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
-  store = await openStore(join(dataDir.path, 'gdn.db'))
+  dataDir = await temporaryDataDir()
+  store = await openStore(join(dataDir, 'gdn.db'))
   journal = memorySlotJournal()
   const since = performance.now()
   now = () => journal.genesisTimestamp * 1000 + Math.floor((performance.now() - since) * SPEED)
@@ -47,7 +47,6 @@ afterEach(async () => {
   pipeline = undefined
   await chain.close()
   await store.close()
-  await dataDir.remove()
 })
 
 /** Runs the pipeline on the chain through a network with injected faults. */
@@ -58,8 +57,8 @@ function run(faults: Partial<SolanaNetwork> = {}) {
   // No NFT here has files.
   const files = { storage: unused, fetcher: unused, files: unused }
   const createDriver = () =>
-    createSolanaDriver({ store, solana, blockchain: 'solana', ...files, onSigned() {}, now, log })
-  pipeline = startChainPipeline({ store, createDriver, now, log, serves: () => true })
+    createSolanaDriver({ store, solana, blockchain: 'solana', ...files, onSigned() {}, now, log: SILENT_LOG })
+  pipeline = startChainPipeline({ store, createDriver, now, log: SILENT_LOG, serves: () => true })
   return pipeline
 }
 
@@ -243,7 +242,7 @@ describe('a failed transaction', () => {
   const failure = { slot: 7, error: 'InsufficientFunds' }
   const swallow: SolanaNetwork['send'] = async (raws) => raws.map(() => ({ outcome: 'accepted' }))
 
-  it('of a collection fails the collection and every NFT in it, with the reason', async () => {
+  it('a failed transaction of a collection fails the collection and every NFT in it, with the reason', async () => {
     const { id } = await collectionRow()
     await nftRows(id, 2)
     await nftRows(id, 1, 'files')
@@ -262,7 +261,7 @@ describe('a failed transaction', () => {
     expect((await finished()).at(-1)).toMatchObject({ status: 'failed', error: reason })
   })
 
-  it('of an NFT fails only that NFT, and the others are minted', async () => {
+  it('a failed transaction of an NFT fails only that NFT, and the others are minted', async () => {
     const { id, mint } = await collectionRow()
     const ids = await nftRows(id, 3)
     const unlucky = mintAddress(signer.address, ids[1] ?? '')

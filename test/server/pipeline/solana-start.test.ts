@@ -1,6 +1,12 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createTestCollection, freshDataDir, showCollection, startTestBackend, until } from '../../helpers/backend.ts'
+import { beforeEach, expect, it, vi } from 'vitest'
+import {
+  createTestCollection,
+  showCollection,
+  startTestBackend,
+  temporaryDataDir,
+  until,
+} from '../../helpers/backend.ts'
 import { solanaWallet } from '../../helpers/solana.ts'
 
 const failures = vi.hoisted(() => ({ left: 0 }))
@@ -15,11 +21,10 @@ vi.mock(import('../../../src/server/pipeline/solana/driver.ts'), async (original
   }
 })
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 beforeEach(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir()
 })
-afterEach(() => dataDir.remove())
 
 const request = {
   blockchain: 'solana',
@@ -30,7 +35,7 @@ const request = {
 
 it('retries a Solana pipeline that could not be started, and then creates what was accepted', async () => {
   failures.left = 1
-  const backend = await startTestBackend(dataDir.path)
+  const backend = await startTestBackend(dataDir)
   try {
     const collection = await createTestCollection(backend, request)
     const createdCollection = await until(
@@ -46,7 +51,7 @@ it('retries a Solana pipeline that could not be started, and then creates what w
 
 it("a Solana pipeline that can never be started doesn't block other pipelines or the shutdown", async () => {
   failures.left = Number.POSITIVE_INFINITY
-  const backend = await startTestBackend(dataDir.path)
+  const backend = await startTestBackend(dataDir)
   try {
     const onSolana = await createTestCollection(backend, request)
     const onEvm = await createTestCollection(backend)

@@ -1,6 +1,12 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { createTestCollection, freshDataDir, showCollection, startTestBackend, until } from '../../helpers/backend.ts'
+import { beforeEach, expect, it, vi } from 'vitest'
+import {
+  createTestCollection,
+  showCollection,
+  startTestBackend,
+  temporaryDataDir,
+  until,
+} from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
 
 const hook = vi.hoisted(() => ({ before: async () => {} }))
@@ -15,16 +21,15 @@ vi.mock(import('../../../src/server/pipeline/pipeline.ts'), async (original) => 
   }
 })
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 beforeEach(async () => {
-  dataDir = await freshDataDir()
+  dataDir = await temporaryDataDir()
 })
-afterEach(() => dataDir.remove())
 
 it('is ready before its pipeline starts, and creates what it accepted until then', async () => {
   const { pass, open } = gate()
   hook.before = pass
-  const backend = await startTestBackend(dataDir.path)
+  const backend = await startTestBackend(dataDir)
   try {
     const { id } = await createTestCollection(backend)
     expect((await showCollection(backend, id)).status).toBe('initiated')
@@ -45,7 +50,7 @@ it('retries a pipeline that could not be started', async () => {
   hook.before = async () => {
     if (failures-- > 0) throw new Error('a file of it could not be read')
   }
-  const backend = await startTestBackend(dataDir.path)
+  const backend = await startTestBackend(dataDir)
   try {
     const { id } = await createTestCollection(backend)
     const collection = await until(
@@ -63,7 +68,7 @@ it('serves and stops even if its pipeline can never be started', async () => {
   hook.before = async () => {
     throw new Error('a file of it could not be read')
   }
-  const backend = await startTestBackend(dataDir.path)
+  const backend = await startTestBackend(dataDir)
   const { id } = await createTestCollection(backend)
   expect((await showCollection(backend, id)).status).toBe('initiated')
   await backend.close()

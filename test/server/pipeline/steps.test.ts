@@ -15,16 +15,17 @@ import { createDeployStep } from '../../../src/server/pipeline/deploy-step.ts'
 import { createMintStep } from '../../../src/server/pipeline/mint-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, until, WALLETS } from '../../helpers/backend.ts'
+import { temporaryDataDir, until, WALLETS } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB] = WALLETS
 const NOW = 1_800_000_000_000
 const now = () => NOW
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let dir: string
 let store: Store
 let signers: EmbeddedSigners
 const signingBy =
@@ -35,17 +36,14 @@ const driverOf = (signing: GetSigningTerms, blockchain: EvmBlockchain = 'polygon
   evmDriver(store, signing, { blockchain, now })
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
-  signers = await (await openEmbeddedSigners(dir.path))()
+  dir = await temporaryDataDir()
+  store = await openTestStore(dir)
+  signers = await (await openEmbeddedSigners(dir))()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
 })
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
-})
+afterEach(() => store.close())
 
 const addCollection = (
   id: string,
@@ -168,7 +166,7 @@ describe('an unreachable network', () => {
     })
     const pipelines = (['fantom', 'polygon'] as const).map((blockchain) =>
       startChainPipeline({
-        ...{ store, now, log: { debug() {}, info() {}, warn() {}, error() {} }, serves: () => true },
+        ...{ store, now, log: SILENT_LOG, serves: () => true },
         createDriver: () => driverOf(withoutFantom, blockchain),
       }),
     )

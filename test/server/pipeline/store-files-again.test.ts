@@ -8,6 +8,7 @@ import { findStored } from '../../../src/server/storage/find-stored.ts'
 import { createGateway } from '../../../src/server/storage/gateway.ts'
 import { GatewayStandIn } from '../../helpers/ipfs-gateway-stand-in.ts'
 import { MemoryBlockTable } from '../../helpers/memory-block-table.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 const PNG = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex')
 
@@ -33,7 +34,7 @@ test.each([false, true])('fetches a file of a directory from the gateway once (s
   const errors: unknown[] = []
   const sources = {
     ...{ storage, fetcher: undefined as never, files: { allowHtml: false, ipfs: gateway } },
-    log: { debug() {}, info() {}, warn() {}, error: (facts: unknown) => void errors.push(facts) },
+    log: { ...SILENT_LOG, error: (facts: unknown) => void errors.push(facts) },
   }
   const nft = (name: string) => {
     const file_fields = [{ key: 'image', url: `ipfs://${root}/${name}` }]

@@ -1,5 +1,5 @@
 import { serializeTransaction } from 'viem'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { EvmNetwork, EvmReceipt, Hex, PublicNetwork } from '../../../src/server/chain/evm/network.ts'
 import { watchSettled } from '../../../src/server/pipeline/evm/public-network/reorgs.ts'
 import { deployNfts } from '../../../src/server/state/nfts.ts'
@@ -8,9 +8,9 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { applyEvents, type OwnerEventRow } from '../../../src/server/store/owner-events.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import type { TransactionRow } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 // A mint and a transfer are settled, and their blocks are watched until they are final. Meanwhile a reorg replaces
 // them.
@@ -28,12 +28,10 @@ const [RAW = '0x'] = RAWS
 const OLD_BLOCK: Hex = `0x${'a'.repeat(64)}`
 const NEW_BLOCK: Hex = `0x${'b'.repeat(64)}`
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   const { db } = store
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
@@ -44,10 +42,6 @@ beforeEach(async () => {
     ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, status: 'deployed', next_token_id: '2' },
     next_attempt_at: NOW,
   })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 /** Adds a settled transaction in a block that isn't final yet. */
@@ -105,9 +99,8 @@ const watch = (receipt: Mined | null) => {
     ...{ finality: 8, head: async () => HEAD },
     blockHashes: async (numbers) => numbers.map(() => NEW_BLOCK),
   }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
   return watchSettled({
-    ...{ store, now: () => NOW, log },
+    ...{ store, now: () => NOW, log: SILENT_LOG },
     network: network as EvmNetwork,
     publicNetwork: publicNetwork as PublicNetwork,
   })

@@ -3,27 +3,24 @@ import { afterEach, beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 import { addChangeable, burn, update } from '../../helpers/changes.ts'
 import { gate } from '../../helpers/gate.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // Two stores stand for two processes. They share only the database.
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let first: Store
 let second: Store
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  folder = await temporaryDataDir()
+  const url = new Secret((await databaseUrlOf(folder)) ?? '')
   first = await openPostgres({ url })
   second = await openPostgres({ url })
   await addChangeable(first.db)
 })
-afterEach(async () => {
-  await Promise.all([first?.close(), second?.close()])
-  await folder?.remove()
-})
+afterEach(() => Promise.all([first?.close(), second?.close()]))
 
 /** Resolves once a request has ended, or waits for a lock of another process. */
 async function endsOrWaits(request: Promise<unknown>): Promise<void> {

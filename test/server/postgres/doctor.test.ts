@@ -1,19 +1,18 @@
 import { sql } from 'kysely'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { Secret } from '../../../src/core/secret.ts'
 import { checkUp } from '../../../src/server/checkup/checkup.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let dir: string
 let url: Secret
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  url = new Secret((await databaseUrlOf(dir.path)) ?? '')
+  dir = await temporaryDataDir()
+  url = new Secret((await databaseUrlOf(dir)) ?? '')
 })
-afterEach(() => dir.remove())
 
 interface Migration {
   name: string
@@ -21,7 +20,7 @@ interface Migration {
 }
 
 const database = async (at = url) => {
-  const place = { dataDir: dir.path, database: { url: at }, credentialsDirectory: undefined, env: {} }
+  const place = { dataDir: dir, database: { url: at }, credentialsDirectory: undefined, env: {} }
   const found = await checkUp({ ...place, userAgent: 'test', now: Date.now })
   return found.find(({ check }) => check === 'database')
 }

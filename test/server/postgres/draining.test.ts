@@ -10,20 +10,20 @@ import {
   mint,
   startTestBackend,
   type TestBackend,
+  temporaryDataDir,
   until,
   withStore,
 } from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let api: TestBackend
 const undo: (() => unknown)[] = []
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  undo.push(folder.remove)
-  api = await startTestBackend(folder.path, { role: 'api' })
+  folder = await temporaryDataDir()
+  api = await startTestBackend(folder, { role: 'api' })
   undo.push(() => api.close())
 })
 afterEach(async () => {
@@ -35,7 +35,7 @@ async function work(wrapNetwork: (network: EvmNetwork) => EvmNetwork = (network)
   undo.push(own.remove)
   const started = await startWorker({
     dataDir: own.path,
-    database: { url: new Secret((await databaseUrlOf(folder.path)) ?? '') },
+    database: { url: new Secret((await databaseUrlOf(folder)) ?? '') },
     health: { host: '127.0.0.1', port: 0 },
     allowPrivateFiles: true,
     version: '0.0.0-test',
@@ -83,7 +83,7 @@ async function silentServer() {
 }
 
 const nfts = () =>
-  withStore(folder.path, ({ db }) =>
+  withStore(folder, ({ db }) =>
     db.selectFrom('nfts').select(['step', 'lease_until', 'attempts', 'generation']).execute(),
   )
 
@@ -129,7 +129,7 @@ it('/readyz of a stopping worker reports that it is stopping', async () => {
 it('a stopping worker releases a transaction whose receipt it was fetching', async () => {
   const { worker, call } = await fetchingReceipt()
   const held = () =>
-    withStore(folder.path, ({ db }) =>
+    withStore(folder, ({ db }) =>
       db.selectFrom('transactions').select('lease_until').where('lease_until', '>', 0).execute(),
     )
   expect(await held()).toHaveLength(1)

@@ -13,7 +13,7 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { lockRunIn, setLimit } from '../../../src/server/store/run-costs.ts'
-import { freshDataDir, until, WALLETS } from '../../helpers/backend.ts'
+import { temporaryDataDir, until, WALLETS } from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
 import { insertCollection } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
@@ -23,12 +23,12 @@ const FEES = { low: 1n, typical: 1n, high: 1n, offered: 1n, base: 1n, data: { by
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 // Two stores stand for two processes. They share only the database.
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let stores: [Store, Store]
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  folder = await temporaryDataDir()
+  const url = new Secret((await databaseUrlOf(folder)) ?? '')
   stores = [await openPostgres({ url }), await openPostgres({ url })]
   const [{ db }] = stores
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
@@ -40,10 +40,7 @@ beforeEach(async () => {
     ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
   })
 })
-afterEach(async () => {
-  await Promise.all((stores ?? []).map((store) => store.close()))
-  await folder?.remove()
-})
+afterEach(() => Promise.all((stores ?? []).map((store) => store.close())))
 
 /** A network without base fees. */
 const network = {

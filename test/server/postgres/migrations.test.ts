@@ -12,7 +12,7 @@ import { openDatabase } from '../../../src/server/open-database.ts'
 import { lockUntilCommit } from '../../../src/server/store/dialect.ts'
 import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // A gdn with a migration that is later than those of this version.
@@ -25,18 +25,15 @@ vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original
 const MIGRATION_NAMES = Object.keys(MIGRATIONS)
 
 let url: Secret
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  folder = await temporaryDataDir()
+  url = new Secret((await databaseUrlOf(folder)) ?? '')
   await clear()
 })
 // The next test to use this database gets an empty one.
-afterEach(async () => {
-  await clear()
-  await folder.remove()
-})
+afterEach(() => clear())
 
 /** Executes statements and returns the rows of the last one, with any schema. */
 async function execute<Row extends object>(...statements: string[]): Promise<Row[]> {
@@ -69,6 +66,7 @@ it('a process waits for a migration for longer than its query timeout', async ()
     await lockUntilCommit(db, 'migrations')
     opened = openPostgres({ url, responseWithinMs: 200 })
     opened.catch(() => {})
+    // Time is the condition: the lock outlasts the query timeout.
     await sql`select pg_sleep(1)`.execute(db)
   })
   await blocker.close()
@@ -124,7 +122,7 @@ it.each([
     'delete from kysely_migration',
     ...names.map((name) => `insert into kysely_migration values ('${name}', '')`),
   )
-  const place = { dataDir: folder.path, database: { url } }
+  const place = { dataDir: folder, database: { url } }
   const refusal = {
     code: 'data_dir',
     message: expect.stringMatching(
@@ -137,7 +135,7 @@ it.each([
     () => openDatabase(place),
     () => databaseStatus(place),
     () => migrateDatabase(place),
-    () => exportDatabase(place, join(folder.path, 'all.jsonl')),
+    () => exportDatabase(place, join(folder, 'all.jsonl')),
   ]) {
     await expect(open()).rejects.toMatchObject(refusal)
   }
@@ -147,9 +145,9 @@ it.each([
 })
 
 it('an export of another schema is rejected with both schemas, and nothing is imported', async () => {
-  const file = join(folder.path, 'all.jsonl')
+  const file = join(folder, 'all.jsonl')
   await writeFile(file, '{"gdn":"database","version":1,"migrations":["0001-initial-89abcdef"]}\n')
-  await expect(importDatabase({ dataDir: folder.path, database: { url } }, file)).rejects.toMatchObject({
+  await expect(importDatabase({ dataDir: folder, database: { url } }, file)).rejects.toMatchObject({
     code: 'invalid_input',
     message:
       'the export was written by another version of gdn: it has schema 0001-initial-89abcdef, and this version has schema 9990-later',

@@ -9,7 +9,7 @@ import type { ServiceDeps } from '../../../src/server/services/services.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryDataDir, WALLETS } from '../../helpers/backend.ts'
 import { gate } from '../../helpers/gate.ts'
 import { insertCollection } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
@@ -17,13 +17,13 @@ import { databaseUrlOf } from '../../helpers/test-database.ts'
 const CONTRACT = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 // Two stores stand for two processes. They share only the database.
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let first: Store
 let second: Store
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  folder = await temporaryDataDir()
+  const url = new Secret((await databaseUrlOf(folder)) ?? '')
   first = await openPostgres({ url })
   second = await openPostgres({ url })
   await first.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
@@ -35,10 +35,7 @@ beforeEach(async () => {
     ...{ is_locked: 0, description: null, image: null, status: 'initiated', next_token_id: '1', next_attempt_at: 0 },
   })
 })
-afterEach(async () => {
-  await Promise.all([first?.close(), second?.close()])
-  await folder?.remove()
-})
+afterEach(() => Promise.all([first?.close(), second?.close()]))
 
 let requests = 0
 

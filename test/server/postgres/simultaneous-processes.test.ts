@@ -14,20 +14,21 @@ import { findCursor, lockTokenOwners, moveCursor } from '../../../src/server/sto
 import { openPostgres } from '../../../src/server/store/postgres/open-postgres.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { raiseNonce } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, plainMetadata } from '../../helpers/backend.ts'
+import { plainMetadata, temporaryDataDir } from '../../helpers/backend.ts'
 import { evmDriver } from '../../helpers/evm-driver.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // Two stores stand for two processes.
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let here: Store
 let there: Store
 let signers: [Signer, Signer]
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  folder = await temporaryDataDir()
+  const url = new Secret((await databaseUrlOf(folder)) ?? '')
   here = await openPostgres({ url })
   there = await openPostgres({ url })
   signers = [createSigner(generatePrivateKey()), createSigner(generatePrivateKey())]
@@ -52,10 +53,7 @@ beforeEach(async () => {
     ])
   }
 })
-afterEach(async () => {
-  await Promise.all([here.close(), there.close()])
-  await folder.remove()
-})
+afterEach(() => Promise.all([here.close(), there.close()]))
 
 const driverOf = (store: Store): ChainDriver =>
   evmDriver(store, async () => ({
@@ -135,7 +133,6 @@ it('leaves transactions that are due to other processes', async () => {
       ...{ token_count: 1, raw: '0x', hash: `0x${nonce}`, state: 'signed', created_at: 0, next_attempt_at: 0 },
     })
   }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
   /** Looks up transactions once; `whileObserved` runs while they are claimed. Resolves with their number. */
   const look = async (store: Store, whileObserved = async () => {}): Promise<number> => {
     let count = 0
@@ -147,7 +144,7 @@ it('leaves transactions that are due to other processes', async () => {
         return claimed.map(() => ({ state: 'signed', waitMs: 60_000 }))
       },
     }
-    await createChainStep({ store, driver, now: Date.now, log, onSettled: () => {} })()
+    await createChainStep({ store, driver, now: Date.now, log: SILENT_LOG, onSettled: () => {} })()
     return count
   }
   let others = 0

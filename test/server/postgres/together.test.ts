@@ -13,27 +13,24 @@ import { countRequest } from '../../../src/server/store/rate-windows.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { useSignedUrl } from '../../../src/server/store/signed-urls.ts'
 import { takeNonce } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, until } from '../../helpers/backend.ts'
+import { freshDataDir, temporaryDataDir, until } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
 import { databaseUrlOf } from '../../helpers/test-database.ts'
 
 // Two stores stand for two processes. They share only the database.
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let stores: [Store, Store]
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  const url = new Secret((await databaseUrlOf(folder.path)) ?? '')
+  folder = await temporaryDataDir()
+  const url = new Secret((await databaseUrlOf(folder)) ?? '')
   stores = [await openPostgres({ url }), await openPostgres({ url })]
   const [{ db }] = stores
   await db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(db, { ...request, accepted_at: 1 })
 })
-afterEach(async () => {
-  await Promise.all(stores.map((store) => store.close()))
-  await folder.remove()
-})
+afterEach(() => Promise.all(stores.map((store) => store.close())))
 
 const times = <Result>(count: number, work: (store: Store, index: number) => Promise<Result>): Promise<Result[]> =>
   Promise.all(Array.from({ length: count }, (_, index) => work(stores[index % 2] as Store, index)))
@@ -148,7 +145,7 @@ it('a signed URL used in several processes at once is valid once, and all proces
   expect(uses.filter((first) => first)).toHaveLength(1)
   const secrets = await times(6, async (store, index) => {
     const dir = await freshDataDir()
-    const secret = await openUrlSecret(index === 0 ? dir.path : folder.path, store)
+    const secret = await openUrlSecret(index === 0 ? dir.path : folder, store)
     await dir.remove()
     return secret.reveal()
   })
@@ -158,7 +155,7 @@ it('a signed URL used in several processes at once is valid once, and all proces
 it('processes that start together share one local account, and one key if they share a folder', async () => {
   await stores[0].db.deleteFrom('requests').execute()
   await stores[0].db.deleteFrom('accounts').execute()
-  const keys = await times(8, (store) => openLocalAccount(store, folder.path, 1))
+  const keys = await times(8, (store) => openLocalAccount(store, folder, 1))
   expect(new Set(keys.map((key) => key.reveal())).size).toBe(1)
   const other = await freshDataDir()
   const another = await openLocalAccount(stores[1], other.path, 1)

@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { accept } from '../../../src/server/services/accept.ts'
 import { badRequest } from '../../../src/server/services/refusals.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { temporaryStore } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeAll(async () => {
-  folder = await freshDataDir()
-  store = await openTestStore(folder.path)
+  store = await temporaryStore(whenFileDone)
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: 1 }).execute()
-})
-afterAll(async () => {
-  await store?.close()
-  await folder?.remove()
 })
 
 const request = { accountId: 'a', endpoint: 'transfernft', body: {}, idempotencyKey: null, requestId: 'r' }

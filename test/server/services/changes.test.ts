@@ -1,21 +1,14 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryStore } from '../../helpers/backend.ts'
 import { addChangeable, burn, freeze, update } from '../../helpers/changes.ts'
 import { gate } from '../../helpers/gate.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  store = await openTestStore(folder.path)
+  store = await temporaryStore()
   await addChangeable(store.db)
-})
-afterEach(async () => {
-  await store?.close()
-  await folder?.remove()
 })
 
 it.each([

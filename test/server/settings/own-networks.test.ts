@@ -1,22 +1,21 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { gnosis } from 'viem/chains'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { parseYaml } from '../../../src/api/parse-yaml.ts'
 import { readSettings } from '../../../src/server/settings/read-settings.ts'
 import { settingsFile } from '../../../src/server/settings/schema.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let dir: string
 beforeEach(async () => {
-  dir = await freshDataDir()
+  dir = await temporaryDataDir()
 })
-afterEach(() => dir.remove())
 
 type Entries = Readonly<Record<string, object>>
 
 async function readAll(chains: Entries, signers: object) {
-  const path = join(dir.path, 'backend.yaml')
+  const path = join(dir, 'backend.yaml')
   const common = { rpc_urls: ['https://node.example/v2/a-key-of-a-provider'], ...signers }
   const entries = Object.entries(chains).map(([name, more]) => [name, { ...common, ...more }])
   await writeFile(path, JSON.stringify({ chains: Object.fromEntries(entries) }), { mode: 0o600 })

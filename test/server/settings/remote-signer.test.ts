@@ -1,21 +1,20 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { redactText } from '../../../src/core/redact.ts'
 import { readSettings } from '../../../src/server/settings/read-settings.ts'
 import { signerName } from '../../../src/server/settings/signer-schema.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 
 const ADDRESS = '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266'
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let dir: string
 beforeEach(async () => {
-  dir = await freshDataDir()
+  dir = await temporaryDataDir()
 })
-afterEach(() => dir.remove())
 
 /** The operator is in line 5, from column 9 on. */
 async function operatorsOf(operator: string) {
-  const path = join(dir.path, 'backend.yaml')
+  const path = join(dir, 'backend.yaml')
   const text = `chains:\n  polygon:\n    rpc_urls: [https://node.example]\n    operators:\n      - { ${operator} }\n`
   await writeFile(path, text, { mode: 0o600 })
   return () => readSettings(path).chains.get('polygon')?.operators ?? []
@@ -30,9 +29,9 @@ describe('an operator in backend.yaml', () => {
     expect(entry).toEqual({
       remote_signer: 'https://signer.example/v1/key-0123456789abcdef',
       address: ADDRESS,
-      token_file: join(dir.path, 'token'),
-      client_cert_file: join(dir.path, 'c.pem'),
-      client_key_file: join(dir.path, 'k.pem'),
+      token_file: join(dir, 'token'),
+      client_cert_file: join(dir, 'c.pem'),
+      client_key_file: join(dir, 'k.pem'),
       ca_file: '/etc/ca.pem',
     })
     expect(entry && signerName(entry)).toBe(`${ADDRESS} at signer.example`)
@@ -78,7 +77,7 @@ describe('an operator in backend.yaml', () => {
       expect.objectContaining({
         code: 'invalid_config',
         message: expect.stringMatching(message),
-        place: expect.objectContaining({ file: join(dir.path, 'backend.yaml'), line: 5, field: at }),
+        place: expect.objectContaining({ file: join(dir, 'backend.yaml'), line: 5, field: at }),
       }),
     )
   })

@@ -1,17 +1,16 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { readSettings } from '../../../src/server/settings/read-settings.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
+let dir: string
 beforeEach(async () => {
-  dir = await freshDataDir()
+  dir = await temporaryDataDir()
 })
-afterEach(() => dir.remove())
 
 async function settings(blockchain: string, more = ''): Promise<string> {
-  const path = join(dir.path, 'backend.yaml')
+  const path = join(dir, 'backend.yaml')
   const text = `chains:
   ${blockchain}:
     rpc_urls: ['https://node.example/v2/a-key-of-a-provider']

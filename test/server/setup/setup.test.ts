@@ -13,13 +13,12 @@ import { stateDb } from '../../../src/server/state/state-db.ts'
 import { findChain } from '../../../src/server/store/chains.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { findFactoryTransaction, forgetFactoryTransaction } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, until } from '../../helpers/backend.ts'
+import { temporaryStore, until } from '../../helpers/backend.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
 import { type RpcProxy, type RpcProxyOptions, startRpcProxy } from '../../helpers/rpc-proxy.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 const FINALITY = 4
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 const admin = createSigner(generatePrivateKey())
 const [first, second, third] = Array.from({ length: 3 }, () => createSigner(generatePrivateKey()).address) as [
   Hex,
@@ -27,7 +26,6 @@ const [first, second, third] = Array.from({ length: 3 }, () => createSigner(gene
   Hex,
 ]
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let real: PublicNetwork
 let proxy: RpcProxy
 let store: Store
@@ -36,8 +34,7 @@ let node: RpcProxyOptions
 let stopMining = async () => {}
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   real = await startPublicNetwork()
   await real.call('anvil_setBalance', [admin.address, '0xde0b6b3a7640000'])
   await real.mine(FINALITY)
@@ -52,8 +49,6 @@ afterEach(async () => {
   await stopMining()
   await proxy.close()
   await real.close()
-  await store.close()
-  await dir.remove()
 })
 
 const connect = ({ feeCap }: { feeCap?: bigint } = {}) =>
@@ -73,7 +68,7 @@ async function begin(
   const network = connect(options)
   const plan = await planSetup({ store, network, admin: admin.address, operators, known })
   const { signal } = interrupt
-  const waiting = { now, log: SILENT, signal, say: (text: string) => void said.push(text) }
+  const waiting = { now, log: SILENT_LOG, signal, say: (text: string) => void said.push(text) }
   const sayLeft = (what: string, blocks: number) => void left.push([what, blocks])
   const run = runSetup({ store, network, admin, operators, plan, ...waiting, sayLeft }).finally(() => network.close())
   run.catch(() => {})
@@ -206,7 +201,7 @@ describe('an interrupted setup', () => {
     expect((await begin([first])).plan).toMatchObject({ gas: 0n, isDone: true })
   })
 
-  it('also authorizes operators added to the configuration before the factory was deployed', async () => {
+  it('an interrupted setup also authorizes operators added to the configuration before the factory was deployed', async () => {
     const one = await begin([first])
     await inPool()
     one.interrupt()

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { addCollection } from '../../../src/server/state/collections.ts'
 import {
   addNfts,
@@ -16,9 +16,8 @@ import { type NewRow, stateDb } from '../../../src/server/state/state-db.ts'
 import { endTransaction, returnLostTransaction, returnTransaction } from '../../../src/server/state/transactions.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000
@@ -29,20 +28,14 @@ const COLLECTION = {
   ...{ enable_api: 1, enable_transfer: 1, is_locked: 0, next_token_id: '1', next_attempt_at: NOW },
 } as const
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   for (const id of ['r', 'other']) await insertRequest(store.db, { ...request, id, accepted_at: NOW })
   await insertCollection(store.db, { ...COLLECTION, status: 'deployed' })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 const newNft = (id: string, more: Partial<NewRow<'nfts'>> = {}): NewRow<'nfts'> => ({

@@ -26,7 +26,7 @@ function directoryByHand(files: readonly { name: string; bytes: Uint8Array }[]):
 describe('the CID of a directory', () => {
   // Published by IPFS: the fixtures of Kubo's gateway tests (made with `ipfs add -Qrw --cid-version 1`), and the empty
   // directory that every node has.
-  test('of one file is the published one', async () => {
+  test('the CID of a directory with one file is the published one', async () => {
     const { cid } = await buildDirectory([{ name: 'index.html', bytes: utf8('hello\n') }])
     expect(cid).toBe('bafybeifq2rzpqnqrsdupncmkmhs3ckxxjhuvdcbvydkgvch3ms24k5lo7q')
   })

@@ -289,7 +289,7 @@ describe('a failed write leaves nothing behind', () => {
     expect(blocks.blocks.size).toBe(0)
   })
 
-  test('and closes the stream if its content is too large', async () => {
+  test('a failed write closes the stream if its content is too large', async () => {
     let closed = false
     async function* endless() {
       try {
@@ -323,7 +323,7 @@ describe('a failed write leaves nothing behind', () => {
     expect(await stored()).toEqual([join('files', cid.slice(-3, -1), cid)])
   })
 
-  test('and adding a file again after a crash stores its missing nodes', async () => {
+  test('adding a file again after a crash stores its missing nodes', async () => {
     const content = noise(MiB)
     const { cid } = await add(content)
     const nodes = new Map(blocks.blocks)

@@ -383,7 +383,7 @@ describe.each(['a bucket', 'an IPFS node'])('responses of %s', (which) => {
 
   const content = noise(SIZES['many blocks'])
 
-  test('that are truncated are resumed at the same position', async () => {
+  test('responses that are truncated are resumed at the same position', async () => {
     const { storage, standIn } = await opened()
     const { cid } = await storage.add(pieces(content))
     let answers = 0
@@ -392,7 +392,7 @@ describe.each(['a bucket', 'an IPFS node'])('responses of %s', (which) => {
     expect(answers).toBe(2)
   })
 
-  test('that are always truncated are a temporary error', async () => {
+  test('responses that are always truncated are a temporary error', async () => {
     const { storage, standIn } = await opened()
     const { cid } = await storage.add(pieces(content))
     standIn.content = (bytes) => bytes.subarray(0, 1000)

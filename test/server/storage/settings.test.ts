@@ -6,11 +6,11 @@ import { GdnError } from '../../../src/core/errors.ts'
 import type { BackendOptions } from '../../../src/server/main.ts'
 import {
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
   startTestBackend,
   type TestBackend,
+  temporaryDataDir,
   until,
 } from '../../helpers/backend.ts'
 import { bytes, type FileServer, startFileServer } from '../../helpers/file-server.ts'
@@ -20,14 +20,13 @@ import { S3_KEYS, type S3StandIn, startS3 } from '../../helpers/s3-stand-in.ts'
 
 const PICTURE = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(600 * 1024, 7)])
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
+let dataDir: string
 let files: FileServer
 let s3: S3StandIn
 const undo: (() => unknown)[] = []
 
 beforeEach(async () => {
-  dataDir = await freshDataDir()
-  undo.push(() => dataDir.remove())
+  dataDir = await temporaryDataDir()
   files = await startFileServer({ '/large.png': bytes(PICTURE) })
   undo.push(() => files.close())
   s3 = await startS3(['art', 'archive'])
@@ -42,8 +41,8 @@ afterEach(async () => {
 })
 
 async function secret(name: string, text: string, mode = 0o600): Promise<void> {
-  await writeFile(join(dataDir.path, name), text)
-  await chmod(join(dataDir.path, name), mode)
+  await writeFile(join(dataDir, name), text)
+  await chmod(join(dataDir, name), mode)
 }
 
 const inBucket = (bucket = 'art', more = '') =>
@@ -52,7 +51,7 @@ const inBucket = (bucket = 'art', more = '') =>
 /** Starts a backend with this configuration. */
 async function start(settings: string, options: Partial<BackendOptions> = {}): Promise<TestBackend> {
   await secret('backend.yaml', settings)
-  const backend = await startTestBackend(dataDir.path, options)
+  const backend = await startTestBackend(dataDir, options)
   let closed = false
   const close = async () => {
     if (!closed) await backend.close()
@@ -198,7 +197,7 @@ describe('the configuration', () => {
     const keys = { AWS_ACCESS_KEY_ID: S3_KEYS.accessKeyId, AWS_SECRET_ACCESS_KEY: S3_KEYS.secret }
     const place = `storage: { kind: s3, bucket: art, endpoint: "${s3.url}"`
     await (await start(`${place} }`, { env: keys })).close()
-    const named = await start(`${place}, credentials_credential: keys }`, { credentialsDirectory: dataDir.path })
+    const named = await start(`${place}, credentials_credential: keys }`, { credentialsDirectory: dataDir })
     expect(named.warnings).toEqual([])
   })
 
@@ -257,7 +256,7 @@ describe('an IPFS node', () => {
   let node: IpfsNodeStandIn
   const inNode = () => `storage: { kind: ipfs, api: "${node.url}", auth_file: token }\n`
   beforeEach(async () => {
-    node = await startIpfsNode(join(dataDir.path, 'node'), undefined, { authorization: 'Bearer token-of-the-node' })
+    node = await startIpfsNode(join(dataDir, 'node'), undefined, { authorization: 'Bearer token-of-the-node' })
     undo.push(() => node.close())
     await secret('token', 'token-of-the-node\n')
     await secret('pin-token', 'token-of-the-service\n')

@@ -1,11 +1,11 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { createClockStep } from '../../../src/server/pipeline/clock-step.ts'
 import { clampDueTimes } from '../../../src/server/store/due-times.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts } from '../../helpers/rows.ts'
-import { isOnPostgres, openTestStore } from '../../helpers/test-database.ts'
+import { isOnPostgres } from '../../helpers/test-database.ts'
 
 const NOW = 1_800_000_000_000
 const MINUTE = 60_000
@@ -15,16 +15,10 @@ const TABLES = [
   'webhook_deliveries',
 ] as const
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
+  store = await temporaryStore()
 })
 
 /** Inserts a pending row into each table, due and leased until these times. */

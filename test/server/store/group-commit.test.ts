@@ -3,20 +3,17 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createGroupCommit } from '../../../src/server/store/group-commit.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import type { Db } from '../../../src/server/store/schema.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 import { openTestStore } from '../../helpers/test-database.ts'
 
 let store: Store
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 
 beforeEach(async () => {
-  folder = await freshDataDir()
-  store = await openTestStore(folder.path)
+  folder = await temporaryDataDir()
+  store = await openTestStore(folder)
 })
-afterEach(async () => {
-  await store.close()
-  await folder.remove()
-})
+afterEach(() => store.close())
 
 const add = (id: string) => async (db: Db) => {
   await db.insertInto('accounts').values({ id, email: null, created_at: 0 }).execute()
@@ -107,7 +104,7 @@ describe('simultaneous transactions', () => {
 
   it('are committed when they resolve, and visible to another connection', async () => {
     await store.transaction(add('a'))
-    const other = await openTestStore(folder.path)
+    const other = await openTestStore(folder)
     try {
       expect(await other.db.selectFrom('accounts').select('id').execute()).toEqual([{ id: 'a' }])
     } finally {

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { assignToTransactions, failClaimedNft, failNftsOfCollection } from '../../../src/server/state/nfts.ts'
 import { passOnFiles } from '../../../src/server/state/pass-on-files.ts'
 import { endTransaction } from '../../../src/server/state/transactions.ts'
@@ -12,19 +12,16 @@ import { claimForFiles, type FileWork, nextFilesDue, postponeFiles } from '../..
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { insertRequest } from '../../../src/server/store/requests.ts'
 import { claimSigned, takeNonce } from '../../../src/server/store/transactions.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 const NOW = 1_800_000_000_000
 const LEASE = 1000
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = {
     id: 'r',
@@ -36,10 +33,6 @@ beforeEach(async () => {
   }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
   await addCollection('c')
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 const passOn = async (claimed: FileWork, files: Record<string, string>) =>

@@ -10,20 +10,21 @@ import { countUnfinished, findFactoryTransaction } from '../../../src/server/sto
 import { hasPendingTransfer, pendingTransfers } from '../../../src/server/store/transfers.ts'
 import { pendingUpdates } from '../../../src/server/store/updates.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 
 // Each of these runs for each batch, collection or transfer. The named index contains only what isn't finished
 // (or the one factory), so that the cost of a lookup doesn't depend on the number of minted NFTs.
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let store: Store
 let path: string
 let watched: Kysely<Schema>
 const requests: { sql: string; parameters: readonly unknown[] }[] = []
 
 beforeAll(async () => {
-  folder = await freshDataDir()
-  path = join(folder.path, 'gdn.db')
+  folder = await temporaryDataDir(whenFileDone)
+  path = join(folder, 'gdn.db')
   store = await openStore(path)
   watched = new Kysely<Schema>({
     dialect: createSqliteDialect(openSqlite(path)),
@@ -33,7 +34,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await watched?.destroy()
   await store?.close()
-  await folder?.remove()
 })
 
 /** Returns SQLite's query plans for the statements of a lookup. */

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto'
 import { cp, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Kysely, sql } from 'kysely'
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { appliedMigrations } from '../../../src/server/store/migrate.ts'
 import { MIGRATIONS } from '../../../src/server/store/migrations/index.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
 import { openSqlite } from '../../../src/sqlite/driver.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
+import { temporaryDataDir } from '../../helpers/backend.ts'
 
 // A gdn with a newer migration than this version.
 vi.mock(import('../../../src/server/store/migrations/index.ts'), async (original) => {
@@ -30,13 +30,12 @@ vi.mock(import('../../../src/sqlite/driver.ts'), async (original) => {
 
 const MIGRATION_NAMES = Object.keys(MIGRATIONS)
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let path: string
 beforeEach(async () => {
-  folder = await freshDataDir()
-  path = join(folder.path, 'gdn.db')
+  folder = await temporaryDataDir()
+  path = join(folder, 'gdn.db')
 })
-afterEach(() => folder.remove())
 
 it('migrates a database of an older gdn and keeps its rows', async () => {
   const old = await openStore(path)
@@ -74,7 +73,7 @@ it.each([
   await sql`delete from kysely_migration`.execute(other.db)
   for (const name of names) await sql`insert into kysely_migration values (${name}, '')`.execute(other.db)
   // As of a killed process: the changes are in the log, not in the file yet.
-  const copy = join(folder.path, 'copy.db')
+  const copy = join(folder, 'copy.db')
   for (const part of ['', '-wal']) await cp(`${path}${part}`, `${copy}${part}`)
   await other.close()
   const digests = () =>

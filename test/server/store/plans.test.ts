@@ -9,7 +9,8 @@ import type { Store } from '../../../src/server/store/open-store.ts'
 import { renewPostgresStatistics, renewSqliteStatistics } from '../../../src/server/store/statistics.ts'
 import { openSqlite, type RawDatabase } from '../../../src/sqlite/driver.ts'
 import { asked, recordPostgres, recordSqlite, type Statement } from '../../helpers/asked-statements.ts'
-import { freshDataDir, withStore } from '../../helpers/backend.ts'
+import { temporaryDataDir, withStore } from '../../helpers/backend.ts'
+import { whenFileDone } from '../../helpers/clean-up.ts'
 import { fillTables } from '../../helpers/fill-tables.ts'
 import { rowsRead } from '../../helpers/postgres-plans.ts'
 import { readTables, unboundedSteps } from '../../helpers/sqlite-plans.ts'
@@ -121,27 +122,24 @@ const MANY = { after: 100_000, deployed: 40_000, waiting: 300, finished: 20_000 
 /** A page of a run reads one group of counted NFTs: 4,096. */
 const MAX_READ = 5000
 
-let folder: Awaited<ReturnType<typeof freshDataDir>>
+let folder: string
 let store: Store
 let statements: Statement[]
 /** The store's functions that ran, as `module.function`. */
 let ran: Set<string>
 
 beforeAll(async () => {
-  folder = await freshDataDir()
+  folder = await temporaryDataDir(whenFileDone)
   const stop = recordPostgres()
   // Migrations may read everything.
-  await withStore(folder.path, async () => {})
+  await withStore(folder, async () => {})
   asked.clear()
-  ran = await functionsRun(() => useEverything(folder.path))
+  ran = await functionsRun(() => useEverything(folder))
   statements = [...asked.values()].filter(({ sql }) => /^\s*(select|with|insert|update|delete)\b/i.test(sql))
   stop()
-  store = await openTestStore(folder.path)
+  store = await openTestStore(folder)
 })
-afterAll(async () => {
-  await store?.close()
-  await folder?.remove()
-})
+afterAll(() => store?.close())
 
 async function functionsRun(work: () => Promise<void>): Promise<Set<string>> {
   const session = new Session()
@@ -213,7 +211,7 @@ describe.skipIf(isOnPostgres())('SQLite', () => {
     ['many rows without statistics', forget],
   ])('reads no more rows than needed: %s', async (_, prepare) => {
     await prepare()
-    const another = openSqlite(join(folder.path, 'gdn.db'))
+    const another = openSqlite(join(folder, 'gdn.db'))
     // What a connection assumes after statistics were removed depends on those that it had.
     const connections = { own, another }
     const scans = []
@@ -282,7 +280,7 @@ describe.runIf(isOnPostgres())('PostgreSQL', () => {
     ['the statistics that gdn renews', renew, WHOLE],
   ])('reads no more rows than needed: many rows with %s', async (_, prepare, allowed) => {
     await prepare()
-    const client = new pg.Client({ connectionString: await databaseUrlOf(folder.path) })
+    const client = new pg.Client({ connectionString: await databaseUrlOf(folder) })
     await client.connect()
     const scans: object[] = []
     for (const statement of statements) {

@@ -7,10 +7,10 @@ import type { TransactionKind } from '../../../src/server/store/schema.ts'
 import { findTransactionByNonce } from '../../../src/server/store/transactions.ts'
 import { WALLETS } from '../../helpers/backend.ts'
 import { insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 import { type StoreWithRun, storeWithRun } from '../../helpers/store-with-run.ts'
 
 const [ALICE, BOB] = WALLETS
-const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 const OF_RUN = { collection_id: 'c', run: 'run' }
 
 let place: StoreWithRun
@@ -59,7 +59,7 @@ it.each(Object.keys(SIGNED_FOR) as TransactionKind[])(
     const transaction = await findTransactionByNonce(store.db, 'polygon', BOB, 0)
     if (transaction === null) throw new Error('no transaction')
     const outcome = { state: 'lost', seen: {} } as const
-    await settle({ store, log: LOG }, [{ transaction, outcome, verdict: { kind: 'again' } }])
+    await settle({ store, log: SILENT_LOG }, [{ transaction, outcome, verdict: { kind: 'again' } }])
     await store.transaction((db) => assignTransactions(db, OF_RUN))
     expect((await transactionsOfRun(store.db, OF_RUN)).lost).toEqual([['0x01']])
   },

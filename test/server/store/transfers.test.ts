@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { deployNfts } from '../../../src/server/state/nfts.ts'
 import { addTransfer, endTransfer, withdrawTransfer } from '../../../src/server/state/transfers.ts'
 import { findNft, setOwner } from '../../../src/server/store/nfts.ts'
@@ -13,19 +13,16 @@ import {
   receiverNameOf,
   returnTransfer,
 } from '../../../src/server/store/transfers.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = 1_800_000_000_000
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await store.db.insertInto('accounts').values({ id: 'a', email: null, created_at: NOW }).execute()
   const request = { id: 'r', account_id: 'a', endpoint: 'e', idempotency_key: null, body_hash: '', response: '' }
   await insertRequest(store.db, { ...request, accepted_at: NOW })
@@ -50,10 +47,6 @@ beforeEach(async () => {
   })
   const nft = { id: 'n', request_id: 'r', collection_id: 'c', receiver: ALICE, owner: BOB, metadata: '{}' }
   await insertNfts(store.db, [{ ...nft, status: 'deployed', step: 'done', token_id: '1', next_attempt_at: NOW }])
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 const add = (id: string, sender: string, receiver: string, receiver_name: string | null = null) =>

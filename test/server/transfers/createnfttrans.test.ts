@@ -1,37 +1,31 @@
 /** @module-tag slow */
 import { getAddress, zeroAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   type Answer,
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   usedNonces,
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, type OwnersCall, rpcOf } from '../../helpers/rpc-wallets.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const owner = newWallet()
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
@@ -57,7 +51,7 @@ const grant = async (collection: TestCollection, changes: object = {}) =>
   idsOf(await post(bodyFor(collection, changes)))
 
 const transactionsOf = (collectionId: string) =>
-  withStore(dataDir.path, ({ db }) =>
+  withStore(backend.dataDir, ({ db }) =>
     db
       .selectFrom('transactions')
       .selectAll()
@@ -66,11 +60,6 @@ const transactionsOf = (collectionId: string) =>
       .orderBy('nonce')
       .execute(),
   )
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
-  expect(answer.json.error.message).toMatch(message)
-}
 
 describe('creating and transferring', () => {
   it('echoes the fields of the reference, with an entry for each metadata object', async () => {
@@ -121,7 +110,7 @@ describe('creating and transferring', () => {
 
   it('assigns token IDs in the order of acceptance, together with mints and other senders', async () => {
     const collection = await createCollection()
-    const resume = await holdSigning(dataDir.path, 'mint')
+    const resume = await holdSigning(backend.dataDir, 'mint')
     const expected: string[] = []
     const ids: string[] = []
     for (const [count, sender, receiver] of [
@@ -160,7 +149,7 @@ describe('creating and transferring', () => {
   it('splits 250 NFTs into transactions of at most 10 million gas', async () => {
     const collection = await createCollection()
     const receivers = Array.from({ length: 5 }, (_, i) => getAddress(`0x${'ab'.repeat(19)}${(i + 16).toString(16)}`))
-    const resume = await holdSigning(dataDir.path, 'grant')
+    const resume = await holdSigning(backend.dataDir, 'grant')
     const requests = await Promise.all(
       receivers.map((receiver_wallet_address) =>
         grant(collection, { receiver_wallet_address, metadata: plainMetadata(50) }),
@@ -202,13 +191,13 @@ describe('is rejected, with nothing accepted,', () => {
     [{ is_locked: true }, /locked/],
   ])('in a collection with %o', async (flags, message) => {
     const collection = await createCollection(flags)
-    expectRefused(await post(bodyFor(collection)), message)
+    expectRejected(await post(bodyFor(collection)), message)
     await nothingAccepted(collection)
   })
 
   it('for another blockchain than that of the collection', async () => {
     const collection = await createCollection()
-    expectRefused(
+    expectRejected(
       await post(bodyFor(collection, { blockchain: 'fantom' })),
       /contract_address and blockchain are inconsistent/,
     )
@@ -244,7 +233,7 @@ describe('is rejected, with nothing accepted,', () => {
     const collection = await createCollection()
     await settled(backend, await grant(collection))
     await rpcOf(backend).send(owner, collection.address, change)
-    expectRefused(await post(bodyFor(collection)), message)
+    expectRejected(await post(bodyFor(collection)), message)
   })
 })
 
@@ -252,7 +241,7 @@ describe('between acceptance and the transaction', () => {
   it('grants fail with the reason and mints continue if the owner switches transfers off', async () => {
     const collection = await createCollection()
     await settled(backend, await mint(backend, collection, plainMetadata(1)))
-    const resume = await holdSigning(dataDir.path, 'grant')
+    const resume = await holdSigning(backend.dataDir, 'grant')
     const granted = await grant(collection, { metadata: plainMetadata(2) })
     const other = await grant(collection, { sender_wallet_address: CAROL })
     const minted = await mint(backend, collection, plainMetadata(2))
@@ -285,7 +274,7 @@ describe('between acceptance and the transaction', () => {
       }
       await new Promise((resolve) => setTimeout(resolve, round * 15))
       await backend.close()
-      backend = await startTestBackend(dataDir.path)
+      backend = await backendForFile({ dataDir: backend.dataDir })
     }
     const nfts = await settled(backend, ids)
     expect(nfts.map((nft) => [nft.status, nft.token_id, nft.receiver_wallet_address])).toEqual(
@@ -299,11 +288,12 @@ describe('between acceptance and the transaction', () => {
       ]
       expect(events).toEqual(index % 5 < 3 ? expected : [{ from: zeroAddress, to: BOB }])
     }
-    for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+    for (const nonces of Object.values(await usedNonces(backend.dataDir)))
+      expect(nonces).toEqual(nonces.map((_, i) => i))
   })
 
   it('the receiver is shown before anything is on chain', async () => {
-    const resume = await holdSigning(dataDir.path, 'grant')
+    const resume = await holdSigning(backend.dataDir, 'grant')
     const [nft] = await showNfts(backend, await grant(await createCollection()))
     await resume()
     expect(nft).toMatchObject({ status: 'initiated', receiver_wallet_address: BOB, token_id: null })

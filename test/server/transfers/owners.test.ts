@@ -1,17 +1,16 @@
 /** @module-tag slow */
 import { getAddress } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
   showNfts,
-  startTestBackend,
   type TestBackend,
   WALLETS,
   withStore,
@@ -23,21 +22,15 @@ const [ALICE, BOB] = WALLETS
 const owner = newWallet()
 const holder = newWallet()
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 async function restart(): Promise<void> {
   await backend.close()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
 }
 
 const createCollection = (request: object = {}) =>
@@ -88,7 +81,7 @@ describe('the shown owner is the one on chain', () => {
     // As after a kill between mining and recording the block: the NFT is pending, and the owner's event is stored.
     await move(collection.address, holder, BOB, token)
     await backend.close()
-    await withStore(dataDir.path, async ({ db }) => {
+    await withStore(backend.dataDir, async ({ db }) => {
       const nft = await stateDb(db)
         .updateTable('nfts')
         .set({ status: 'initiated', step: 'chain', owner: null, token_id: null, metadata_url: null })
@@ -101,7 +94,7 @@ describe('the shown owner is the one on chain', () => {
         .where('id', '=', nft.transaction_id ?? '')
         .execute()
     })
-    backend = await startTestBackend(dataDir.path)
+    backend = await backendForFile({ dataDir: backend.dataDir })
     const { nft_gdn_ids } = await call(backend, 'getnftgdnids', {
       contract_addresses: collection.address,
       blockchain: 'polygon',
@@ -117,13 +110,13 @@ describe('the shown owner is the one on chain', () => {
     expect(await shown(id)).toBe(BOB)
     await backend.close()
     // As after a kill between mining a block and storing its effects.
-    await withStore(dataDir.path, async ({ db }) => {
+    await withStore(backend.dataDir, async ({ db }) => {
       await db.deleteFrom('owner_cursors').where('blockchain', '=', 'polygon').execute()
       await db.deleteFrom('owner_events').where('collection_id', '=', collection.id).execute()
       await db.deleteFrom('owner_events').execute()
       await db.updateTable('nfts').set({ owner: holder.address }).where('id', '=', id).execute()
     })
-    backend = await startTestBackend(dataDir.path)
+    backend = await backendForFile({ dataDir: backend.dataDir })
     await expect.poll(() => shown(id)).toBe(BOB)
   })
 
@@ -281,7 +274,7 @@ describe('getisgdnnft', () => {
 
   it('returns false before the NFT is deployed', async () => {
     const collection = await createCollection()
-    const resume = await holdSigning(dataDir.path, 'mint')
+    const resume = await holdSigning(backend.dataDir, 'mint')
     const [id = ''] = await mint(backend, collection, plainMetadata(1), { receiver: ALICE })
     expect((await ask(question(id, ALICE))).json.response).toEqual({ isgdnnft: false })
     await resume()
@@ -291,7 +284,7 @@ describe('getisgdnnft', () => {
 
   it('returns NFTs of any account', async () => {
     const { collection, id } = await held()
-    await withStore(dataDir.path, async ({ db }) => {
+    await withStore(backend.dataDir, async ({ db }) => {
       await db.insertInto('accounts').values({ id: 'other', email: null, created_at: 9e15 }).execute()
       await db.updateTable('collections').set({ account_id: 'other' }).where('id', '=', collection.id).execute()
     })

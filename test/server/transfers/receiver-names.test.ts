@@ -1,14 +1,13 @@
 /** @module-tag slow */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   plainMetadata,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -22,18 +21,12 @@ const [ALICE, BOB, CAROL] = WALLETS
 const FAMILY = '\u{1f468}\u200d\u{1f469}\u200d\u{1f467}.eth'
 const wallet = newWallet()
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   collection = await createTestCollection(backend, { enable_transfer: true })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const inCollection = () => ({ contract_address: collection.address, blockchain: collection.blockchain })
@@ -124,7 +117,7 @@ it('a repeated transfer to the same name and another address returns the first t
 
 it('the name of a transfer applies once it is deployed, also to the same address and after a restart', async () => {
   const nft = await minted('alice.eth')
-  const resume = await holdSigning(dataDir.path, 'transfer')
+  const resume = await holdSigning(backend.dataDir, 'transfer')
   const first = await transfer({ ...nft, receiver_wallet_address: wallet.address, receiver_name: 'other.eth' })
   expect(await shown(nft.nft_gdn_id)).toEqual([wallet.address, 'alice.eth'])
   await resume()
@@ -132,7 +125,7 @@ it('the name of a transfer applies once it is deployed, also to the same address
   expect(await shown(nft.nft_gdn_id)).toEqual([wallet.address, 'other.eth'])
   expect(await show(backend, `nfts/${nft.nft_gdn_id}`)).toMatchObject({ owner_name: 'other.eth' })
   await backend.close()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
   expect(await shown(nft.nft_gdn_id)).toEqual([wallet.address, 'other.eth'])
   await ended(await transfer({ ...nft, receiver_wallet_address: wallet.address }))
   expect(await shown(nft.nft_gdn_id)).toEqual([wallet.address, undefined])
@@ -149,7 +142,7 @@ it('a failed transfer keeps the name of the owner', async () => {
     }),
   )
   const [{ token_id } = {}] = await settled(backend, [id])
-  const resume = await holdSigning(dataDir.path, 'transfer')
+  const resume = await holdSigning(backend.dataDir, 'transfer')
   const transferId = await transfer({
     ...{ contract_address: other.address, nft_gdn_id: id, token_id, sender_wallet_address: wallet.address },
     ...{ receiver_wallet_address: BOB, receiver_name: 'bob.eth' },

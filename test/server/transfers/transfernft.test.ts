@@ -3,18 +3,17 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { zeroAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -22,6 +21,7 @@ import {
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdFollowing, holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { stopProcess } from '../../helpers/processes.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
@@ -31,16 +31,10 @@ const [, , BOB] = WALLETS
 const owner = newWallet()
 const holder = newWallet()
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
@@ -76,12 +70,6 @@ const idOf = (answer: Answer): string => {
   return answer.json.response.transaction_gdn_id
 }
 const ownerOf = async (id: string) => (await showNfts(backend, [id]))[0]?.receiver_wallet_address
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request' } } })
-  expect(answer.json.error.message).toMatch(message)
-  expect(answer.json).toEqual({ error: { title: expect.any(String), message: expect.any(String) } })
-}
 
 describe('a transfer', () => {
   it('is accepted with an echo of the request, and makes the receiver the owner on chain and in getnfts', async () => {
@@ -147,11 +135,11 @@ describe('a transfer', () => {
     const { nft_gdn_id } = request
     const transfers = async () => (await showNfts(backend, [nft_gdn_id]))[0]?.transfers
     expect(await transfers()).toBe(0)
-    expectRefused(await transfer({ ...request, replaces_transfers: 1 }), /replaces_transfers is 1, but the NFT has 0/)
+    expectRejected(await transfer({ ...request, replaces_transfers: 1 }), /replaces_transfers is 1, but the NFT has 0/)
     const first = await transfer({ ...request, replaces_transfers: 0 })
     expect(first.status).toBe(200)
     await until(transfers, (count) => count === 1)
-    expectRefused(await transfer({ ...request, replaces_transfers: 0 }), /replaces_transfers is 0, but the NFT has 1/)
+    expectRejected(await transfer({ ...request, replaces_transfers: 0 }), /replaces_transfers is 0, but the NFT has 1/)
     expect((await transfer({ ...request, replaces_transfers: 1 })).status).toBe(200)
   })
 
@@ -159,16 +147,16 @@ describe('a transfer', () => {
   it.skipIf(isOnPostgres())('is rejected if another transfer becomes final while it is accepted', async () => {
     const request = { ...(await transferable(await createCollection())), receiver_wallet_address: holder.address }
     await outcome(idOf(await transfer(request)))
-    const drop = await withStore(dataDir.path, async ({ db }) => {
+    const drop = await withStore(backend.dataDir, async ({ db }) => {
       const columns = sql.raw('request_id, collection_id, nft_id, blockchain, sender, receiver, status, transaction_id')
       await sql`create trigger meanwhile before insert on transfers when new.status = 'initiated' begin
         insert into transfers (id, ${columns}) select ${sql.lit('meanwhile')}, ${columns} from transfers
         where nft_id = new.nft_id limit 1; end`.execute(db)
-      return () => withStore(dataDir.path, (store) => sql`drop trigger meanwhile`.execute(store.db))
+      return () => withStore(backend.dataDir, (store) => sql`drop trigger meanwhile`.execute(store.db))
     })
     const answer = await transfer({ ...request, replaces_transfers: 1 })
     await drop()
-    expectRefused(answer, /replaces_transfers is 1, but the NFT has 2/)
+    expectRejected(answer, /replaces_transfers is 1, but the NFT has 2/)
     expect((await transfer({ ...request, replaces_transfers: 1 })).status).toBe(200)
   })
 
@@ -204,7 +192,8 @@ describe('a transfer', () => {
     expect(transfers.map(({ status }) => status)).toEqual(bodies.map(() => 'deployed'))
     expect((await settled(backend, minted.flat())).every((nft) => nft.status === 'deployed')).toBe(true)
     expect((await showNfts(backend, ids)).map((nft) => nft.receiver_wallet_address)).toEqual(ids.map(() => BOB))
-    for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+    for (const nonces of Object.values(await usedNonces(backend.dataDir)))
+      expect(nonces).toEqual(nonces.map((_, i) => i))
   })
 })
 
@@ -216,7 +205,7 @@ describe('is rejected, with nothing accepted,', () => {
     body = await transferable(collection)
   })
   const count = () =>
-    withStore(dataDir.path, ({ db }) =>
+    withStore(backend.dataDir, ({ db }) =>
       db
         .selectFrom('transfers')
         .select(({ fn }) => fn.countAll<number>().as('n'))
@@ -231,7 +220,7 @@ describe('is rejected, with nothing accepted,', () => {
   })
 
   it('for another blockchain than that of the collection', async () => {
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, blockchain: 'avalanche' }),
       /contract_address and blockchain are inconsistent/,
     )
@@ -247,7 +236,7 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('if token_id is that of another NFT', async () => {
     const other = await transferable(collection)
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, token_id: other.token_id }),
       /nft_gdn_id and token_id identify different NFTs/,
     )
@@ -255,42 +244,42 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('if the NFT is in another collection', async () => {
     const other = await createCollection()
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, contract_address: other.address }),
       /nft_gdn_id and contract_address are inconsistent/,
     )
   })
 
   it('if the NFT doesn’t exist', async () => {
-    expectRefused(await transfer({ ...body, nft_gdn_id: 'nobody' }), /the collection has no such NFT/)
+    expectRejected(await transfer({ ...body, nft_gdn_id: 'nobody' }), /the collection has no such NFT/)
   })
 
   it('in a collection of another account', async () => {
-    expectRefused(await transfer({ ...body, contract_address: BOB }), /is not a collection of this account/)
+    expectRejected(await transfer({ ...body, contract_address: BOB }), /is not a collection of this account/)
   })
 
   it('if the NFT is not deployed yet or failed', async () => {
-    const resume = await holdSigning(dataDir.path, 'mint')
+    const resume = await holdSigning(backend.dataDir, 'mint')
     const [waiting = ''] = await mint(backend, collection, plainMetadata(1))
-    expectRefused(await transfer({ ...body, nft_gdn_id: waiting }), /not deployed yet/)
+    expectRejected(await transfer({ ...body, nft_gdn_id: waiting }), /not deployed yet/)
     await resume()
     const lost = { title: 't', description: '', file_fields: [{ key: 'image', url: 'ipfs://bafkqaaa' }] }
     const ids = await mint(backend, collection, {
       ...lost,
       file_fields: [{ key: 'image', url: 'http://127.0.0.1:9/' }],
     })
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       stateDb(db)
         .updateTable('nfts')
         .set({ status: 'failed', step: 'done', error: 'no' })
         .where('id', 'in', ids)
         .execute(),
     )
-    expectRefused(await transfer({ ...body, nft_gdn_id: ids[0] }), /the NFT failed/)
+    expectRejected(await transfer({ ...body, nft_gdn_id: ids[0] }), /the NFT failed/)
   })
 
   it('if the sender is not the current owner', async () => {
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, sender_wallet_address: owner.address }),
       new RegExp(`does not own the NFT: its owner is ${holder.address}`),
     )
@@ -302,12 +291,12 @@ describe('is rejected, with nothing accepted,', () => {
     expect(await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })).toBe(
       'success',
     )
-    expectRefused(await transfer(moved), /does not own the NFT/)
+    expectRejected(await transfer(moved), /does not own the NFT/)
   })
 
   it('if enable_transfer is off', async () => {
     const closed = await createCollection({ enable_transfer: false })
-    expectRefused(
+    expectRejected(
       await transfer(await transferable(closed)),
       /enable_transfer is off.*setEnableTransfer\(true\) on the contract/,
     )
@@ -315,14 +304,14 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('in a locked collection', async () => {
     const locked = await createCollection({ is_locked: true })
-    expectRefused(await transfer(await transferable(locked)), /locked/)
+    expectRejected(await transfer(await transferable(locked)), /locked/)
   })
 
   it('once the owner has revoked the service', async () => {
     const revoked = await createCollection()
     const request = await transferable(revoked)
     await rpcOf(backend).send(owner, revoked.address, { functionName: 'revokeService' })
-    expectRefused(await transfer(request), /revoked/)
+    expectRejected(await transfer(request), /revoked/)
   })
 
   it.each([
@@ -346,7 +335,7 @@ describe('is rejected, with nothing accepted,', () => {
 
   it('with 503 while the chain is unreachable; the same request is accepted later', async () => {
     const alone = await transferable(await createCollection({ blockchain: 'fantom' }))
-    const dir = join(dataDir.path, 'chains')
+    const dir = join(backend.dataDir, 'chains')
     const [file = ''] = (await readdir(dir)).filter((name) => /^fantom\b(?!-)/.test(name) && name.endsWith('.pid'))
     const pid = Number.parseInt(/\d{2,}/.exec(await readFile(join(dir, file), 'utf8'))?.[0] ?? '', 10)
     await stopProcess(pid)
@@ -368,10 +357,10 @@ describe('is rejected, with nothing accepted,', () => {
 describe('between acceptance and the transaction', () => {
   it('a second transfer of the NFT is rejected until the first is done', async () => {
     const body = await transferable(await createCollection())
-    const resume = await holdSigning(dataDir.path, 'transfer')
+    const resume = await holdSigning(backend.dataDir, 'transfer')
     const first = idOf(await transfer(body))
-    expectRefused(await transfer(body), /a transfer of this NFT is pending/)
-    expectRefused(await transfer({ ...body, receiver_wallet_address: owner.address }), /is pending/)
+    expectRejected(await transfer(body), /a transfer of this NFT is pending/)
+    expectRejected(await transfer({ ...body, receiver_wallet_address: owner.address }), /is pending/)
     await resume()
     expect(await outcome(first)).toMatchObject({ status: 'deployed' })
     const next = { ...body, sender_wallet_address: BOB, receiver_wallet_address: holder.address }
@@ -389,7 +378,7 @@ describe('between acceptance and the transaction', () => {
   it('the transfer fails with the reason if the owner transfers the token by wallet', async () => {
     const collection = await createCollection()
     const body = await transferable(collection)
-    const resume = await holdSigning(dataDir.path, 'transfer')
+    const resume = await holdSigning(backend.dataDir, 'transfer')
     const id = idOf(await transfer(body))
     const args: [`0x${string}`, `0x${string}`, bigint] = [holder.address, owner.address, BigInt(body.token_id)]
     await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })
@@ -413,7 +402,7 @@ describe('between acceptance and the transaction', () => {
     async (change, reason) => {
       const collection = await createCollection()
       const body = await transferable(collection)
-      const resume = await holdSigning(dataDir.path, 'transfer')
+      const resume = await holdSigning(backend.dataDir, 'transfer')
       const id = idOf(await transfer(body))
       await rpcOf(backend).send(owner, collection.address, change as Parameters<ReturnType<typeof rpcOf>['send']>[2])
       await resume()
@@ -424,7 +413,7 @@ describe('between acceptance and the transaction', () => {
 
   it('the new owner is shown as soon as the transfer is done, even if no events are read', async () => {
     const body = await transferable(await createCollection())
-    const resume = await holdFollowing(dataDir.path)
+    const resume = await holdFollowing(backend.dataDir)
     const id = idOf(await transfer(body))
     expect(await outcome(id)).toMatchObject({ status: 'deployed' })
     expect(await ownerOf(body.nft_gdn_id)).toBe(BOB)
@@ -434,7 +423,7 @@ describe('between acceptance and the transaction', () => {
   it('the last owner is kept if the receiver transfers the token before the first transfer is settled', async () => {
     const collection = await createCollection()
     const body = { ...(await transferable(collection)), receiver_wallet_address: owner.address }
-    const resume = await holdSettling(dataDir.path, 'transfer')
+    const resume = await holdSettling(backend.dataDir, 'transfer')
     const id = idOf(await transfer(body))
     await until(
       () => ownerOf(body.nft_gdn_id),
@@ -472,7 +461,7 @@ describe('between acceptance and the transaction', () => {
       // Each stop is a bit later.
       await new Promise((resolve) => setTimeout(resolve, index))
       await backend.close()
-      backend = await startTestBackend(dataDir.path)
+      backend = await backendForFile({ dataDir: backend.dataDir })
     }
     for (const id of accepted) expect(await outcome(id)).toMatchObject({ status: 'deployed' })
     expect((await showNfts(backend, ids)).map((nft) => nft.receiver_wallet_address)).toEqual(ids.map(() => BOB))
@@ -483,7 +472,8 @@ describe('between acceptance and the transaction', () => {
         { from: holder.address, to: BOB },
       ])
     }
-    for (const nonces of Object.values(await usedNonces(dataDir.path))) expect(nonces).toEqual(nonces.map((_, i) => i))
+    for (const nonces of Object.values(await usedNonces(backend.dataDir)))
+      expect(nonces).toEqual(nonces.map((_, i) => i))
   })
 })
 
@@ -530,7 +520,7 @@ describe('gettransactions', () => {
     const collection = await createCollection()
     const id = idOf(await transfer(await transferable(collection)))
     await outcome(id)
-    await withStore(dataDir.path, async ({ db }) => {
+    await withStore(backend.dataDir, async ({ db }) => {
       await db.insertInto('accounts').values({ id: 'other', email: null, created_at: 9e15 }).execute()
       await db.updateTable('collections').set({ account_id: 'other' }).where('id', '=', collection.id).execute()
     })

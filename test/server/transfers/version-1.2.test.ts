@@ -1,23 +1,23 @@
 /** @module-tag slow */
 import { zeroAddress } from 'viem'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
 import {
   type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { makeKey } from '../../helpers/keys.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 
@@ -25,24 +25,14 @@ const [ALICE, BOB] = WALLETS
 const owner = newWallet()
 const accepted_date = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { apiVersion: '1.2' })
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile({ apiVersion: '1.2' })
 })
 
 const createCollection = (request: object = {}) =>
   createTestCollection(backend, { wallet_address: owner.address, enable_transfer: true, ...request })
-
-function expectRefused(answer: Answer, message: string): void {
-  expect(answer).toMatchObject({ status: 400, json: { error: { title: 'Bad Request', message } } })
-}
 
 describe('transfernft in version 1.2', () => {
   const transfer = (body: object, headers?: Record<string, string>) =>
@@ -83,7 +73,7 @@ describe('transfernft in version 1.2', () => {
 
   it('accepts a blockchain, echoes it, and compares it with the collection', async () => {
     const body = await transferable(await createCollection())
-    expectRefused(
+    expectRejected(
       await transfer({ ...body, blockchain: 'fantom' }),
       'contract_address and blockchain are inconsistent: that collection is on polygon',
     )
@@ -99,14 +89,14 @@ describe('transfernft in version 1.2', () => {
       () => showCollection(backend, other.id),
       ({ status }) => status === 'deployed',
     )
-    await withStore(dataDir.path, ({ db }) =>
+    await withStore(backend.dataDir, ({ db }) =>
       stateDb(db)
         .updateTable('collections')
         .set({ contract_address: collection.address })
         .where('id', '=', other.id)
         .execute(),
     )
-    expectRefused(
+    expectRejected(
       await transfer(body),
       'contract_address identifies collections on several blockchains (polygon, fantom): add blockchain',
     )
@@ -117,8 +107,8 @@ describe('transfernft in version 1.2', () => {
     const body = await transferable(await createCollection())
     const solana = await transfer({ ...body, contract_address: '4uQeVj5tqViQh7yWWGStvkEG1Zmhx6uasJtWCJziofM' })
     expect(solana).toMatchObject({ status: 400, json: { error: { title: 'Request Validation Error' } } })
-    const stranger = await makeKey(dataDir.path)
-    expectRefused(
+    const stranger = await makeKey(backend.dataDir)
+    expectRejected(
       await transfer(body, stranger.headers),
       `contract_address ${body.contract_address} is not a collection of this account`,
     )
@@ -142,7 +132,7 @@ describe('transfernft in version 1.2', () => {
   })
 
   it('needs a blockchain with a key of version 1.1', async () => {
-    const old = await makeKey(dataDir.path, { apiVersion: '1.1' })
+    const old = await makeKey(backend.dataDir, { apiVersion: '1.1' })
     const { status, json } = await transfer(await transferable(await createCollection()), old.headers)
     expect([status, json.error]).toEqual([
       400,
@@ -213,13 +203,13 @@ describe('createnfttrans in version 1.2', () => {
     const collection = await createCollection()
     await transfersOf(collection, await post(bodyFor(collection)))
     await rpcOf(backend).send(owner, collection.address, { functionName: 'renounceOwnership' })
-    expectRefused(await post(bodyFor(collection)), 'the collection no longer has an owner: add sender_wallet_address')
+    expectRejected(await post(bodyFor(collection)), 'the collection no longer has an owner: add sender_wallet_address')
     const named = await post(bodyFor(collection, { sender_wallet_address: ALICE }))
     expect((await transfersOf(collection, named))[0]).toEqual({ from: zeroAddress, to: ALICE })
   })
 
   it('is rejected in a locked collection', async () => {
     const collection = await createCollection({ is_locked: true })
-    expectRefused(await post(bodyFor(collection)), "the collection is locked: its NFTs can't be transferred")
+    expectRejected(await post(bodyFor(collection)), "the collection is locked: its NFTs can't be transferred")
   })
 })

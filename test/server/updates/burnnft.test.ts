@@ -1,43 +1,24 @@
 /** @module-tag slow */
 import { zeroAddress } from 'viem'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import {
-  type Answer,
-  call,
-  freshDataDir,
-  showNfts,
-  startTestBackend,
-  type TestBackend,
-  until,
-  WALLETS,
-} from '../../helpers/backend.ts'
+import { afterEach, beforeAll, expect, it } from 'vitest'
+import { backendForFile, call, showNfts, type TestBackend, until, WALLETS } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { dynamicNfts, ended, metadataOf } from '../../helpers/updates.ts'
 
 const [, BOB, CAROL] = WALLETS
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
 })
 
 const post = (name: string, body: object) => backend.post(`/api/v1/${name}`, body)
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer.json).toEqual({ error: { title: 'Bad Request', message: expect.stringMatching(message) } })
-  expect(answer.status).toBe(400)
-}
 
 const burn = (collection: { address: string }, id: string | undefined, holder: string = BOB) =>
   post('burnnft', { contract_address: collection.address, nft_gdn_id: id, holder_wallet_address: holder })
@@ -58,14 +39,14 @@ it('burns an NFT of its holder in a collection that was created for it, also a l
   expect(other).toMatchObject({ burned: false, receiver_wallet_address: BOB })
   await expect(rpcOf(backend).ownerOf(collection.address, nfts[0]?.token_id)).rejects.toThrow()
   // Nothing can be done with it any more.
-  expectRefused(await burn(collection, ids[0]), /the NFT was burned/)
+  expectRejected(await burn(collection, ids[0]), /the NFT was burned/)
   const body = { contract_address: collection.address, nft_gdn_id: ids[0], metadata: [metadataOf('b')] }
-  expectRefused(await post('updatednft', body), /the NFT was burned/)
-  expectRefused(
+  expectRejected(await post('updatednft', body), /the NFT was burned/)
+  expectRejected(
     await post('freezenft', { contract_address: collection.address, nft_gdn_ids: ids }),
     /the NFT was burned/,
   )
-  expectRefused(
+  expectRejected(
     await post('transfernft', {
       ...{ contract_address: collection.address, blockchain: 'polygon', nft_gdn_id: ids[0] },
       ...{ token_id: nfts[0]?.token_id, sender_wallet_address: BOB, receiver_wallet_address: CAROL },
@@ -76,12 +57,12 @@ it('burns an NFT of its holder in a collection that was created for it, also a l
 
 it('rejects a burn in a collection without enable_burn, also where transfers are on', async () => {
   const { collection, ids } = await dynamicNfts(backend, ['a'], { enable_transfer: true })
-  expectRefused(await burn(collection, ids[0]), /created without enable_burn/)
+  expectRejected(await burn(collection, ids[0]), /created without enable_burn/)
 })
 
 it('rejects a burn of an NFT that another wallet holds', async () => {
   const { collection, ids } = await dynamicNfts(backend, ['a'], { enable_burn: true })
-  expectRefused(await burn(collection, ids[0], CAROL), /does not own the NFT: its owner is/)
+  expectRejected(await burn(collection, ids[0], CAROL), /does not own the NFT: its owner is/)
 })
 
 it('lets one of a burn and a transfer win, and tells the other', async () => {
@@ -101,7 +82,7 @@ it('lets one of a burn and a transfer win, and tells the other', async () => {
     ])
     const accepted = answers.filter(({ status }) => status === 200)
     expect(accepted).toHaveLength(1)
-    for (const refused of answers.filter(({ status }) => status !== 200)) expectRefused(refused, /is pending/)
+    for (const refused of answers.filter(({ status }) => status !== 200)) expectRejected(refused, /is pending/)
     await ended(backend, accepted[0]?.json.response.transaction_gdn_id)
     const [nft] = await showNfts(backend, [ids[at] ?? ''])
     const isBurned = accepted[0]?.json.requests.holder_wallet_address !== undefined
@@ -112,7 +93,7 @@ it('lets one of a burn and a transfer win, and tells the other', async () => {
 it('fails a burn when the holder has transferred the NFT first', async () => {
   const holder = newWallet()
   const { collection, ids, nfts } = await dynamicNfts(backend, ['a'], { enable_burn: true, receiver: holder.address })
-  const letGo = await holdSigning(dataDir.path, 'burn')
+  const letGo = await holdSigning(backend.dataDir, 'burn')
   const answer = await burn(collection, ids[0], holder.address)
   const args: [`0x${string}`, `0x${string}`, bigint] = [holder.address, CAROL, BigInt(nfts[0]?.token_id ?? 0)]
   await rpcOf(backend).send(holder, collection.address, { functionName: 'transferFrom', args })

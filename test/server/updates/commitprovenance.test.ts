@@ -1,18 +1,17 @@
 /** @module-tag slow */
 import { getAddress } from 'viem'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import {
-  type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { holdSettling, holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { SOLANA_COLLECTION } from '../../helpers/solana.ts'
@@ -21,16 +20,10 @@ import { dynamicNfts, ended, metadataOf, TOKEN_ABI } from '../../helpers/updates
 const HASH = `0x${'ab'.repeat(32)}` as const
 const OTHER = `0x${'cd'.repeat(32)}` as const
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const commit = (
@@ -49,11 +42,6 @@ const onChain = ({ address }: TestCollection, hash: `0x${string}` = HASH) =>
 
 const listed = async ({ address: contract_address }: TestCollection) =>
   (await call(backend, 'getprovenances', { contract_address })).provenances
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer.json).toEqual({ error: { title: 'Bad Request', message: expect.stringMatching(message) } })
-  expect(answer.status).toBe(400)
-}
 
 it('commits a collection to a hash before its first token, and shows where', async () => {
   const collection = await createTestCollection(backend)
@@ -91,7 +79,7 @@ it('commits a collection to a hash before its first token, and shows where', asy
 
 it('returns the first commitment for a repeated hash, with any reference ID, while it is pending and later', async () => {
   const collection = await createTestCollection(backend)
-  const letGo = await holdSettling(dataDir.path, 'provenance')
+  const letGo = await holdSettling(backend.dataDir, 'provenance')
   const answers = await Promise.all([
     ...[1, 2, 3].map(() => commit(collection, HASH)),
     ...['one', 'two', 'two'].map((reference_id) => commit(collection, HASH, { reference_id })),
@@ -114,7 +102,7 @@ it('counts a hash that is committed on chain already as done', async () => {
   const collection = await createTestCollection(backend)
   await ended(backend, (await commit(collection, HASH)).json.response.transaction_gdn_id)
   // As in a database that was restored to a time before the request.
-  await withStore(dataDir.path, async ({ db }) => {
+  await withStore(backend.dataDir, async ({ db }) => {
     await db.deleteFrom('updates').where('collection_id', '=', collection.id).execute()
   })
   const { json } = await commit(collection, HASH)
@@ -125,11 +113,11 @@ it('counts a hash that is committed on chain already as done', async () => {
 })
 
 it('waits for a collection that is not deployed yet, and fails with it', async () => {
-  const letGo = await holdSigning(dataDir.path, 'collection')
+  const letGo = await holdSigning(backend.dataDir, 'collection')
   const [waiting, failing] = [await createTestCollection(backend), await createTestCollection(backend)]
   const ids = [waiting, failing].map((collection) => commit(collection, HASH))
   const [first = '', second = ''] = (await Promise.all(ids)).map(({ json }) => json.response.transaction_gdn_id)
-  await withStore(dataDir.path, ({ db }) =>
+  await withStore(backend.dataDir, ({ db }) =>
     db
       .updateTable('collections')
       .set({ status: 'failed' } as never)
@@ -139,13 +127,13 @@ it('waits for a collection that is not deployed yet, and fails with it', async (
   expect(await ended(backend, second)).toMatchObject({ status: 'failed', error: expect.stringContaining('collection') })
   await letGo()
   expect((await ended(backend, first))?.status).toBe('deployed')
-  expectRefused(await commit(failing, HASH), /the collection could not be created/)
+  expectRejected(await commit(failing, HASH), /the collection could not be created/)
   expect(await listed(failing)).toEqual([])
 })
 
 it('commits between updates and freezes of the collection', async () => {
   const { collection, ids } = await dynamicNfts(backend, ['a', 'b'])
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const { address: contract_address } = collection
   const requests = [
     ['updatednft', { nft_gdn_id: ids[0], metadata: [metadataOf('A')] }],
@@ -168,17 +156,17 @@ it('rejects what is no hash, a collection on Solana, and one without the rights'
     const { status, json } = await commit(collection, bad)
     expect([status, json.error.message]).toEqual([400, expect.stringMatching(/^provenance must be a hash of 32 bytes/)])
   }
-  expectRefused(await commit({ address: owner.address }, HASH), /is not a collection of this account/)
+  expectRejected(await commit({ address: owner.address }, HASH), /is not a collection of this account/)
   const solana = await createTestCollection(backend, SOLANA_COLLECTION)
   expect((await commit(solana, HASH)).json.error.message).toMatch(/contract_address is not an EVM address/)
   await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableApi', args: [false] })
-  expectRefused(await commit(collection, HASH), /enable_api is off/)
+  expectRejected(await commit(collection, HASH), /enable_api is off/)
 })
 
 it('fails a pending commitment when the owner revokes the right first', async () => {
   const owner = newWallet()
   const collection = await createTestCollection(backend, { wallet_address: owner.address })
-  const letGo = await holdSigning(dataDir.path, 'provenance')
+  const letGo = await holdSigning(backend.dataDir, 'provenance')
   const { json } = await commit(collection, HASH)
   await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableApi', args: [false] })
   await letGo()

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { createPublicClient, getAddress, http, parseAbi, zeroAddress } from 'viem'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { call, freshDataDir, startTestBackend, type TestBackend, until, WALLETS } from '../../helpers/backend.ts'
+import { beforeAll, expect, it } from 'vitest'
+import { backendForFile, call, type TestBackend, until, WALLETS } from '../../helpers/backend.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
 import { dynamicNfts, ended, update } from '../../helpers/updates.ts'
 
@@ -19,16 +19,10 @@ const STANDARDS = parseAbi([
 ])
 const [ALICE] = WALLETS
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 const marketplace = () => createPublicClient({ transport: http(`${backend.url}/rpc/polygon`), pollingInterval: 100 })

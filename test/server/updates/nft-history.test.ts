@@ -3,12 +3,11 @@ import { getAddress } from 'viem'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ResponseOf } from '../../../src/client/api-client.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -23,19 +22,15 @@ const ZERO = '0x0000000000000000000000000000000000000000'
 const DATE = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/)
 const HASH = expect.stringMatching(/^0x[0-9a-f]{64}$/)
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let files: FileServer
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   files = await startFileServer({ '/missing.png': status(404) })
 })
 afterAll(async () => {
   await files?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const page = (request: object): Promise<ResponseOf<'getnfthistory'>> => call(backend, 'getnfthistory', request)
@@ -129,7 +124,7 @@ it('marks what is pending or failed, and compares an update with the metadata be
   expect(await ended(backend, failed)).toMatchObject({ status: 'failed' })
   const done = await update(backend, collection, id, 'Noon')
   await ended(backend, done)
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const pending = await update(backend, collection, id, 'Dusk')
   const nowhere = { block_number: null, block_date: null, transaction_hash: null, accepted_date: DATE }
   expect(await historyOf(backend, id)).toEqual([

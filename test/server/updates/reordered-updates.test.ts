@@ -1,18 +1,12 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { stateDb } from '../../../src/server/state/state-db.ts'
-import { freshDataDir, startTestBackend, type TestBackend, withStore } from '../../helpers/backend.ts'
+import { backendForFile, type TestBackend, withStore } from '../../helpers/backend.ts'
 import { dynamicNfts, ended, historyOf, showTransaction, titles, update } from '../../helpers/updates.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
+  backend = await backendForFile()
 })
 
 it('makes two updates of one NFT in their order after a reorg took the transactions of both', async () => {
@@ -24,7 +18,7 @@ it('makes two updates of one NFT in their order after a reorg took the transacti
     await ended(backend, updateIds.at(-1) ?? '')
   }
   // As after a reorg, if another user of the key has taken the nonces of both.
-  await withStore(dataDir.path, ({ db }) =>
+  await withStore(backend.dataDir, ({ db }) =>
     stateDb(db)
       .updateTable('updates')
       .set({ status: 'initiated', step: 'sign', revision: null, transaction_id: null, returned: 1 })

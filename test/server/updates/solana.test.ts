@@ -1,16 +1,15 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
-  type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { bytes, type FileServer, pngOf, startFileServer } from '../../helpers/file-server.ts'
 import { balanceOf, readChain, readMint, SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 import { dynamicNfts, ended, historyOf, metadataOf, update } from '../../helpers/updates.ts'
@@ -18,19 +17,15 @@ import { dynamicNfts, ended, historyOf, metadataOf, update } from '../../helpers
 const HOLDER = solanaWallet('holder')
 const none = { __option: 'None' }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let files: FileServer
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   files = await startFileServer({ '/dusk.png': bytes(pngOf('dusk')) })
 })
 afterAll(async () => {
   await files?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 
 const post = (name: string, body: object) => backend.post(`/api/v1/${name}`, body)
@@ -38,12 +33,7 @@ const onSolana = (titles: readonly string[], more: object = {}) =>
   dynamicNfts(backend, titles, { ...SOLANA_COLLECTION, receiver: HOLDER, ...more })
 
 async function mintOf(token: string | null | undefined) {
-  return readMint(await readChain(dataDir.path), token ?? '')
-}
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer.json).toEqual({ error: { title: 'Bad Request', message: expect.stringMatching(message) } })
-  expect(answer.status).toBe(400)
+  return readMint(await readChain(backend.dataDir), token ?? '')
 }
 
 async function change(endpoint: 'freezenft' | 'burnnft', body: object) {
@@ -106,14 +96,14 @@ describe('an update on Solana', () => {
     })
     expect((await mintOf(before?.token_id))?.metadata?.name).toBe('new')
     const body = { nft_gdn_id: plain, contract_address: collection.address, metadata: [metadataOf('new')] }
-    expectRefused(await post('updatednft', body), /is not dynamic: only NFTs from creatednft/)
+    expectRejected(await post('updatednft', body), /is not dynamic: only NFTs from creatednft/)
   })
 
-  it('of a revision that was replaced, or of an NFT with a pending update, is refused', async () => {
+  it('an update on Solana of a revision that was replaced, or of an NFT with a pending update, is refused', async () => {
     const { collection, ids } = await onSolana(['a'])
     await ended(backend, await update(backend, collection, ids[0] ?? '', 'b'))
     const body = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('c')] }
-    expectRefused(
+    expectRejected(
       await post('updatednft', { ...body, replaces_revision: 0 }),
       /replaces_revision is 0, but the NFT has revision 1/,
     )
@@ -124,7 +114,7 @@ describe('an update on Solana', () => {
   it('is refused without an address of the collection', async () => {
     const { ids } = await onSolana(['a'])
     const body = { nft_gdn_id: ids[0], contract_address: solanaWallet('none'), metadata: [metadataOf('b')] }
-    expectRefused(await post('updatednft', body), /is not a collection of this account/)
+    expectRejected(await post('updatednft', body), /is not a collection of this account/)
   })
 })
 
@@ -138,7 +128,7 @@ describe('a freeze on Solana', () => {
     expect((await mintOf(nfts[0]?.token_id))?.metadata?.updateAuthority).toEqual(none)
     expect((await mintOf(nfts[2]?.token_id))?.metadata?.updateAuthority).not.toEqual(none)
     const secondRequest = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('b')] }
-    expectRefused(await post('updatednft', secondRequest), /the metadata of the NFT .* is frozen/)
+    expectRejected(await post('updatednft', secondRequest), /the metadata of the NFT .* is frozen/)
     // A second freeze has no effect.
     expect(await change('freezenft', body)).toMatchObject({ status: 'deployed', error: null })
   })
@@ -148,11 +138,11 @@ describe('a burn on Solana', () => {
   it('is made by the service only where the collection was created with enable_burn', async () => {
     const { collection, ids, nfts } = await onSolana(['a', 'b'], { enable_burn: true, is_locked: true })
     const body = { contract_address: collection.address, nft_gdn_id: ids[0], holder_wallet_address: HOLDER }
-    expectRefused(
+    expectRejected(
       await post('burnnft', { ...body, holder_wallet_address: solanaWallet('other') }),
       /holder_wallet_address does not own the NFT$/,
     )
-    expectRefused(
+    expectRejected(
       await post('burnnft', { ...body, holder_wallet_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }),
       /holder_wallet_address is an EVM address/,
     )
@@ -164,16 +154,16 @@ describe('a burn on Solana', () => {
     const events = await historyOf(backend, ids[0] ?? '')
     expect(events).toMatchObject([{ kind: 'mint' }, { kind: 'burn', from: HOLDER, to: null }])
     expect((await mintOf(nfts[0]?.token_id))?.supply).toBe(0n)
-    expect(await balanceOf(await readChain(dataDir.path), nfts[0]?.token_id ?? '', HOLDER)).toBe(0n)
-    expectRefused(await post('burnnft', body), /the NFT was burned/)
+    expect(await balanceOf(await readChain(backend.dataDir), nfts[0]?.token_id ?? '', HOLDER)).toBe(0n)
+    expectRejected(await post('burnnft', body), /the NFT was burned/)
     const after = { nft_gdn_id: ids[0], contract_address: collection.address, metadata: [metadataOf('b')] }
-    expectRefused(await post('updatednft', after), /the NFT was burned/)
+    expectRejected(await post('updatednft', after), /the NFT was burned/)
   })
 
   it('is refused elsewhere, where the service could not make it: it is no delegate of the tokens', async () => {
     const { collection, ids, nfts } = await onSolana(['a'])
     const body = { contract_address: collection.address, nft_gdn_id: ids[0], holder_wallet_address: HOLDER }
-    expectRefused(await post('burnnft', body), /created without enable_burn/)
+    expectRejected(await post('burnnft', body), /created without enable_burn/)
     expect((await mintOf(nfts[0]?.token_id))?.permanentDelegate).toBeUndefined()
   })
 })

@@ -2,19 +2,18 @@
 import { getAddress } from 'viem'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import {
-  type Answer,
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   settled,
   showNfts,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
   withStore,
 } from '../../helpers/backend.ts'
+import { expectRejected } from '../../helpers/expect-rejected.ts'
 import { bytes, type FileServer, pngOf, startFileServer, status } from '../../helpers/file-server.ts'
 import { holdSigning } from '../../helpers/hold.ts'
 import { newWallet, rpcOf } from '../../helpers/rpc-wallets.ts'
@@ -36,13 +35,11 @@ vi.mock(import('../../../src/server/chain/evm/collection-reads.ts'), async (orig
   }
 })
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let files: FileServer
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile()
   files = await startFileServer({
     '/dawn.png': bytes(pngOf('dawn')),
     '/dusk.png': bytes(pngOf('dusk')),
@@ -51,19 +48,12 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await files?.close()
-  await backend?.close()
-  await dataDir?.remove()
 })
 afterEach(() => {
   expect(backend.log.filter((line) => line.includes('failed unexpectedly'))).toEqual([])
 })
 
 const post = (name: string, body: object) => backend.post(`/api/v1/${name}`, body)
-
-function expectRefused(answer: Answer, message: RegExp): void {
-  expect(answer.json).toEqual({ error: { title: 'Bad Request', message: expect.stringMatching(message) } })
-  expect(answer.status).toBe(400)
-}
 
 const sample = (file: string) => ({
   title: 'A title',
@@ -150,15 +140,15 @@ it('splits a batch: the tokens around an updated one keep their metadata', async
 it('makes all waiting updates of a collection by one transaction', async () => {
   const names = Array.from({ length: 30 }, (_, n) => `nft ${n}`)
   const { collection, ids } = await dynamicNfts(backend, names)
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const transactions = await Promise.all(ids.map((id, n) => update(backend, collection, id, `new ${n}`)))
   const waiting = () =>
-    withStore(dataDir.path, ({ db }) => db.selectFrom('updates').select('id').where('step', '=', 'sign').execute())
+    withStore(backend.dataDir, ({ db }) => db.selectFrom('updates').select('id').where('step', '=', 'sign').execute())
   await until(waiting, (rows) => rows.length === ids.length)
   // A signing that began with fewer updates is over.
   await backend.close()
   await letGo()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
   const done = await Promise.all(transactions.map((id) => ended(backend, id)))
   expect(done.every((one) => one?.status === 'deployed')).toBe(true)
   expect(new Set(done.map((one) => one?.transaction_hash)).size).toBe(1)
@@ -176,11 +166,11 @@ it('updates every other NFT of a request in one transaction, without running out
   })
   const ids = nfts.map(({ nft_gdn_ids }) => nft_gdn_ids).filter((_, n) => n % 2 === 0)
   await settled(backend, ids)
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const transactions = await Promise.all(ids.map((id) => update(backend, collection, id, 'new')))
   await backend.close()
   await letGo()
-  backend = await startTestBackend(dataDir.path)
+  backend = await backendForFile({ dataDir: backend.dataDir })
   const done = await Promise.all(transactions.map((id) => ended(backend, id)))
   expect(done.map((one) => [one?.status, one?.error])).toEqual(ids.map(() => ['deployed', null]))
   expect(new Set(done.map((one) => one?.transaction_hash)).size).toBe(1)
@@ -206,7 +196,7 @@ it('mints dynamic NFTs and others of one collection in the order of acceptance',
     ['3', true],
   ])
   await ended(backend, await update(backend, collection, ids[2] ?? '', 'C'))
-  expectRefused(
+  expectRejected(
     await post('updatednft', {
       nft_gdn_id: ids[1],
       contract_address: collection.address,
@@ -224,21 +214,21 @@ describe('an update is rejected', () => {
   it('with a revision that is not the present one', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
     const [id = ''] = ids
-    expectRefused(await request(collection, id, { replaces_revision: 1 }), /replaces_revision is 1, but .* revision 0/)
+    expectRejected(await request(collection, id, { replaces_revision: 1 }), /replaces_revision is 1, but .* revision 0/)
     await ended(backend, await update(backend, collection, id, 'b', { replaces_revision: 0 }))
-    expectRefused(await request(collection, id, { replaces_revision: 0 }), /replaces_revision is 0, but .* revision 1/)
+    expectRejected(await request(collection, id, { replaces_revision: 0 }), /replaces_revision is 0, but .* revision 1/)
     await ended(backend, await update(backend, collection, id, 'c', { replaces_revision: 1 }))
     expect(await titles(backend, collection, ids)).toEqual({ chain: ['c'], api: ['c'] })
   })
 
   it('while another one of the NFT is pending', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
-    const letGo = await holdSigning(dataDir.path, 'update')
+    const letGo = await holdSigning(backend.dataDir, 'update')
     const first = await update(backend, collection, ids[0] ?? '', 'b', { reference_id: 'one' })
     const [pending] = await showNfts(backend, ids)
     expect(pending).toMatchObject({ revision: 0, pending_change: { kind: 'update', reference_id: 'one' } })
     expect(pending).not.toHaveProperty('revision_reference_id')
-    expectRefused(await request(collection, ids[0]), /an update of the NFT .* is pending/)
+    expectRejected(await request(collection, ids[0]), /an update of the NFT .* is pending/)
     const both = await Promise.all([0, 1, 2].map(() => request(collection, ids[0])))
     expect(both.map(({ status }) => status)).toEqual([400, 400, 400])
     await letGo()
@@ -253,7 +243,7 @@ describe('an update is rejected', () => {
   it('while a transfer or burn of the NFT is pending', async () => {
     const more = { enable_transfer: true, enable_burn: true }
     const { collection, ids, nfts } = await dynamicNfts(backend, ['a', 'b'], more)
-    const letGo = await holdSigning(dataDir.path, 'transfer')
+    const letGo = await holdSigning(backend.dataDir, 'transfer')
     const { response } = await call(backend, 'transfernft', {
       ...{
         contract_address: collection.address,
@@ -264,7 +254,7 @@ describe('an update is rejected', () => {
       ...{ sender_wallet_address: BOB, receiver_wallet_address: CAROL },
     })
     expect((await showNfts(backend, ids))[0]).toMatchObject({ pending_change: { kind: 'transfer' } })
-    expectRefused(await request(collection, ids[0]), /a transfer or burn of the NFT .* is pending/)
+    expectRejected(await request(collection, ids[0]), /a transfer or burn of the NFT .* is pending/)
     await letGo()
     await ended(backend, response.transaction_gdn_id)
     expect((await request(collection, ids[0])).status).toBe(200)
@@ -276,11 +266,11 @@ describe('an update is rejected', () => {
     const frozen = await call(backend, 'freezenft', { contract_address: collection.address, nft_gdn_ids: [ids[0]] })
     expect(await ended(backend, frozen.response.transaction_gdn_id)).toMatchObject({ status: 'deployed' })
     expect((await showNfts(backend, ids)).map(({ is_frozen }) => is_frozen)).toEqual([true, false])
-    expectRefused(await request(collection, ids[0]), /the metadata of the NFT .* is frozen/)
+    expectRejected(await request(collection, ids[0]), /the metadata of the NFT .* is frozen/)
     await ended(backend, await update(backend, collection, ids[1] ?? '', 'B'))
     const { send } = rpcOf(backend)
     expect(await send(owner, collection.address, { functionName: 'freezeMetadata' })).toBe('success')
-    expectRefused(await request(collection, ids[1]), /the metadata of the collection is frozen/)
+    expectRejected(await request(collection, ids[1]), /the metadata of the collection is frozen/)
   })
 
   it('by a freeze that names other revisions than the NFTs have, and freezes none of them', async () => {
@@ -288,7 +278,7 @@ describe('an update is rejected', () => {
     await ended(backend, await update(backend, collection, ids[1] ?? '', 'c'))
     const request = { contract_address: collection.address, nft_gdn_ids: ids }
     const stale = await post('freezenft', { ...request, replaces_revisions: [0, 0] })
-    expectRefused(stale, /replaces_revisions has 0 for the NFT .*, which has revision 1/)
+    expectRejected(stale, /replaces_revisions has 0 for the NFT .*, which has revision 1/)
     const uneven = await post('freezenft', { ...request, replaces_revisions: [0] })
     expect([uneven.status, uneven.json.error.message]).toEqual([400, expect.stringContaining('one revision for each')])
     expect((await showNfts(backend, ids)).map(({ is_frozen }) => is_frozen)).toEqual([false, false])
@@ -299,12 +289,12 @@ describe('an update is rejected', () => {
   it('for an NFT of another collection, one that is not deployed, and unknown ones', async () => {
     const { collection, ids } = await dynamicNfts(backend, ['a'])
     const other = await createTestCollection(backend, { dynamic: true })
-    expectRefused(await request(other, ids[0]), /inconsistent/)
-    expectRefused(await request(collection, 'nobody'), /inconsistent/)
-    expectRefused(await request({ address: CAROL }, ids[0]), /is not a collection of this account/)
-    const letGo = await holdSigning(dataDir.path, 'mint')
+    expectRejected(await request(other, ids[0]), /inconsistent/)
+    expectRejected(await request(collection, 'nobody'), /inconsistent/)
+    expectRejected(await request({ address: CAROL }, ids[0]), /is not a collection of this account/)
+    const letGo = await holdSigning(backend.dataDir, 'mint')
     const [pending] = await mint(backend, collection, [metadataOf('b')])
-    expectRefused(await request(collection, pending), /is not deployed yet/)
+    expectRejected(await request(collection, pending), /is not deployed yet/)
     await letGo()
     await settled(backend, [pending ?? ''])
   })
@@ -313,17 +303,17 @@ describe('an update is rejected', () => {
     const owner = newWallet()
     const { collection, ids } = await dynamicNfts(backend, ['a'], { wallet_address: owner.address })
     await rpcOf(backend).send(owner, collection.address, { functionName: 'setEnableApi', args: [false] })
-    expectRefused(await request(collection, ids[0]), /enable_api is off/)
+    expectRejected(await request(collection, ids[0]), /enable_api is off/)
   })
 })
 
 it('fails pending updates when the owner freezes the collection first, and the others go on', async () => {
   const owner = newWallet()
   const { collection, ids } = await dynamicNfts(backend, ['a'], { wallet_address: owner.address })
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const id = await update(backend, collection, ids[0] ?? '', 'b')
   const freezing = await post('freezenft', { contract_address: collection.address, nft_gdn_ids: ids })
-  expectRefused(freezing, /an update of the NFT .* is pending/)
+  expectRejected(freezing, /an update of the NFT .* is pending/)
   await rpcOf(backend).send(owner, collection.address, { functionName: 'freezeMetadata' })
   await letGo()
   expect(await ended(backend, id)).toMatchObject({
@@ -336,10 +326,10 @@ it('fails pending updates when the owner freezes the collection first, and the o
 
 it('refuses and fails updates of a collection that has had as many as its contract counts', async () => {
   const { collection, ids } = await dynamicNfts(backend, ['a', 'b'])
-  const letGo = await holdSigning(dataDir.path, 'update')
+  const letGo = await holdSigning(backend.dataDir, 'update')
   const pending = await update(backend, collection, ids[0] ?? '', 'c')
   chain.updateCount = 2 ** 24 - 1
-  await withStore(dataDir.path, ({ db }) =>
+  await withStore(backend.dataDir, ({ db }) =>
     db
       .updateTable('collections')
       .set({ update_count: chain.updateCount ?? 0 })
@@ -352,7 +342,7 @@ it('refuses and fails updates of a collection that has had as many as its contra
   const metadata = [metadataOf('c')]
   const refused = await post('updatednft', { contract_address: collection.address, nft_gdn_id: ids[1], metadata })
   chain.updateCount = null
-  expectRefused(refused, new RegExp(error))
+  expectRejected(refused, new RegExp(error))
 })
 
 it('fails an update whose file does not exist, and updates the NFT with the next one', async () => {
@@ -411,7 +401,7 @@ it('stores the royalty of a collection, and rejects one above 100 %', async () =
   expect(above.json.error.message).toBe('royalty_bps must be at most 10000, which is 100 %')
   const creation = await call(backend, 'createcollection', { ...body, royalty_bps: 500 })
   expect(creation.request).toMatchObject({ royalty_bps: 500 })
-  const stored = await withStore(dataDir.path, ({ db }) =>
+  const stored = await withStore(backend.dataDir, ({ db }) =>
     db
       .selectFrom('collections')
       .select(['royalty_bps', 'royalty_receiver'])

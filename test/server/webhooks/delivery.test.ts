@@ -1,16 +1,15 @@
 /** @module-tag slow */
 import type { ServerResponse } from 'node:http'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { listWebhooks, removeWebhook, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { withDatabase } from '../../../src/server/open-database.ts'
 import type { Timings } from '../../../src/server/pipeline/webhooks/schedule.ts'
 import {
+  backendForFile,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
-  startTestBackend,
   type TestBackend,
   type TestCollection,
   until,
@@ -23,20 +22,14 @@ import { deliveriesOf, makeWebhook, shownWebhook } from '../../helpers/webhooks.
 const HASTY: Timings = { lookEveryMs: 100, retryMs: () => 50, pauseMs: () => 0, giveUpAfterMs: 600_000 }
 const timings = { ...HASTY }
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let collection: TestCollection
 const receivers: Receiver[] = []
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { webhooks: { timings } })
+  backend = await backendForFile({ webhooks: { timings } })
   collection = await createTestCollection(backend)
   await settled(backend, await mint(backend, collection, plainMetadata(1)))
-})
-afterAll(async () => {
-  await backend?.close()
-  await dataDir?.remove()
 })
 afterEach(async () => {
   Object.assign(timings, HASTY)
@@ -53,7 +46,7 @@ async function receiverThat(...answer: Parameters<typeof startReceiver>): Promis
 }
 
 const inStore = async <Result>(work: Parameters<typeof withDatabase<Result>>[1]) =>
-  withDatabase(await placeOf(dataDir.path), work)
+  withDatabase(await placeOf(backend.dataDir), work)
 
 const mintSome = async (count: number) => settled(backend, await mint(backend, collection, plainMetadata(count)))
 
@@ -67,7 +60,7 @@ const atRest = (failures: number) =>
 /** Resolves after the backend has looked for due deliveries of all webhooks. */
 async function afterNextLook(): Promise<void> {
   const receiver = await receiverThat()
-  const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.failed'])
+  const { id } = await makeWebhook(backend.dataDir, receiver.url, ['nft.failed'])
   // What was due before the first test event is sent before the second.
   for (const count of [1, 2]) {
     await inStore((store) => testWebhook(store, id))
@@ -89,7 +82,7 @@ it('stores no events without a webhook, and counts those sent with one in /metri
   const before = { written: await written(), sent: (await sent()).count }
   await mintSome(5)
   expect(await written()).toBe(before.written)
-  await makeWebhook(dataDir.path, receiver.url)
+  await makeWebhook(backend.dataDir, receiver.url)
   await mintSome(5)
   // The counter and the number from the database are updated a moment apart.
   const { text, count } = await until(
@@ -107,26 +100,30 @@ describe('an event that was not delivered', () => {
     const receiver = await receiverThat(
       (response, _, index) => void response.writeHead(index < 3 ? 500 : 200).end('hm'),
     )
-    const { id } = await makeWebhook(dataDir.path, receiver.url, ['collection.deployed'])
+    const { id } = await makeWebhook(backend.dataDir, receiver.url, ['collection.deployed'])
     await createTestCollection(backend)
     const [delivery] = await until(
-      () => deliveriesOf(dataDir.path, id),
+      () => deliveriesOf(backend.dataDir, id),
       ([one]) => one?.state === 'delivered',
     )
     expect(delivery).toMatchObject({ attempts: 4, response_status: 200, response: 'hm', error: null })
     expect(new Set(receiver.received.map(({ body }) => body)).size).toBe(1)
     expect(receiver.received).toHaveLength(4)
-    expect(await shownWebhook(dataDir.path, id)).toMatchObject({ status: 'active', failing_since: null, delivered: 1 })
+    expect(await shownWebhook(backend.dataDir, id)).toMatchObject({
+      status: 'active',
+      failing_since: null,
+      delivered: 1,
+    })
   })
 
   it('fails with the reason after the time limit, and can be replayed', async () => {
     let broken = true
     const receiver = await receiverThat((response) => void response.writeHead(broken ? 503 : 200).end('closed'))
     timings.giveUpAfterMs = 400
-    const { id } = await makeWebhook(dataDir.path, receiver.url, ['collection.deployed'])
+    const { id } = await makeWebhook(backend.dataDir, receiver.url, ['collection.deployed'])
     await createTestCollection(backend)
     const [failed] = await until(
-      () => deliveriesOf(dataDir.path, id),
+      () => deliveriesOf(backend.dataDir, id),
       ([one]) => one?.state === 'failed',
     )
     expect(failed).toMatchObject({ response_status: 503, response: 'closed', next_attempt_at: null })
@@ -137,7 +134,7 @@ describe('an event that was not delivered', () => {
     broken = false
     expect(await inStore((store) => replayDeliveries(store, id, {}, Date.now()))).toMatchObject({ replayed: 1 })
     const [delivered] = await until(
-      () => deliveriesOf(dataDir.path, id),
+      () => deliveriesOf(backend.dataDir, id),
       ([one]) => one?.state === 'delivered',
     )
     expect(delivered).toMatchObject({ event_id: failed?.event_id, attempts: 1 })
@@ -147,10 +144,10 @@ describe('an event that was not delivered', () => {
     const receiver = await receiverThat((response, { event }) => {
       response.writeHead(event.data.request_metadata?.title === 'NFT 1' ? 500 : 200).end()
     })
-    const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+    const { id } = await makeWebhook(backend.dataDir, receiver.url, ['nft.deployed'])
     await mintSome(20)
     const deliveries = await until(
-      () => deliveriesOf(dataDir.path, id),
+      () => deliveriesOf(backend.dataDir, id),
       (all) => all.filter(({ state }) => state === 'delivered').length === 19,
     )
     expect(deliveries.map(({ state }) => state).sort()).toEqual([...Array(19).fill('delivered'), 'waiting'])
@@ -158,13 +155,13 @@ describe('an event that was not delivered', () => {
 })
 
 describe('a receiver', () => {
-  it('that returns 410 is disabled, and enabled again by a replay', async () => {
+  it('a receiver that returns 410 is disabled, and enabled again by a replay', async () => {
     let gone = true
     const receiver = await receiverThat((response) => void response.writeHead(gone ? 410 : 200).end())
-    const { id } = await makeWebhook(dataDir.path, receiver.url)
+    const { id } = await makeWebhook(backend.dataDir, receiver.url)
     await mintSome(10)
     await until(
-      () => shownWebhook(dataDir.path, id),
+      () => shownWebhook(backend.dataDir, id),
       ({ status, waiting }) => status === 'disabled' && waiting === 0,
     )
     await atRest(1)
@@ -177,7 +174,7 @@ describe('a receiver', () => {
     const { replayed } = await inStore((store) => replayDeliveries(store, id, {}, Date.now()))
     expect(replayed).toBe(10)
     const shown = await until(
-      () => shownWebhook(dataDir.path, id),
+      () => shownWebhook(backend.dataDir, id),
       ({ delivered }) => delivered === 10,
     )
     expect(shown).toMatchObject({ status: 'active', delivered: 10, failed: 0 })
@@ -186,7 +183,7 @@ describe('a receiver', () => {
   it('receives at most four requests at a time', async () => {
     const open: ServerResponse[] = []
     const receiver = await receiverThat((response) => void open.push(response))
-    await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+    await makeWebhook(backend.dataDir, receiver.url, ['nft.deployed'])
     await mintSome(60)
     for (let answered = 0; answered < 60; answered += 4) {
       await until(
@@ -199,7 +196,7 @@ describe('a receiver', () => {
     expect(receiver.most).toBe(4)
   })
 
-  it('that is down is probed with single events, and receives every event later', async () => {
+  it('a receiver that is down is probed with single events, and receives every event later', async () => {
     let down = true
     const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
     let probed = 0
@@ -207,7 +204,7 @@ describe('a receiver', () => {
       if (failures === 10) probed = receiver.received.length
       return failures < 5 ? 0 : 50
     }
-    const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+    const { id } = await makeWebhook(backend.dataDir, receiver.url, ['nft.deployed'])
     await mintSome(200)
     // The first four requests, four more that were in flight at the fifth failure, and probes.
     await until(
@@ -215,36 +212,36 @@ describe('a receiver', () => {
       (count) => count > 0,
     )
     expect(probed).toBeLessThan(15)
-    expect((await shownWebhook(dataDir.path, id)).failing_since).not.toBeNull()
+    expect((await shownWebhook(backend.dataDir, id)).failing_since).not.toBeNull()
     down = false
     await until(
-      () => shownWebhook(dataDir.path, id),
+      () => shownWebhook(backend.dataDir, id),
       ({ delivered }) => delivered === 200,
     )
     expect(receiver.events()).toHaveLength(200)
-    expect(await shownWebhook(dataDir.path, id)).toMatchObject({ delivered: 200, waiting: 0, failing_since: null })
+    expect(await shownWebhook(backend.dataDir, id)).toMatchObject({ delivered: 200, waiting: 0, failing_since: null })
   })
 
-  it('that returns Retry-After receives no request until then', async () => {
+  it('a receiver that returns Retry-After receives no request until then', async () => {
     const at: number[] = []
     const receiver = await receiverThat((response, _, index) => {
       at.push(Date.now())
       response.writeHead(index === 0 ? 429 : 200, { 'retry-after': '1' }).end()
     })
-    const { id } = await makeWebhook(dataDir.path, receiver.url, ['collection.deployed'])
+    const { id } = await makeWebhook(backend.dataDir, receiver.url, ['collection.deployed'])
     await createTestCollection(backend)
     await until(
-      () => shownWebhook(dataDir.path, id),
+      () => shownWebhook(backend.dataDir, id),
       ({ delivered }) => delivered === 1,
     )
     expect((at[1] ?? 0) - (at[0] ?? 0)).toBeGreaterThanOrEqual(1000)
   })
 
-  it('that never responds does not block another one or the shutdown of the backend', async () => {
+  it('a receiver that never responds does not block another one or the shutdown of the backend', async () => {
     const silent = await receiverThat(() => {})
     const quick = await receiverThat()
-    await makeWebhook(dataDir.path, silent.url)
-    await makeWebhook(dataDir.path, quick.url)
+    await makeWebhook(backend.dataDir, silent.url)
+    await makeWebhook(backend.dataDir, quick.url)
     await mintSome(10)
     await until(
       async () => quick.events(),
@@ -256,16 +253,16 @@ describe('a receiver', () => {
       (count) => count === 4,
     )
     await backend.close()
-    backend = await startTestBackend(dataDir.path, { webhooks: { timings } })
+    backend = await backendForFile({ dataDir: backend.dataDir, webhooks: { timings } })
   })
 })
 
 it('sends a triggered event once, also if it fails', async () => {
   const receiver = await receiverThat((response) => void response.writeHead(500).end())
-  const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+  const { id } = await makeWebhook(backend.dataDir, receiver.url, ['nft.deployed'])
   const eventId = await inStore((store) => testWebhook(store, id, 'nft.failed'))
   const [delivery] = await until(
-    () => deliveriesOf(dataDir.path, id),
+    () => deliveriesOf(backend.dataDir, id),
     ([first]) => first !== undefined && first.attempts > 0,
   )
   expect(delivery).toMatchObject({ event_id: eventId, type: 'nft.failed', state: 'failed', attempts: 1 })
@@ -275,7 +272,7 @@ it('sends a test event once, before all pending events and for any event filter'
   let down = true
   const receiver = await receiverThat((response) => void response.writeHead(down ? 500 : 200).end())
   Object.assign(timings, { retryMs: () => 60_000, pauseMs: (failures: number) => (failures < 5 ? 0 : 60_000) })
-  const { id } = await makeWebhook(dataDir.path, receiver.url, ['nft.deployed'])
+  const { id } = await makeWebhook(backend.dataDir, receiver.url, ['nft.deployed'])
   await mintSome(30)
   await atRest(5)
   const tests = () => receiver.received.filter(({ event }) => event.type === 'webhook.test')
@@ -284,7 +281,8 @@ it('sends a test event once, before all pending events and for any event filter'
     async () => tests(),
     (all) => all.length > 0,
   )
-  const find = async (eventId: string) => (await deliveriesOf(dataDir.path, id)).find((one) => one.event_id === eventId)
+  const find = async (eventId: string) =>
+    (await deliveriesOf(backend.dataDir, id)).find((one) => one.event_id === eventId)
   expect(
     await until(
       () => find(first),
@@ -305,7 +303,7 @@ it('sends a test event once, before all pending events and for any event filter'
 
 it('writes neither the secret nor the URL to the log or the metrics', async () => {
   const receiver = await receiverThat((response) => void response.writeHead(500).end())
-  const { secret } = await makeWebhook(dataDir.path, `${receiver.url}?token=sesame-open`)
+  const { secret } = await makeWebhook(backend.dataDir, `${receiver.url}?token=sesame-open`)
   await createTestCollection(backend)
   await until(
     async () => receiver.received.length,

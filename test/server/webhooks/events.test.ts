@@ -4,14 +4,13 @@ import { addWebhook, removeWebhook, type ShownWebhook } from '../../../src/serve
 import { withDatabase } from '../../../src/server/open-database.ts'
 import { createApiKey } from '../../../src/server/services/api-keys.ts'
 import {
+  backendForFile,
   call,
   createTestCollection,
-  freshDataDir,
   mint,
   plainMetadata,
   settled,
   showCollection,
-  startTestBackend,
   type TestBackend,
   until,
   WALLETS,
@@ -20,23 +19,19 @@ import { SOLANA_COLLECTION, solanaWallet } from '../../helpers/solana.ts'
 import { placeOf } from '../../helpers/test-database.ts'
 import { isSigned, type Receiver, startReceiver } from '../../helpers/webhook-receiver.ts'
 
-let dataDir: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
 let receiver: Receiver
 
 beforeAll(async () => {
-  dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requireStoredFiles: true })
+  backend = await backendForFile({ requireStoredFiles: true })
   receiver = await startReceiver()
 })
 afterAll(async () => {
-  await backend?.close()
   await receiver?.close()
-  await dataDir?.remove()
 })
 
 const inStore = async <Result>(work: Parameters<typeof withDatabase<Result>>[1]) =>
-  withDatabase(await placeOf(dataDir.path), work)
+  withDatabase(await placeOf(backend.dataDir), work)
 
 /** A webhook with a separate path at the receiver, and the requests received there. */
 async function webhook(path: string, events: string[], email?: string) {

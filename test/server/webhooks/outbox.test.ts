@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import { deployCollection, failCollection, withdrawCollection } from '../../../src/server/state/collections.ts'
 import {
@@ -23,14 +23,13 @@ import {
   removeWebhook,
   updateClaimedWebhook,
 } from '../../../src/server/store/webhooks.ts'
-import { freshDataDir, WALLETS } from '../../helpers/backend.ts'
+import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
 import { insertCollection, insertNfts, insertTransaction, insertTransfer } from '../../helpers/rows.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 const [ALICE, BOB, CAROL] = WALLETS
 const NOW = Date.now()
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 const webhook = (id: string, account_id: string, more: object = {}) =>
@@ -45,8 +44,7 @@ const nft = (id: string, step: NftStep, more: object = {}) => ({
 })
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   for (const id of ['a', 'b']) {
     await store.db
       .insertInto('accounts')
@@ -79,10 +77,6 @@ beforeEach(async () => {
   })
   await webhook('mine', 'a')
   await webhook('theirs', 'b')
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 interface Told {
@@ -193,7 +187,7 @@ describe('a webhook is leased to one process', () => {
     expect(await claim(NOW + 60_000)).toHaveLength(1)
   })
 
-  it('even if several claim it at once', async () => {
+  it('a webhook is leased to one process even if several claim it at once', async () => {
     await store.transaction((db) => failBundle(db, 't', 'why'))
     const all = await Promise.all(Array.from({ length: 8 }, () => claim(NOW + 1)))
     expect(all.flat().map(({ id }) => id)).toEqual(['mine'])
@@ -233,9 +227,8 @@ it('removes old events even if the last webhook has been removed', async () => {
   await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
   for (const id of ['mine', 'theirs']) await removeWebhook(store.db, id)
   const nobody = { post: () => Promise.reject(new Error('nothing is sent')), close: async () => {} }
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
   let now = NOW
-  const step = createWebhookStep({ store, poster: nobody, now: () => now, log, onAttempt() {} })
+  const step = createWebhookStep({ store, poster: nobody, now: () => now, log: SILENT_LOG, onAttempt() {} })
   const events = async () => {
     await step.turn()
     return (await store.db.selectFrom('webhook_events').select('id').execute()).length

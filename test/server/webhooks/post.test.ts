@@ -100,7 +100,7 @@ describe('a hostile receiver', () => {
     expect(error).toMatch(/^(no response within 1 s|the receiver )/)
   })
 
-  it('that sends its body a byte at a time has still accepted the event', async () => {
+  it('a hostile receiver that sends its body a byte at a time has still accepted the event', async () => {
     const timers: NodeJS.Timeout[] = []
     const server = closing(
       await startTcpServer((socket) => {

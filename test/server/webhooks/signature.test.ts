@@ -34,7 +34,7 @@ describe('the signature', () => {
     expect(sign(secret, body, now)).toBe(signature)
   })
 
-  it('of any body is HMAC-SHA-256 of the time, a dot and the body', () => {
+  it('the signature of any body is HMAC-SHA-256 of the time, a dot and the body', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), fc.string({ minLength: 1 }), fc.nat(4_000_000_000), (body, key, t) => {
         // JSON text has no lone surrogates.

@@ -1,34 +1,28 @@
 /** @module-tag slow */
-import { afterEach, beforeEach, expect, it, vi } from 'vitest'
+import { beforeEach, expect, it, vi } from 'vitest'
 import { updateWebhook } from '../../../src/server/admin/webhooks.ts'
 import type { PostOutcome } from '../../../src/server/pipeline/webhooks/post.ts'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { tellWebhook } from '../../../src/server/store/outbox.ts'
 import { insertWebhook } from '../../../src/server/store/webhooks.ts'
-import { freshDataDir } from '../../helpers/backend.ts'
-import { openTestStore } from '../../helpers/test-database.ts'
+import { temporaryStore } from '../../helpers/backend.ts'
+import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 const OLD = 'https://example.com/old'
 const NEW = 'https://example.com/new'
 const DELIVERED: PostOutcome = { status: 200, answer: '', error: null, retryAfterMs: null }
 const GONE: PostOutcome = { status: 410, answer: '', error: 'the receiver returned HTTP 410', retryAfterMs: null }
 
-let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store
 
 beforeEach(async () => {
-  dir = await freshDataDir()
-  store = await openTestStore(dir.path)
+  store = await temporaryStore()
   await store.db.insertInto('accounts').values({ id: 'a', email: 'a@example.com', created_at: 1 }).execute()
   await insertWebhook(store.db, {
     ...{ id: 'w', account_id: 'a', kind: 'url', url: OLD, events: '["*"]', secret: 's', status: 'active' },
     ...{ created_at: 1, expires_at: null, failing_since: null },
   })
-})
-afterEach(async () => {
-  await store.close()
-  await dir.remove()
 })
 
 function gate() {
@@ -59,7 +53,7 @@ async function deliverDuringUpdate(events: number, ofOld: PostOutcome): Promise<
       },
       close: async () => {},
     },
-    ...{ now: Date.now, log: { debug() {}, info() {}, warn() {}, error() {} }, onAttempt() {} },
+    ...{ now: Date.now, log: SILENT_LOG, onAttempt() {} },
   })
   try {
     await step.turn()

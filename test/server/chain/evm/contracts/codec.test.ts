@@ -91,7 +91,7 @@ describe('reads', () => {
 describe('call data', () => {
   const digest = random(32)
 
-  test('of an update and a freeze is decoded to its tokens, in order', () => {
+  test('call data of an update and a freeze is decoded to its tokens, in order', () => {
     const tokenIds = [300n, 7n, 9n, 8n, 1n, 299n]
     const sorted = [1n, 7n, 8n, 9n, 299n, 300n]
     const update = encodeUpdate({ sequence: 12, tokenIds, digest })
@@ -104,7 +104,7 @@ describe('call data', () => {
     expect(decodeFreeze('0x1234')).toBeNull()
   })
 
-  test('of a dynamic batch is decoded as such', () => {
+  test('call data of a dynamic batch is decoded as such', () => {
     const runs = [{ receiver: ZERO, count: 2 }]
     const batch = { startId: 5n, sender: null, receivers: [ZERO, ZERO], digest }
     expect(decodeMint(encodeMint({ startId: 5n, runs, digest, dynamic: true }))).toEqual({ ...batch, dynamic: true })

@@ -103,7 +103,7 @@ describe('flags', () => {
     expect(await collection.read.enableTransfer()).toBe(false)
   })
 
-  test('of the service are cleared by its revocation, with an event each', async () => {
+  test('flags of the service are cleared by its revocation, with an event each', async () => {
     const { events } = await collection.send(chain.owner, 'revokeService', [])
     expect(events).toEqual(['EnableApiChanged(false)', 'EnableTransferChanged(false)', 'ServiceRevoked()'])
     expect(await collection.read.isRevoked()).toBe(true)

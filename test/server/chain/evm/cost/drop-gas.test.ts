@@ -48,7 +48,7 @@ describe('the estimated gas of a drop is within 3 % of the gas used', () => {
     expect(Number(total.gasLimit)).toBeGreaterThan(gas)
   })
 
-  test('of granted NFTs, which are fewer in a transaction', async () => {
+  test('the estimated gas of granted NFTs allows for fewer in a transaction', async () => {
     const meter = new DropMeter()
     const sender = random(20)
     const receivers = Array.from({ length: 170 }, () => random(20))
@@ -66,7 +66,7 @@ describe('the estimated gas of a drop is within 3 % of the gas used', () => {
     expect(Math.abs(Number(total.gas) / gas - 1)).toBeLessThan(WITHIN)
   })
 
-  test('of the deployment of a collection, within 5 %', async () => {
+  test('the estimated gas of the deployment of a collection is within 5 %', async () => {
     const meter = new DropMeter()
     meter.addDeployment()
     const init = anInit(random(20), { requestId: random(32), name: 'Tide', symbol: 'TIDE' })

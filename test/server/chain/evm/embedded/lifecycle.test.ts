@@ -92,7 +92,7 @@ describe('the node of a backend that was killed', () => {
     expect(isRunning(stranger.pid ?? 0)).toBe(true)
   })
 
-  test('of another data dir is not terminated', async () => {
+  test('the node of another data dir is not terminated', async () => {
     const [mine, other] = [temporaryDir(), temporaryDir()]
     const { chain: theirs } = await start({ stateDir: other })
     // As in a copy of the whole data dir.

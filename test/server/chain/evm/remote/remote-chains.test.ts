@@ -7,14 +7,13 @@ import { createProviders } from '../../../../../src/server/chain/rpc/providers.t
 import { openStore } from '../../../../../src/server/store/open-store.ts'
 import { freshDataDir } from '../../../../helpers/backend.ts'
 import { startNode } from '../../../../helpers/rpc-node.ts'
+import { SILENT_LOG } from '../../../../helpers/silent-log.ts'
 
 const undo: (() => unknown)[] = []
 afterEach(async () => {
   vi.useRealTimers()
   for (const step of undo.splice(0).reverse()) await step()
 })
-
-const LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 it('skips a hanging network when signing, so that other networks are signed for in the same turn', async () => {
   const dir = await freshDataDir()
@@ -41,7 +40,7 @@ it('skips a hanging network when signing, so that other networks are signed for 
   vi.useFakeTimers({ toFake: ['performance'] })
   const remote = await openRemote({
     settings: new Map([['polygon', { ...polygon, blockExplorerUrl: null, operators: [], requestLimits: new Map() }]]),
-    ...{ db: store.db, now: Date.now, log: LOG, providers: createProviders(), openSigners: async () => [] },
+    ...{ db: store.db, now: Date.now, log: SILENT_LOG, providers: createProviders(), openSigners: async () => [] },
   })
   undo.push(() => remote.close())
   vi.advanceTimersByTime(10_001)
@@ -76,7 +75,7 @@ it('signs nothing while the base fee is above the highest configured fee, and ta
     }
     const remote = await openRemote({
       settings: new Map([['polygon', chain]]),
-      ...{ db: store.db, now: Date.now, log: LOG, providers: createProviders(), openSigners: async () => [] },
+      ...{ db: store.db, now: Date.now, log: SILENT_LOG, providers: createProviders(), openSigners: async () => [] },
     })
     undo.push(() => remote.close())
     return remote

@@ -19,7 +19,7 @@ export const FAULTS = [
 ] as const
 export type Fault = (typeof FAULTS)[number]
 
-export interface FaultProxy {
+export interface HttpFaultProxy {
   url: string
   /** Number of times each fault happened. `none` counts requests without a fault. */
   counts: Record<Fault | 'none', number>
@@ -49,12 +49,12 @@ const MAX_DELAY_MS = 150
  *
  * @param faultOf selects the fault of a request by its path, or null
  */
-export async function startFaultProxy(
+export async function startHttpFaultProxy(
   target: string,
   options: { faultOf: (path: string) => Fault | null; random: () => number },
-): Promise<FaultProxy> {
+): Promise<HttpFaultProxy> {
   const { hostname, port } = new URL(target)
-  const counts = Object.fromEntries(['none', ...FAULTS].map((name) => [name, 0])) as FaultProxy['counts']
+  const counts = Object.fromEntries(['none', ...FAULTS].map((name) => [name, 0])) as HttpFaultProxy['counts']
   const sockets = new Set<Socket>()
   let healed = false
   let seen = 0

@@ -5,7 +5,7 @@ import { sleep } from '../../src/core/time.ts'
 const FAULTS = ['refused', 'cut', 'limited', 'lost', 'silent', 'silent-after', 'late', 'twice'] as const
 type Fault = (typeof FAULTS)[number]
 
-export interface FaultyProxy {
+export interface RpcFaultProxy {
   url: string
   /** Number of times each fault happened. */
   counts: Record<Fault | 'none', number>
@@ -19,7 +19,7 @@ export interface FaultyProxy {
  * errors, loses or withholds responses with or without forwarding the request, delays responses, or forwards requests
  * twice.
  */
-export async function startFaultyProxy(
+export async function startRpcFaultProxy(
   target: string,
   options: {
     random: () => number
@@ -27,13 +27,13 @@ export async function startFaultyProxy(
     /** Silence ends after this many milliseconds, like at a provider's load balancer. By default it never ends. */
     silentMs?: number
   },
-): Promise<FaultyProxy> {
+): Promise<RpcFaultProxy> {
   const { random, silentMs } = options
   const beSilent = (response: ServerResponse) => {
     if (silentMs !== undefined) setTimeout(() => response.destroy(), silentMs).unref()
   }
   let share = options.share ?? 0.3
-  const counts = Object.fromEntries(['none', ...FAULTS].map((name) => [name, 0])) as FaultyProxy['counts']
+  const counts = Object.fromEntries(['none', ...FAULTS].map((name) => [name, 0])) as RpcFaultProxy['counts']
 
   const forward = async (body: string) => {
     const response = await fetch(target, { method: 'POST', headers: { 'content-type': 'application/json' }, body })

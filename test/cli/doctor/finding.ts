@@ -1,0 +1,6 @@
+export interface Finding {
+  check: string
+  status: string
+  message: string
+  fix: string | null
+}
