@@ -24,4 +24,4 @@ export const isUnreachable = (error: unknown): error is GdnError =>
   error instanceof GdnError && error.code === 'unreachable'
 
 /** Returns whether an error means that no node responded, or that a node rejected the request. */
-export const isNoResponse = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)
+export const isRpcFailure = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)

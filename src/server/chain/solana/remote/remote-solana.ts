@@ -8,7 +8,7 @@ import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import type { RemoteNetworkOptions } from '../../evm/remote/remote-network.ts'
 import { createProviders } from '../../rpc/providers.ts'
 import { rememberFor } from '../../rpc/remember-for.ts'
-import { isNoResponse, RpcError } from '../../rpc/rpc-response.ts'
+import { isRpcFailure, RpcError } from '../../rpc/rpc-response.ts'
 import { TOKEN_2022 } from '../key.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { SUPPLY_AT } from '../read-mint.ts'
@@ -144,7 +144,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     } catch (error) {
       const reason = messageOf(error)
       if (error instanceof RpcError && ALREADY.test(reason)) return { outcome: 'known' }
-      if (isNoResponse(error)) {
+      if (isRpcFailure(error)) {
         return { outcome: 'rejected', reason }
       }
       throw error
