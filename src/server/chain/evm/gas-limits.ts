@@ -1,4 +1,4 @@
-import type { MintRun } from './collection.ts'
+import type { ReceiverGroup } from './collection.ts'
 import type { CollectionInit } from './factory.ts'
 import type { Hex } from './network.ts'
 
@@ -72,21 +72,21 @@ const FACTORY_BASE = 4_330_000
 const FACTORY_OPERATOR = 25_000
 
 /**
- * Returns a sufficient gas limit for `mint` with these runs. For 200 tokens to 200 receivers, the limit is below 10
+ * Returns a sufficient gas limit for `mint` with these groups. For 200 tokens to 200 receivers, the limit is below 10
  * million unless the collection is locked.
  *
  * @param locked whether the collection is locked, which costs one more event per token
  * @param dynamic whether the call is `mintDynamic`
  */
-export function mintGasLimit(runs: readonly MintRun[], locked = true, dynamic = false): bigint {
-  return withHeadroom(mintGas(runs, locked, dynamic) + LAST_WRITE, PROXY_HEADROOM)
+export function mintGasLimit(groups: readonly ReceiverGroup[], locked = true, dynamic = false): bigint {
+  return withHeadroom(mintGas(groups, locked, dynamic) + LAST_WRITE, PROXY_HEADROOM)
 }
 
-/** Returns the gas that `mint` with these runs uses, within 1 %, if no receiver has tokens of the collection yet. */
-export function mintGas(runs: readonly MintRun[], locked: boolean, dynamic = false): number {
+/** Returns the gas that `mint` with these groups uses, within 1 %, if no receiver has tokens of the collection yet. */
+export function mintGas(groups: readonly ReceiverGroup[], locked: boolean, dynamic = false): number {
   const receivers = new Set<string>()
   let used = MINT_BASE + (dynamic ? DYNAMIC : 0)
-  for (const { receiver, count } of runs) {
+  for (const { receiver, count } of groups) {
     receivers.add(receiver.toLowerCase())
     used += RUN_CALLDATA + PIECE * Math.ceil(count / PIECE_TOKENS) + TOKEN * count
     if (locked) used += LOCKED_EVENT * count

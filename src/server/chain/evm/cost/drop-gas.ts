@@ -1,4 +1,4 @@
-import { MAX_TOKENS_PER_CALL, type MintRun } from '../collection.ts'
+import { MAX_TOKENS_PER_CALL, type ReceiverGroup } from '../collection.ts'
 import { grantGas, grantGasLimit, makeGas, makeGasLimit, mintGas, mintGasLimit } from '../gas-limits.ts'
 import type { Hex } from '../network.ts'
 
@@ -74,7 +74,7 @@ export class DropMeter {
   #nfts = 0
   /** Maximum gas and bytes per NFT of any request. */
   readonly #ofEach = { gas: 0, bytes: 0 }
-  #runs: MintRun[] = []
+  #groups: ReceiverGroup[] = []
   #size = 0
   #sender: string | null = null
 
@@ -95,9 +95,9 @@ export class DropMeter {
     const most = sender === null ? MAX_TOKENS_PER_CALL : MAX_GRANTS
     for (let remaining = count; remaining > 0; ) {
       const takenCount = Math.min(remaining, most - this.#size)
-      const last = this.#runs.at(-1)
+      const last = this.#groups.at(-1)
       if (last?.receiver === receiver) last.count += takenCount
-      else this.#runs.push({ receiver: receiver as Hex, count: takenCount })
+      else this.#groups.push({ receiver: receiver as Hex, count: takenCount })
       this.#size += takenCount
       remaining -= takenCount
       if (this.#size === most) this.#close()
@@ -156,12 +156,16 @@ export class DropMeter {
   }
 
   #close(): void {
-    const [runs, size] = [this.#runs, this.#size]
+    const [groups, size] = [this.#groups, this.#size]
     if (size === 0) return
     if (this.#sender === null) {
-      this.#add(mintGas(runs, false, this.#dynamic), mintGasLimit(runs, true, this.#dynamic), mintBytes(runs.length))
+      this.#add(
+        mintGas(groups, false, this.#dynamic),
+        mintGasLimit(groups, true, this.#dynamic),
+        mintBytes(groups.length),
+      )
     } else this.#add(grantGas(size), grantGasLimit(Array(size)), grantBytes(size))
-    this.#runs = []
+    this.#groups = []
     this.#size = 0
   }
 
@@ -182,7 +186,8 @@ const countWords = (text: string): number => Math.ceil(Buffer.byteLength(text) /
 /**
  * Returns the size in bytes of a mint. Its call data has a list of receivers and a list of counts, each with a length.
  */
-export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
+export const mintBytes = (groupCount: number): number =>
+  ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + groupCount))
 export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
 
 /** Returns the maximum gas and bytes per NFT of a request for one receiver. */

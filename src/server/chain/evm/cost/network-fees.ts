@@ -178,11 +178,11 @@ export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
 
 /** Returns a sample mint to many receivers. Like real addresses, the receivers' addresses can't be compressed. */
 function sample(): { call: Hex; raw: Hex } {
-  const runs = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
+  const groups = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
     receiver: keccak256(numberToHex(index + 1)).slice(0, 42) as Hex,
     count: 1,
   }))
-  const call = encodeMint({ startId: 1000n, runs, digest: keccak256('0x') })
+  const call = encodeMint({ startId: 1000n, groups, digest: keccak256('0x') })
   const fees = { maxFeePerGas: SAMPLE_FEE, maxPriorityFeePerGas: SAMPLE_FEE }
   const raw = serializeTransaction({
     type: 'eip1559',
