@@ -2,7 +2,7 @@ import { getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
-import { leastSignerFunds } from '../chain/evm/cost/funding.ts'
+import { minSignerFunds } from '../chain/evm/cost/funding.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
@@ -131,7 +131,7 @@ async function examineSigners(
           })
         }
         const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`
-        if (balance >= leastSignerFunds(fees) * FEW_REQUESTS) return { message: funds }
+        if (balance >= minSignerFunds(fees) * FEW_REQUESTS) return { message: funds }
         return {
           message: `${funds}, which is enough for only a few requests at current fees`,
           fix: `Send coins to ${address}.`,

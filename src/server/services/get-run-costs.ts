@@ -100,8 +100,8 @@ async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   const { nft_gas, nft_bytes } = run
   const fees = await feesIfKnown(gas)
   if (fees === null) return { ...unknown, nft_gas, nft_bytes }
-  const { max, left, unsigned } = await gas.budgetOf(db, run, fees)
-  return { counted: String(max - left), unsigned_nfts: unsigned, nft_gas, nft_bytes }
+  const { max, available, unsigned } = await gas.budgetOf(db, run, fees)
+  return { counted: String(max - available), unsigned_nfts: unsigned, nft_gas, nft_bytes }
 }
 
 /** Returns a run's share of an amount. The shares of all runs add up to exactly the amount. */
@@ -141,7 +141,7 @@ async function waitingOf(
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
   // The rest of the limit isn't enough for another transaction as large as the run's largest one.
-  const isTight = budget !== null && budget.left < budget.largest
+  const isTight = budget !== null && budget.available < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null
 }

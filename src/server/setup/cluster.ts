@@ -3,7 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
 import { explainRefusals } from '../chain/rpc/refusals.ts'
-import { inSol, lackOfCluster, leastClusterFunds, tokenCosts } from '../chain/solana/costs.ts'
+import { inSol, lackOfCluster, minClusterFunds, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/solana-signer.ts'
@@ -96,7 +96,7 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
     block,
     signer: signer.address,
     balance: inSol(balance),
-    needed: inSol(leastClusterFunds(costs)),
+    needed: inSol(minClusterFunds(costs)),
     cost_per_nft: inSol(costs.nft),
     cost_per_collection: inSol(costs.collection),
     nfts_left: Number(balance / costs.nft),

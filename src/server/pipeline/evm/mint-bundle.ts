@@ -113,7 +113,7 @@ async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): 
 }
 
 /** Returns why a run's cost limit blocks the run's next NFTs. Returns null if the limit doesn't block them. */
-export async function whyNotSigned(
+export async function mintBlockedByCost(
   db: Db,
   run: CostLimitedRun,
   fees: Fees,
@@ -159,9 +159,9 @@ function gasOf(bundle: readonly Mintable[], locked: boolean): bigint {
 }
 
 function fitIntoGas(rows: readonly Mintable[], payable: bigint, locked: boolean): readonly Mintable[] {
-  const most = payable < MAX_BUNDLE_GAS ? payable : MAX_BUNDLE_GAS
+  const maxGas = payable < MAX_BUNDLE_GAS ? payable : MAX_BUNDLE_GAS
   let bundle = rows
-  while (bundle.length > 1 && gasOf(bundle, locked) > most) {
+  while (bundle.length > 1 && gasOf(bundle, locked) > maxGas) {
     bundle = bundle.slice(0, Math.ceil(bundle.length * 0.9) - 1)
   }
   return bundle

@@ -42,8 +42,8 @@ export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequest
  */
 export function raiseFees(before: Fees, suggested: Fees): Fees {
   const raise = (fee: bigint, suggestion: bigint) => {
-    const least = (fee * 9n + 7n) / 8n
-    return suggestion > least ? suggestion : least
+    const minimum = (fee * 9n + 7n) / 8n
+    return suggestion > minimum ? suggestion : minimum
   }
   return {
     maxFeePerGas: raise(before.maxFeePerGas, suggested.maxFeePerGas),
@@ -60,8 +60,8 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 export function lowerFees(suggested: Fees, payable: bigint): Fees {
   const { maxFeePerGas, maxPriorityFeePerGas: tip, baseFee, legacy } = suggested
   if (legacy || baseFee === undefined || payable >= maxFeePerGas) return suggested
-  const least = baseFee + tip
-  return { ...suggested, maxFeePerGas: payable > least ? payable : least }
+  const minFee = baseFee + tip
+  return { ...suggested, maxFeePerGas: payable > minFee ? payable : minFee }
 }
 
 /**

@@ -35,12 +35,12 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
 /**
  * Returns the reason to show for a run that waits because its cost limit is too low for the current fees.
  *
- * @param least the lowest gas price that blocks accept
- * @param most the highest gas price that the limit can pay
- * @param enough the cost limit that would pay for all accepted requests
+ * @param minFee the lowest gas price that blocks accept
+ * @param payableFee the highest gas price that the limit can pay
+ * @param sufficientLimit the cost limit that would pay for all accepted requests
  */
-export const waitingForLimit = (least: bigint, most: bigint, enough: bigint): string =>
-  `${LOWER_FEES}blocks require at least ${inGwei(least)} gwei, but the rest of the run's cost limit is enough for only ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+export const waitingForLimit = (minFee: bigint, payableFee: bigint, sufficientLimit: bigint): string =>
+  `${LOWER_FEES}blocks require at least ${inGwei(minFee)} gwei, but the rest of the run's cost limit is enough for only ${inGwei(payableFee)} gwei${RAISE} --max-cost ${inCoins(sufficientLimit, 'up')} or more to raise the limit`
 
 /** Returns fees capped by the fee limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { encodeGrant, encodeMint, type ReceiverGroup } from '../../../../../src/server/chain/evm/collection.ts'
 import { DropMeter, grantBytes, mintBytes, ONE_NFT } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
-import { costOf, worstCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { costOf, maxCostOf } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 import { encodeMake } from '../../../../../src/server/chain/evm/factory.ts'
 import { grantGasLimit, mintGasLimit } from '../../../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
@@ -125,7 +125,7 @@ test.each([
         of.sender === null
           ? { gasLimit: mintGasLimit([{ receiver: random(20), count: each }], true, of.dynamic), bytes: mintBytes(1) }
           : { gasLimit: grantGasLimit(Array(each).fill(random(20))), bytes: grantBytes(each) }
-      const worst = (fees: typeof free) => worstCost(one, fees) * BigInt(requests.length)
+      const worst = (fees: typeof free) => maxCostOf(one, fees) * BigInt(requests.length)
       const estimate = costOf(meter.total(), charged)
       expect(worst(free)).toBeLessThanOrEqual((estimate.typical - estimate.dataFee) * BigInt(factor))
       expect(worst(charged) - worst(free)).toBeLessThanOrEqual(estimate.dataFee * 20n)
