@@ -145,7 +145,7 @@ function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefine
         : undefined
   const [cert, ca] = [client_cert_file, ca_file].map((file) => (file === undefined ? undefined : readPem(file)))
   const keyFile = client_key_file ?? client_key_credential ?? ''
-  const understand = <Found>(file: string, problem: string, parse: () => Found): Found => {
+  const parsePem = <Found>(file: string, problem: string, parse: () => Found): Found => {
     try {
       return parse()
     } catch (cause) {
@@ -155,11 +155,11 @@ function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefine
   const certificate = (file: string | undefined, text: string | undefined) =>
     file === undefined || text === undefined
       ? null
-      : understand(file, 'has no certificate in PEM format', () => new X509Certificate(text))
+      : parsePem(file, 'has no certificate in PEM format', () => new X509Certificate(text))
   certificate(ca_file, ca)
   const clientCertificate = certificate(client_cert_file, cert)
   if (clientCertificate !== null && key !== undefined) {
-    const parsed = understand(keyFile, 'has no unencrypted private key in PEM format', () => createPrivateKey(key))
+    const parsed = parsePem(keyFile, 'has no unencrypted private key in PEM format', () => createPrivateKey(key))
     if (!clientCertificate.checkPrivateKey(parsed)) {
       throw new GdnError('invalid_config', `is not the key of ${client_cert_file}`, { place: { file: keyFile } })
     }
