@@ -13,7 +13,7 @@ import { tellWebhook } from '../../src/server/store/outbox.ts'
 import { movePublicCursor, undoEvents } from '../../src/server/store/owner-events.ts'
 import { findRepeated } from '../../src/server/store/requests.ts'
 import * as transfers from '../../src/server/store/transfers.ts'
-import { insertWebhook, updateWebhook } from '../../src/server/store/webhooks.ts'
+import { insertWebhook, updateWebhookRow } from '../../src/server/store/webhooks.ts'
 import {
   call,
   createTestCollection,
@@ -68,7 +68,7 @@ async function listen({ db }: Store): Promise<void> {
     ...{ id: 'listener', account_id, kind: 'listener', url: '', events: '["*"]', secret: '' },
     ...{ status: 'active', created_at: 1, expires_at: null, failing_since: null },
   })
-  await updateWebhook(db, 'listener', { events: '["*"]' })
+  await updateWebhookRow(db, 'listener', { events: '["*"]' })
 }
 
 async function useApi(backend: TestBackend, collection: TestCollection): Promise<string[]> {

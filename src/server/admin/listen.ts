@@ -5,7 +5,7 @@ import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
 import type { Store } from '../store/open-store.ts'
 import type { DatabaseClock } from '../store/postgres/clock.ts'
 import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
-import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
+import { findListenerSecret, insertWebhook, prolongListener, removeWebhookRow } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
 
 /** Time in milliseconds for which events are still recorded after a listener's process was killed. */
@@ -95,7 +95,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     async close() {
       clock?.close()
       await poster.close()
-      await store.transaction((db) => removeWebhook(db, id))
+      await store.transaction((db) => removeWebhookRow(db, id))
     },
   }
 }

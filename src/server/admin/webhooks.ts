@@ -14,7 +14,7 @@ import {
   countDeliveries,
   type Delivery,
   findDelivery,
-  listDeliveries as listDeliveryRows,
+  listDeliveryRows,
   type ReplayChoice,
   requeueDeliveries,
 } from '../store/webhook-deliveries.ts'
@@ -22,10 +22,10 @@ import {
   findWebhook,
   insertWebhook,
   type ListedWebhook,
-  listWebhooks as listWebhookRows,
-  removeWebhook as removeWebhookRow,
+  listWebhookRows,
+  removeWebhookRow,
   reviveWebhook,
-  updateWebhook as updateWebhookRow,
+  updateWebhookRow,
 } from '../store/webhooks.ts'
 import { sampleData } from './sample-events.ts'
 

@@ -6,7 +6,7 @@ import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.t
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
 import { listFollowed } from '../store/owner-events.ts'
 import { countWaiting } from '../store/webhook-deliveries.ts'
-import { listWebhooks } from '../store/webhooks.ts'
+import { listWebhookRows } from '../store/webhooks.ts'
 import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
 
 export type Registry = Metrics
@@ -187,7 +187,7 @@ async function readDatabase({ db, now }: MetricsOptions, metrics: StateMetrics):
     metrics.oldest.set({ step }, since === null ? 0 : Math.max(0, (now() - since) / 1000))
   }
   metrics.pendingDeliveries.set(await countWaiting(db))
-  const statuses = (await listWebhooks(db)).map((row) => webhookStatus(row, now()))
+  const statuses = (await listWebhookRows(db)).map((row) => webhookStatus(row, now()))
   for (const status of WEBHOOK_STATUSES)
     metrics.hooks.set({ status }, statuses.filter((other) => other === status).length)
   for (const { blockchain, block } of await listFollowed(db)) metrics.followed.set({ blockchain }, block)
