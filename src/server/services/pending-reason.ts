@@ -37,7 +37,7 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
  * Returns why a request without NFTs is pending: the signers lack funds, or the nodes or blocks of the blockchain delay
  * it.
  */
-export const pendingReason = async (
+export const findPendingReason = async (
   chains: Chains,
   blockchain: Blockchain,
   isSigned: boolean,
