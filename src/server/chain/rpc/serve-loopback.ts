@@ -19,12 +19,12 @@ export const methodNotFound = (): RpcError => new RpcError(METHOD_NOT_FOUND, 'me
 /** Serves JSON-RPC calls and batches to a process on this machine. */
 export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
   const server = createServer(async (request, response) => {
-    const reply = await readJson(request).then(
-      (body) => (Array.isArray(body) ? Promise.all(body.map((call) => replyTo(handle, call))) : replyTo(handle, body)),
+    const responseBody = await readJson(request).then(
+      (body) => (Array.isArray(body) ? Promise.all(body.map((call) => respond(handle, call))) : respond(handle, body)),
       () => ({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'parse error' } }),
     )
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(reply))
+    response.end(JSON.stringify(responseBody))
   })
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve, reject) => {
@@ -42,7 +42,7 @@ export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
   }
 }
 
-async function replyTo(handle: CallHandler, call: unknown): Promise<object> {
+async function respond(handle: CallHandler, call: unknown): Promise<object> {
   const { id = null, method, params } = (call ?? {}) as { id?: unknown; method?: unknown; params?: unknown }
   try {
     if (typeof method !== 'string') throw methodNotFound()

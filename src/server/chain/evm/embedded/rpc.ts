@@ -30,7 +30,7 @@ const UNAVAILABLE = -32000
 const NOT_MINED = 4
 
 type Id = string | number | null
-type Reply =
+type JsonRpcResponse =
   | { jsonrpc: '2.0'; id: Id; result: unknown }
   | { jsonrpc: '2.0'; id: Id; error: { code: number; message: string; data?: unknown } }
 
@@ -54,9 +54,9 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / body.filter(executes).length))
   return Promise.all(
     body.map((call: unknown) => {
-      const reply = respond(chain, call, { sent, gas })
-      if (isSend(call)) sent = Promise.all([sent, reply])
-      return reply
+      const response = respond(chain, call, { sent, gas })
+      if (isSend(call)) sent = Promise.all([sent, response])
+      return response
     }),
   )
 }
@@ -67,7 +67,7 @@ interface CallLimits {
   gas: number
 }
 
-async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Promise<Reply> {
+async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Promise<JsonRpcResponse> {
   if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call must be an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null
@@ -98,10 +98,10 @@ async function dispatch(
   return chain.request(method, EXECUTES.has(method) ? capGas(params, gas) : params)
 }
 
-function capGas([call, ...rest]: readonly unknown[], most: number): readonly unknown[] {
+function capGas([call, ...rest]: readonly unknown[], maxGas: number): readonly unknown[] {
   if (!isRecord(call)) return [call, ...rest]
-  const gas = Number(call.gas ?? most)
-  return gas < most ? [call, ...rest] : [{ ...call, gas: `0x${most.toString(16)}` }, ...rest]
+  const gas = Number(call.gas ?? maxGas)
+  return gas < maxGas ? [call, ...rest] : [{ ...call, gas: `0x${maxGas.toString(16)}` }, ...rest]
 }
 
 async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promise<unknown> {
@@ -116,13 +116,13 @@ async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promi
   return receipt
 }
 
-function describe(id: Id, error: unknown): Reply {
+function describe(id: Id, error: unknown): JsonRpcResponse {
   if (error instanceof RpcError) return failure(id, error.code, error.message, error.data)
   if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node did not respond: try again")
   return failure(id, INTERNAL_ERROR, 'internal error')
 }
 
-function failure(id: Id, code: number, message: string, data?: unknown): Reply {
+function failure(id: Id, code: number, message: string, data?: unknown): JsonRpcResponse {
   return { jsonrpc: '2.0', id, error: { code, message, data } }
 }
 

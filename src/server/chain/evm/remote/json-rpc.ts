@@ -79,12 +79,12 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     const provider = providers.of(url)
     await provider.enter(Array.isArray(body) ? body.length : 1, closing.signal)
     try {
-      const reply = await connections.send(url, body)
-      const outcome = rpcOutcome(reply)
+      const responseBody = await connections.send(url, body)
+      const outcome = rpcOutcome(responseBody)
       onRequest(provider.host, outcome)
       if (outcome === 'limited') provider.limited(null)
       else provider.responded()
-      return reply
+      return responseBody
     } catch (error) {
       const limited = error instanceof NodeFailed && error.limited
       if (limited) provider.limited(error.restMs)
@@ -115,8 +115,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 
   const askChain = async (url: string): Promise<void> => {
-    const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
-    const response = rpcResponseOf(reply, identity.method)
+    const body = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
+    const response = rpcResponseOf(body, identity.method)
     const { host } = new URL(url)
     if ('error' in response) {
       const { error: cause } = response
@@ -189,8 +189,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       const responses: RpcResponse[] = []
       for (const chunk of chunksOf(calls, MAX_CALLS_PER_BATCH)) {
         const part = await exchange(async (url) => {
-          const replies = await batches.send(url, chunk)
-          return chunk.map(({ method }, index) => throwNodeFailures(rpcResponseOf(replies[index], method), options))
+          const bodies = await batches.send(url, chunk)
+          return chunk.map(({ method }, index) => throwNodeFailures(rpcResponseOf(bodies[index], method), options))
         })
         responses.push(...part)
       }
