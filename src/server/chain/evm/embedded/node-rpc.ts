@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
-import { type RpcCall, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
+import { RPC_ERRORS, type RpcCall, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
 import type { NodeAddress } from './node-address.ts'
 
 /**
@@ -53,7 +53,8 @@ export function nodeUnreachable(problem: string, cause?: unknown): GdnError {
 
 function nodeResponseOf(response: unknown): RpcResponse {
   const { result, error } = (response ?? {}) as { result?: unknown; error?: Partial<RpcError> }
-  if (error !== undefined) return { error: new RpcError(error.code ?? -32603, error.message ?? '', error.data) }
+  if (error !== undefined)
+    return { error: new RpcError(error.code ?? RPC_ERRORS.internal, error.message ?? '', error.data) }
   if (result === undefined) throw nodeUnreachable('returned an invalid response')
   return { result }
 }

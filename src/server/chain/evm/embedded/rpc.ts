@@ -1,6 +1,6 @@
 import { isRecord } from '../../../../core/json.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
-import { isUnreachable, RpcError } from '../../rpc/rpc-response.ts'
+import { isUnreachable, RPC_ERRORS, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
 
@@ -20,12 +20,6 @@ const BATCH_GAS = 1_000_000_000
 
 const MAX_BATCH = 100
 
-const INVALID_REQUEST = -32600
-const METHOD_NOT_FOUND = -32601
-const INVALID_PARAMS = -32602
-const INTERNAL_ERROR = -32603
-/** JSON-RPC code "Server error": the request is valid but can't be served at the moment. */
-const UNAVAILABLE = -32000
 /** JSON-RPC code of EIP-7966: the transaction is in the pool but not in a block. */
 const NOT_MINED = 4
 
@@ -44,9 +38,13 @@ type JsonRpcResponse =
  */
 export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {
   if (!Array.isArray(body)) return respond(chain, body, { sent: Promise.resolve(), gas: READ_GAS })
-  if (body.length === 0) return failure(null, INVALID_REQUEST, 'the batch is empty')
+  if (body.length === 0) return failure(null, RPC_ERRORS.invalidRequest, 'the batch is empty')
   if (body.length > MAX_BATCH) {
-    return failure(null, INVALID_REQUEST, `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`)
+    return failure(
+      null,
+      RPC_ERRORS.invalidRequest,
+      `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`,
+    )
   }
   // Transactions are submitted together and in order. A read sees the effects of the transactions before it in the
   // batch.
@@ -68,13 +66,13 @@ interface CallLimits {
 }
 
 async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Promise<JsonRpcResponse> {
-  if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call must be an object')
+  if (!isRecord(call)) return failure(null, RPC_ERRORS.invalidRequest, 'a call must be an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null
   if (call.jsonrpc !== '2.0' || typeof method !== 'string' || (call.id !== undefined && !isId(call.id))) {
-    return failure(id, INVALID_REQUEST, 'a call must have jsonrpc "2.0", an id and a method')
+    return failure(id, RPC_ERRORS.invalidRequest, 'a call must have jsonrpc "2.0", an id and a method')
   }
-  if (!Array.isArray(params)) return failure(id, INVALID_PARAMS, 'params must be a list')
+  if (!Array.isArray(params)) return failure(id, RPC_ERRORS.invalidParams, 'params must be a list')
   try {
     return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, terms) }
   } catch (error) {
@@ -93,7 +91,7 @@ async function dispatch(
   // The endpoint doesn't sign for clients, so it has no accounts.
   if (method === 'eth_accounts') return []
   if (!READ_METHODS.has(method))
-    throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
+    throw new RpcError(RPC_ERRORS.methodNotFound, `the method ${method.slice(0, 80)} is not available`)
   await sent
   return chain.request(method, EXECUTES.has(method) ? capGas(params, gas) : params)
 }
@@ -118,8 +116,8 @@ async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promi
 
 function describe(id: Id, error: unknown): JsonRpcResponse {
   if (error instanceof RpcError) return failure(id, error.code, error.message, error.data)
-  if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node did not respond: try again")
-  return failure(id, INTERNAL_ERROR, 'internal error')
+  if (isUnreachable(error)) return failure(id, RPC_ERRORS.server, "the chain's node did not respond: try again")
+  return failure(id, RPC_ERRORS.internal, 'internal error')
 }
 
 function failure(id: Id, code: number, message: string, data?: unknown): JsonRpcResponse {

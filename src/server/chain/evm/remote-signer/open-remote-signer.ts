@@ -8,6 +8,7 @@ import { passwordIn, passwordProblem, readPasswordFile } from '../../../../keyst
 import { readSecretFile } from '../../../../keystore/private-file.ts'
 import { readCredential } from '../../../settings/credentials.ts'
 import type { RemoteSignerEntry } from '../../../settings/signer-schema.ts'
+import { RPC_ERRORS } from '../../rpc/rpc-response.ts'
 import { requestOf, type Signer, type UnsignedTransaction } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 import { checkSigned } from './check-signed.ts'
@@ -16,7 +17,6 @@ import { connectSigner } from './signer-rpc.ts'
 const MAX_PEM_BYTES = 256 * 1024
 const TIMEOUT_MS = 10_000
 const MAX_PAUSE_MS = 30_000
-const METHOD_NOT_FOUND = -32_601
 
 export interface RemoteSignerOptions {
   credentialsDirectory: string | undefined
@@ -119,7 +119,7 @@ const rawIn = (response: unknown): unknown =>
 const isMissingMethod = (error: unknown): boolean =>
   error instanceof GdnError &&
   error.code === 'refused' &&
-  (error.details as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND
+  (error.details as { code?: unknown } | undefined)?.code === RPC_ERRORS.methodNotFound
 
 function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefined): (() => Secret) | null {
   const { token_file: file, token_credential: credential } = entry

@@ -1,17 +1,15 @@
 import { GdnError } from '../../../../core/errors.ts'
 import { isStatePruned } from '../../../../core/pruned-state.ts'
 import type { RpcOutcome } from '../../rpc/providers.ts'
-import type { RpcResponse } from '../../rpc/rpc-response.ts'
-import { RpcError } from '../../rpc/rpc-response.ts'
+import { RPC_ERRORS, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
 import { isExecutionError } from '../execution-error.ts'
 
 /** Maximum length of a node's message. It is logged and becomes part of the reason why an NFT failed. */
 const MAX_MESSAGE = 500
-const INTERNAL = -32603
 /** JSON-RPC errors that mean "rate limited". */
 const LIMIT_CODES = new Set([429, -32005, -32007])
 /** JSON-RPC errors that are temporary: a provider's limit, an internal error, or a lagging node. */
-const TEMPORARY_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
+const TEMPORARY_CODES = new Set([...LIMIT_CODES, RPC_ERRORS.internal, -32016])
 
 /** Matches messages that mean "rate limited", for providers with other codes. */
 const LIMIT_MESSAGE =
@@ -73,7 +71,7 @@ export function rpcOutcome(body: unknown): RpcOutcome {
 /** Returns the error in a response. The response is untrusted and may have any form. */
 function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE).toWellFormed() : ''
-  return new RpcError(typeof code === 'number' ? code : INTERNAL, text, data)
+  return new RpcError(typeof code === 'number' ? code : RPC_ERRORS.internal, text, data)
 }
 
 const isData = (result: unknown) =>
@@ -120,7 +118,7 @@ export function throwNodeFailures(response: RpcResponse, { refusals = false } = 
   const isBusy = TEMPORARY_CODES.has(code) || LIMIT_MESSAGE.test(message) || TEMPORARY_MESSAGE.test(message)
   const lacksBlock = MISSING_BLOCK_MESSAGE.test(message) && !isStatePruned(message)
   const isInconclusive = ((isBusy && !isQueryTooLarge(error)) || lacksBlock) && !isExecutionError(error)
-  if (!isInconclusive || (refusals && error.code === INTERNAL)) return response
+  if (!isInconclusive || (refusals && error.code === RPC_ERRORS.internal)) return response
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }
 
