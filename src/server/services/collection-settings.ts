@@ -1,7 +1,7 @@
 import { isBlockchain } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
-import { isRecord, parseJson } from '../../core/json.ts'
+import { parseRecord } from '../../core/json.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { DATA_URI, isOfCreation } from '../chain/contract-uri.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
@@ -132,7 +132,7 @@ async function describedAt(
         )
       : null
   if (content === null) return { ...recorded, problem: `its metadata is not stored here, ${AS_CREATED}` }
-  const metadata = objectIn(content)
+  const metadata = parseRecord(Buffer.from(content).toString('utf8'))
   if (metadata === null) return { ...recorded, problem: `its metadata is not a JSON object, ${AS_CREATED}` }
   if (isOfCreation(uri, metadata)) return { ...recorded, has_metadata: false, problem: null }
   const textIn = (field: string) => (typeof metadata[field] === 'string' ? metadata[field] : null)
@@ -150,9 +150,4 @@ async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<
   const file = await findStored(storage, uri, { ours: true })
   if (file === null || file.content.size > MAX_METADATA_BYTES) return null
   return await firstBytes(file.content, MAX_METADATA_BYTES)
-}
-
-function objectIn(content: Uint8Array): Record<string, unknown> | null {
-  const value = parseJson(Buffer.from(content).toString('utf8'))
-  return isRecord(value) ? value : null
 }
