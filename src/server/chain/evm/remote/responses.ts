@@ -76,7 +76,7 @@ function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
 
 const isData = (result: unknown) =>
   typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) && result.length % 2 === 0
-const isObject = (result: unknown) => typeof result === 'object'
+const isObjectOrNull = (result: unknown) => typeof result === 'object'
 
 /** Functions that check, by method, whether a result has the right form. `readQuantity` checks numbers. */
 const RESULT_CHECKS: Readonly<Record<string, (result: unknown) => boolean>> = {
@@ -84,9 +84,9 @@ const RESULT_CHECKS: Readonly<Record<string, (result: unknown) => boolean>> = {
   eth_getCode: isData,
   eth_getStorageAt: isData,
   eth_getLogs: Array.isArray,
-  eth_getBlockByNumber: isObject,
-  eth_getTransactionByHash: isObject,
-  eth_getTransactionReceipt: isObject,
+  eth_getBlockByNumber: isObjectOrNull,
+  eth_getTransactionByHash: isObjectOrNull,
+  eth_getTransactionReceipt: isObjectOrNull,
 }
 
 /**
