@@ -112,5 +112,3 @@ export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: stri
     return { field: key, source: url, place: place === '' || isContentUrl(place) ? null : place }
   })
 }
-
-export const isoTime = (ms: number): string => new Date(ms).toISOString()

@@ -5,11 +5,12 @@ import { QUICKNET_TIMES, roundFor, ruleIn, timeOfRound } from '../../api/shuffle
 import { GdnError } from '../../core/errors.ts'
 import { ipfsPathParts } from '../../core/ipfs-url.ts'
 import { isRecord } from '../../core/json.ts'
+import { isoTime } from '../../core/time.ts'
 import { blockTimes } from '../services/nft-history.ts'
 import { findChain } from '../store/chains.ts'
 import { seenCommitments } from '../store/explorer-commitments.ts'
 import { findTransactions } from '../store/explorer-transactions.ts'
-import { type ExplorerDeps, fileFields, isoTime, readMetadata } from './explorer.ts'
+import { type ExplorerDeps, fileFields, readMetadata } from './explorer.ts'
 import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
 interface Minted {
@@ -134,7 +135,7 @@ async function commitmentsOf(
       transaction_hash: transaction?.hash ?? null,
       explorer_url: transaction === undefined ? null : linkOf(blockchain, transaction.hash),
       block_number,
-      time: time === undefined ? null : isoTime(time),
+      time: isoTime(time),
     }
   }
   return { commitment: explorerCommitment(hash), seal: explorerCommitment(sealOf(hash)) }

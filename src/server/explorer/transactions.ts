@@ -1,8 +1,9 @@
 import type { Blockchain } from '../../api/blockchains.ts'
+import { isoTime } from '../../core/time.ts'
 import { blockTimes, shownChangesOf as changesShown } from '../services/nft-history.ts'
 import { changeTransactionsOf, findTransactions, type SeenTransaction } from '../store/explorer-transactions.ts'
 import { listHistory } from '../store/nft-history.ts'
-import { type ExplorerDeps, isoTime, shortenForList } from './explorer.ts'
+import { type ExplorerDeps, shortenForList } from './explorer.ts'
 import type { ExplorerEvent, Transaction } from './types.ts'
 
 /** Maximum number of events that are shown for an NFT. Older events are omitted. */
@@ -62,7 +63,7 @@ export async function historyOf(
       revision,
       ...(await changesShown(db, nft.id, row)),
       error: row.error === null ? null : shortenForList(row.error),
-      time: time === null ? null : isoTime(time),
+      time: isoTime(time),
       explorer_url: transaction_hash === null ? null : linkOf(blockchain, transaction_hash),
     })
   }

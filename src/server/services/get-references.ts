@@ -1,4 +1,4 @@
-import { formatAcceptedDate } from '../../core/time.ts'
+import { formatUtcTime } from '../../core/time.ts'
 import { createsNfts } from '../store/references.ts'
 import { findOwnCollection } from './find-own-collection.ts'
 import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
@@ -22,7 +22,7 @@ export async function getReferences(
       if (row === undefined) return []
       const { reference_id, status, digest, accepted_at, isFree: is_free } = row
       const { label: reference_label = null, kind: reference_kind = null, alias: reference_alias = null } = row
-      const accepted_date = formatAcceptedDate(accepted_at)
+      const accepted_date = formatUtcTime(accepted_at)
       const mintFields = createsNfts(scope.operation) ? { reference_label, reference_kind, reference_alias } : {}
       return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free, ...mintFields }]
     }),

@@ -1,6 +1,6 @@
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
-import { formatAcceptedDate } from '../../core/time.ts'
+import { formatUtcTime } from '../../core/time.ts'
 import {
   addReferences,
   createsNfts,
@@ -199,7 +199,7 @@ export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { t
 export const showAccepted = (operation: string | Existing, acceptedAt: number, reference_id: string | undefined) => {
   const created = typeof operation === 'string'
   return {
-    accepted_date: formatAcceptedDate(created ? acceptedAt : operation.accepted_at),
+    accepted_date: formatUtcTime(created ? acceptedAt : operation.accepted_at),
     ...(reference_id === undefined ? {} : { reference_id, created }),
   }
 }
