@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { AwsCredentials } from '../../object-store/aws-credentials.ts'
-import { bucketRoot, FOR_EVER, objectUrl } from '../../object-store/bucket.ts'
+import { bucketRoot, IMMUTABLE_CACHE_CONTROL, objectUrl } from '../../object-store/bucket.ts'
 import { classifyRefusal } from '../../object-store/refusal.ts'
 import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
@@ -65,7 +65,7 @@ export function createS3Storage(options: S3Options): Storage {
         // objects, S3 returns 403 for a missing object.
         const headers = {
           'content-type': file.contentType,
-          'cache-control': FOR_EVER,
+          'cache-control': IMMUTABLE_CACHE_CONTROL,
           'x-amz-checksum-sha256': Buffer.from(file.sha256, 'hex').toString('base64'),
         }
         const response = await exchange('PUT', url, headers, file, callOptions)

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
+import { IMMUTABLE_CACHE_CONTROL } from '../../object-store/bucket.ts'
 import { Refusal } from '../services/refusals.ts'
 
 /** Paths that serve the page of the web explorer. Its script selects the view from the URL. */
@@ -53,9 +54,7 @@ export function addExplorerPage(app: FastifyInstance): void {
     const { loadExplorer } = await import('./explorer-assets.ts')
     const asset = (await loadExplorer()).assets.get(file)
     if (asset === undefined) throw new Refusal(404, TITLES.notFound, `/explorer/assets/${file} does not exist`)
-    reply
-      .headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' })
-      .type(asset.contentType)
+    reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, vary: 'accept-encoding' }).type(asset.contentType)
     const compressed = takesGzip(request)
     if (compressed) reply.header('content-encoding', 'gzip')
     return reply.send(compressed ? asset.gzipped : await asset.plain())
