@@ -255,7 +255,7 @@ async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> 
 }
 
 /** Returns the error to report if a start fails. Explains errors that a full disk or a lost database caused. */
-export function explainStartFailure(error: unknown, dataDir: string): unknown {
+export function startErrorOf(error: unknown, dataDir: string): unknown {
   if (!isDiskFull(error)) return toldOfDatabase(error)
   return new GdnError('data_dir', `the disk of the data directory ${dataDir} is full`, {
     hint: 'Free disk space, or choose another directory with --data-dir.',

@@ -3,7 +3,7 @@ import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { closeAll, closeFailed } from './close-all.ts'
-import { type CoreOptions, explainStartFailure, openCore, type Role } from './core.ts'
+import { type CoreOptions, openCore, type Role, startErrorOf } from './core.ts'
 import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
 import { loadServices } from './http/api-routes.ts'
 import { type AppOptions, createApp } from './http/app.ts'
@@ -128,7 +128,7 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
     }
   } catch (error) {
     await closeFailed(undo)
-    throw explainStartFailure(error, options.dataDir)
+    throw startErrorOf(error, options.dataDir)
   }
 }
 

@@ -8,7 +8,7 @@ import { openAddresses } from '../chain/evm/open-signer.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { lackOfSigner } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { explainRefusals } from '../chain/rpc/refusals.ts'
+import { convertRpcErrors } from '../chain/rpc/refusals.ts'
 import { coinOf } from '../settings/networks.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { findChain } from '../store/chains.ts'
@@ -57,7 +57,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
         ? []
         : [
             await examine(`${blockchain} factory`, () =>
-              explainRefusals(blockchain, () => examineFactory(network, factory)),
+              convertRpcErrors(blockchain, () => examineFactory(network, factory)),
             ),
           ],
       await examineSigners(network, settings, factory),
@@ -110,7 +110,7 @@ async function examineSigners(
   let fees: Fees
   let addresses: readonly Hex[]
   try {
-    fees = await explainRefusals(blockchain, () => network.publicNetwork.suggestFees())
+    fees = await convertRpcErrors(blockchain, () => network.publicNetwork.suggestFees())
     addresses = openAddresses(operators).map(({ address }) => getAddress(address))
   } catch (error) {
     return [{ check, status: 'fail', error }]

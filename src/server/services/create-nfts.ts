@@ -18,9 +18,9 @@ import {
   type WantedReference,
 } from './references.ts'
 import { badRequest } from './refusals.ts'
+import { refuseUnknownMints } from './refuse-unknown-mints.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
-import { requireExplained } from './require-explained.ts'
 import { reserveSupply } from './reserve-supply.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import { refuseSealed } from './seal-drop.ts'
@@ -146,7 +146,7 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndp
   if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
   if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
   if (isGrant) refuseGrant(collection)
-  await requireExplained(deps, collection)
+  await refuseUnknownMints(deps, collection)
   const files = await placesOfStoredFiles(deps, metadata)
   const costCheck = await prepareCostCheck(deps, request, blockchain)
   const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null

@@ -20,7 +20,7 @@ import { ofOneRun } from '../limited-runs.ts'
 import { createEventQueryRange } from '../public-network/event-query-range.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 
-export interface ExplainUpdateOptions extends FileSources {
+export interface RecoverUpdateOptions extends FileSources {
   store: Store
   blockchain: EvmBlockchain
   network: EvmNetwork
@@ -35,7 +35,7 @@ export interface ExplainUpdateOptions extends FileSources {
  *
  * @returns true if something was written
  */
-export async function explainUpdate(options: ExplainUpdateOptions, collection: CollectionRow): Promise<boolean> {
+export async function recoverUpdate(options: RecoverUpdateOptions, collection: CollectionRow): Promise<boolean> {
   const { store, blockchain, network, log, now } = options
   const sequence = collection.update_count + 1
   const minedUpdate = await findUpdate(store.db, network, collection, sequence)
