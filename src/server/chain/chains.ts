@@ -76,7 +76,7 @@ export interface ChainsOptions {
 }
 
 /** Thrown for an embedded chain that another process of the cluster runs. */
-export class RunElsewhere extends GdnError {
+export class RunsInOtherProcessError extends GdnError {
   constructor(blockchain: Blockchain) {
     super('unreachable', `another process that uses this database runs the embedded chain ${blockchain}`, {
       hint: 'Send the request to that process, or configure an RPC URL that every process can reach.',
@@ -97,7 +97,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
     if (owned) return
-    throw new RunElsewhere(blockchain)
+    throw new RunsInOtherProcessError(blockchain)
   }
   const solana = createSolanaChains({ ...options, store: postgresStore, refuseUnlessOurs, clusters })
   const embedded = createEmbeddedChains({ ...options, stateDir, signal: closing.signal })

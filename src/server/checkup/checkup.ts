@@ -2,12 +2,12 @@ import { resolve } from 'node:path'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
-import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
+import type { RemoteContext } from '../storage/remote/open-remote.ts'
 import { examineDatabase } from './database.ts'
 import type { Examined } from './examined.ts'
 import { examineStorage } from './storage.ts'
 
-export type CheckupOptions = DatabasePlace & RemoteSurroundings
+export type CheckupOptions = DatabasePlace & RemoteContext
 
 /**
  * Checks all parts of a backend's configuration: database, data directory, storage and networks. The check can run

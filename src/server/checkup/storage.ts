@@ -5,7 +5,7 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { rawCid } from '../../ipfs/cid.ts'
 import type { StorageEntry } from '../settings/storage-schema.ts'
-import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
+import type { RemoteContext } from '../storage/remote/open-remote.ts'
 import type { RemoteFiles } from '../storage/remote/remote-files.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
@@ -17,7 +17,7 @@ const LITTLE_BYTES = 1024 ** 3
 export async function examineStorage(
   entry: StorageEntry,
   dataDir: string,
-  surroundings: RemoteSurroundings,
+  surroundings: RemoteContext,
 ): Promise<Examined[]> {
   const examined = [await examine('data dir', () => inDataDir(dataDir))]
   if (entry.kind === 'files') return examined

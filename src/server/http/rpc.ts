@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
-import { RunElsewhere } from '../chain/chains.ts'
+import { RunsInOtherProcessError } from '../chain/chains.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
@@ -51,7 +51,7 @@ async function networkOf(chains: ServiceDeps['chains'], blockchain: EvmBlockchai
   try {
     return await chains.network(blockchain)
   } catch (error) {
-    if (!(error instanceof RunElsewhere)) throw error
+    if (!(error instanceof RunsInOtherProcessError)) throw error
     throw new Refusal(503, TITLES.unavailable, error.message)
   }
 }

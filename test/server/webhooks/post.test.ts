@@ -41,9 +41,9 @@ describe('the response of a receiver', () => {
 
   it('is truncated to 200 characters', async () => {
     const server = closing(await startHttpServer([{ text: `\0${'ä🎨'.repeat(300)}` }]))
-    const { answer, error } = await poster().post(message(server.url))
-    expect([error, [...(answer ?? '')].length]).toEqual([null, 200])
-    expect(answer?.startsWith('ä🎨ä🎨')).toBe(true)
+    const { body, error } = await poster().post(message(server.url))
+    expect([error, [...(body ?? '')].length]).toEqual([null, 200])
+    expect(body?.startsWith('ä🎨ä🎨')).toBe(true)
   })
 
   it('includes Retry-After in seconds', async () => {

@@ -11,8 +11,8 @@ import { openTestStore } from '../../helpers/test-database.ts'
 
 const OLD = 'https://example.com/old'
 const NEW = 'https://example.com/new'
-const DELIVERED: PostOutcome = { status: 200, answer: '', error: null, retryAfterMs: null }
-const GONE: PostOutcome = { status: 410, answer: '', error: 'the receiver returned HTTP 410', retryAfterMs: null }
+const DELIVERED: PostOutcome = { status: 200, responseText: '', error: null, retryAfterMs: null }
+const GONE: PostOutcome = { status: 410, responseText: '', error: 'the receiver returned HTTP 410', retryAfterMs: null }
 
 let dir: Awaited<ReturnType<typeof freshDataDir>>
 let store: Store

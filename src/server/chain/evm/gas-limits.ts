@@ -25,7 +25,7 @@ const MINT_BASE = 61_500
 const LOCKED_EVENT = 1_280
 const NEW_RECEIVER = 22_150
 /** Gas for an owner entry. The contract writes one for every 10 tokens of a run. */
-const PIECE = 23_300
+const OWNER_ENTRY = 23_300
 const PIECE_TOKENS = 10
 const TOKEN = 1_940
 const RUN_CALLDATA = 600
@@ -88,7 +88,7 @@ export function mintGas(groups: readonly ReceiverGroup[], locked: boolean, dynam
   let used = MINT_BASE + (dynamic ? DYNAMIC : 0)
   for (const { receiver, count } of groups) {
     receivers.add(receiver.toLowerCase())
-    used += RUN_CALLDATA + PIECE * Math.ceil(count / PIECE_TOKENS) + TOKEN * count
+    used += RUN_CALLDATA + OWNER_ENTRY * Math.ceil(count / PIECE_TOKENS) + TOKEN * count
     if (locked) used += LOCKED_EVENT * count
   }
   return used + NEW_RECEIVER * receivers.size

@@ -2,7 +2,7 @@ import type { AttemptRow } from '../../../store/attempts.ts'
 import type { Fees, Hex } from '../network.ts'
 
 /** Maximum multiple of the network's usual fees that an automatic replacement may offer. */
-const FAR_ABOVE = 4n
+const MAX_FEE_FACTOR = 4n
 
 /** The values that determine the fees of a replacement. Fees are in wei per gas. */
 export interface FeeTerms {
@@ -32,7 +32,7 @@ export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequest
   if (offered > cap) return 'cap'
   // A transaction may be stuck for another reason, such as a halted network. In this case, don't raise its fees up to
   // the cap.
-  if (!isRequested && offered > FAR_ABOVE * suggested.maxFeePerGas) return 'far_above'
+  if (!isRequested && offered > MAX_FEE_FACTOR * suggested.maxFeePerGas) return 'far_above'
   return fees
 }
 

@@ -9,7 +9,7 @@ import { handIn } from './offer.ts'
 /** Number of blocks whose hashes are checked in one JSON-RPC batch. */
 const CHECK_EVERY = 100
 
-export interface Replayed {
+export interface ReplayResult {
   tip: Tip
   transactions: number
 }
@@ -26,7 +26,7 @@ export async function replayJournal(
   journal: BlockJournal<Hex>,
   genesis: { hash: Hex; timestamp: number },
   onBlocks: (height: number) => void,
-): Promise<Replayed> {
+): Promise<ReplayResult> {
   const tip: Tip = { number: 0, timestamp: genesis.timestamp, hash: genesis.hash, waiting: 0 }
   let transactions = 0
   let unchecked: HashedBlock<Hex>[] = []

@@ -60,7 +60,7 @@ const LONGEST_RETRY_MS = 10_000
  * Maximum wait in milliseconds if every provider is paused. If the pauses are longer, the request fails and is retried
  * later.
  */
-const PATIENCE_MS = 3_000
+const MAX_PAUSE_MS = 3_000
 
 /**
  * Connects to a network. Every request can safely be sent twice: reads have no effect, and a network accepts the same
@@ -145,7 +145,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     for (let attempt = 1; ; attempt++) {
       const url = choose(failed)
       const restMs = providers.of(url).restMs()
-      if (restMs > PATIENCE_MS) {
+      if (restMs > MAX_PAUSE_MS) {
         const { host } = new URL(url)
         throw new NodeFailed(`the provider at ${host} rejects requests for another ${Math.ceil(restMs / 1000)} s`)
       }
