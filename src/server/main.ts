@@ -48,9 +48,9 @@ export interface StartedBackend {
    * Reports that the backend is about to stop, and serves requests for the drain time, so that load balancers send no
    * more requests before it stops.
    *
-   * @param enough ends the drain early
+   * @param signal ends the drain early
    */
-  drain(enough?: AbortSignal): Promise<void>
+  drain(signal?: AbortSignal): Promise<void>
   /** Stops accepting requests, waits for requests in flight, and terminates all child processes. */
   close(): Promise<void>
 }
@@ -85,11 +85,11 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
       await app.draining.finish(Math.max(drainMs, MIN_FINISH_MS))
       await app.close()
     })
-    const drain = async (enough?: AbortSignal) => {
+    const drain = async (signal?: AbortSignal) => {
       if (drainMs === 0) return
       isStopping()
       log.info({ ms: drainMs }, 'draining requests before shutdown')
-      await delay(drainMs, undefined, { signal: enough }).catch(() => {})
+      await delay(drainMs, undefined, { signal }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
     // Several processes of a cluster may share a data directory, so don't record the URL of any of them.
@@ -133,12 +133,12 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
 }
 
 /** Loaders of the code that isn't needed to start. */
-const REST = [
+const DEFERRED_MODULES = [
   loadServices,
   () => import('./chain/evm/create-signer.ts'),
   () => import('./chain/evm/embedded/embedded-chain.ts'),
   () => import('./chain/evm/embedded/rpc.ts'),
-  () => import('./explorer/answers.ts'),
+  () => import('./explorer/handlers.ts'),
   () => import('./explorer/watch.ts'),
   () => import('../ipfs/import.ts'),
   () => import('../ipfs/unixfs.ts'),
@@ -146,7 +146,7 @@ const REST = [
 
 /** Loads the rest of the code while its files exist, because an upgrade of the package would remove them. */
 export async function loadRest(): Promise<void> {
-  for (const load of REST) {
+  for (const load of DEFERRED_MODULES) {
     // Ignore errors, because the first request that needs the code reports them.
     await load().catch(() => {})
     await nextTurn()

@@ -25,7 +25,7 @@ export type Readiness = () => Promise<Condition>
 /** Maximum response time of the database in milliseconds. If it responds later, the process isn't ready. */
 const RESPONSE_WITHIN_MS = 2000
 /** Minimum free disk space in bytes. This is enough for changes to the database and a file upload in progress. */
-const LEAST_FREE_BYTES = 32 * 1024 * 1024
+const MIN_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
   readonly blockchains: readonly string[]
@@ -132,7 +132,7 @@ async function diskProblems(dataDir: string): Promise<string[]> {
     await access(dataDir, constants.W_OK)
     const { bavail, bsize } = await statfs(dataDir)
     const free = bavail * bsize
-    return free >= LEAST_FREE_BYTES
+    return free >= MIN_FREE_BYTES
       ? []
       : [`the disk of the data directory is full: ${formatBytes(Math.floor(free / 2 ** 20) * 2 ** 20)} free`]
   } catch (error) {

@@ -248,7 +248,7 @@ async function useStore(
   await transfers.returnTransfer(db, transferred)
   await transferStates.withdrawTransfer(db, transferred)
   await nfts.countRevert(db, minted)
-  await nfts.mostReverts(db, minted)
+  await nfts.maxReverts(db, minted)
   await nfts.countPending(db, collectionId)
   await nfts.hasWaitingFiles(db, collectionId)
   await nftStates.returnBundleToMint(db, minted)

@@ -13,7 +13,7 @@ import { coinOf } from '../settings/networks.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import { type Examined, examine, msSince } from './examined.ts'
+import { type CheckResult, examine, msSince } from './check-result.ts'
 
 const TIMEOUT_MS = 5000
 /**
@@ -34,7 +34,7 @@ export async function examineChain(
   settings: ChainSettings,
   store: Store | null,
   credentialsDirectory: string | undefined,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const [network, remote] = await Promise.all([
     examineNetwork(settings, store),
     examineRemoteSigners(settings, credentialsDirectory),
@@ -42,7 +42,7 @@ export async function examineChain(
   return [...network, ...remote]
 }
 
-async function examineNetwork(settings: ChainSettings, store: Store | null): Promise<Examined[]> {
+async function examineNetwork(settings: ChainSettings, store: Store | null): Promise<CheckResult[]> {
   const { blockchain } = settings
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
   // For the next requests, use only nodes that have responded.
@@ -71,7 +71,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
 const open = (settings: ChainSettings, urls: readonly string[], tries = 1): RemoteNetwork =>
   createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
-function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
+function examineNode(settings: ChainSettings, url: string): Promise<CheckResult> {
   // Don't include the URL in the name, because it may contain a provider's key.
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
@@ -105,7 +105,7 @@ async function examineSigners(
   network: RemoteNetwork,
   { blockchain, operators }: ChainSettings,
   factory: Hex | null,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const check = `${blockchain} signer`
   let fees: Fees
   let addresses: readonly Hex[]
@@ -144,7 +144,7 @@ async function examineSigners(
 async function examineRemoteSigners(
   { blockchain, operators }: ChainSettings,
   credentialsDirectory: string | undefined,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const entries = operators.flatMap((entry) => ('remote_signer' in entry ? [entry] : []))
   if (entries.length === 0) return []
   const { openRemoteSigner } = await import('../chain/evm/remote-signer/open-remote-signer.ts')

@@ -7,7 +7,7 @@ import { rawCid } from '../../ipfs/cid.ts'
 import type { StorageEntry } from '../settings/storage-schema.ts'
 import type { RemoteContext } from '../storage/remote/open-remote.ts'
 import type { RemoteFiles } from '../storage/remote/remote-files.ts'
-import { type Examined, examine, msSince } from './examined.ts'
+import { type CheckResult, examine, msSince } from './check-result.ts'
 
 /** The content of the test file. It is always the same, so that repeated checks store only one small file. */
 const CONTENT = Buffer.from('gdn doctor writes this file, and reads it back.\n')
@@ -18,7 +18,7 @@ export async function examineStorage(
   entry: StorageEntry,
   dataDir: string,
   surroundings: RemoteContext,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const examined = [await examine('data dir', () => inDataDir(dataDir))]
   if (entry.kind === 'files') return examined
   const { openRemoteFiles } = await import('../storage/remote/open-remote.ts')

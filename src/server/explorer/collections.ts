@@ -29,7 +29,7 @@ const MAX_COVERS = 4
 /**
  * Number of NFTs whose images are considered as covers. It is larger than needed, because some NFTs may have no image.
  */
-const LOOKED_AT = 6
+const COVER_CANDIDATES = 6
 /** Number of names that are compared with a search text. */
 const MAX_NAMES = 20_000
 
@@ -63,7 +63,7 @@ export async function collectionSummaries(
 ): Promise<CollectionSummary[]> {
   const ids = rows.map((row) => row.id)
   const counts = await countsOfCollections(explorer.db, ids)
-  const first = await firstNfts(explorer.db, ids, LOOKED_AT)
+  const first = await firstNfts(explorer.db, ids, COVER_CANDIDATES)
   return await Promise.all(
     rows.map(async (row) => ({
       ...refOf(row),

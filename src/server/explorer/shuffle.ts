@@ -13,7 +13,7 @@ import { findTransactions } from '../store/explorer-transactions.ts'
 import { type ExplorerDeps, fileFields, readMetadata } from './explorer.ts'
 import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
-interface Minted {
+interface MintedNft {
   collection_id: string
   /** The metadata of the mint request, as JSON. `files` has the IPFS paths of its stored files. */
   metadata: string
@@ -29,7 +29,7 @@ interface Minted {
  */
 export async function shuffleOf(
   explorer: ExplorerDeps,
-  { collection_id, metadata, files, revision }: Minted,
+  { collection_id, metadata, files, revision }: MintedNft,
   { blockchain, shown }: { blockchain: string; shown: unknown },
 ): Promise<ExplorerShuffle | null> {
   const minted = readMetadata(metadata)

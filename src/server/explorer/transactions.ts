@@ -20,7 +20,7 @@ export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: SeenTransac
   explorer_url: linkOf(row.blockchain, row.hash),
 })
 
-interface Minted {
+interface MintedNft {
   id: string
   collection_id: string
   token_id: string | null
@@ -28,7 +28,7 @@ interface Minted {
 }
 
 /** Returns the transactions of an NFT that this backend signed, oldest first. */
-export async function transactionsOf({ db }: ExplorerDeps, nft: Minted): Promise<SeenTransaction[]> {
+export async function transactionsOf({ db }: ExplorerDeps, nft: MintedNft): Promise<SeenTransaction[]> {
   const ids = [
     ...(nft.transaction_id === null ? [] : [nft.transaction_id]),
     ...(await changeTransactionsOf(db, nft.id)),
@@ -39,7 +39,7 @@ export async function transactionsOf({ db }: ExplorerDeps, nft: Minted): Promise
 /** Returns the events of an NFT, newest first. */
 export async function historyOf(
   explorer: ExplorerDeps,
-  nft: Minted,
+  nft: MintedNft,
   blockchain: Blockchain,
 ): Promise<{ history: ExplorerEvent[]; history_left_out: boolean }> {
   const { db, chains, slow, linkOf } = explorer

@@ -39,7 +39,7 @@ export interface WatchOptions {
   onError: (error: unknown) => void
   everyMs?: number
   /** Maximum number of listeners per account, and in total. */
-  most?: { perAccount: number; total: number }
+  limits?: { perAccount: number; total: number }
 }
 
 /**
@@ -56,7 +56,7 @@ const LONGEST_WAIT_MS = 5000
  */
 export function createWatch(
   explorer: ExplorerDeps,
-  { onError, everyMs = 1000, most = { perAccount: 100, total: 500 } }: WatchOptions,
+  { onError, everyMs = 1000, limits = { perAccount: 100, total: 500 } }: WatchOptions,
 ): Watch {
   const listeners = new Set<WatchListener>()
   /** The last data sent to each listener, by event. */
@@ -129,7 +129,7 @@ export function createWatch(
   return {
     listen(listener) {
       const listenersOfAccount = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
-      if (closed || listeners.size >= most.total || listenersOfAccount.length >= most.perAccount) return false
+      if (closed || listeners.size >= limits.total || listenersOfAccount.length >= limits.perAccount) return false
       listeners.add(listener)
       sentItems.set(listener, new Map())
       void look()

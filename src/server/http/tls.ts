@@ -19,7 +19,7 @@ export interface TlsPair {
 /** TLS options. Versions before 1.2 are insecure. */
 export const TLS_OPTIONS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const
 
-const LOOSE = 0o077
+const GROUP_AND_OTHERS = 0o077
 
 /**
  * Reads the certificate and the key, and checks that they match.
@@ -30,7 +30,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   const cert = await readPem(certFile, '--tls-cert')
   const key = await readPem(keyFile, '--tls-key')
   const { mode } = await stat(keyFile)
-  if (platform !== 'win32' && (mode & LOOSE) !== 0) {
+  if (platform !== 'win32' && (mode & GROUP_AND_OTHERS) !== 0) {
     throw problem(
       '--tls-key',
       `other users can read the private key ${keyFile}`,

@@ -31,7 +31,7 @@ export function createRegistry(options: MetricsOptions): Registry {
     if (!scraped) collectDefaultMetrics({ register: registry })
     scraped = true
     const [isAvailable, condition, diskSpace] = await Promise.all([
-      answersInTime(options, metrics),
+      readDatabaseInTime(options, metrics),
       ready(),
       statfs(dataDir).catch(() => null),
       readNetworks(options, metrics),
@@ -206,7 +206,7 @@ async function readNetworks({ signers, hindered }: MetricsOptions, metrics: Stat
  * Reads metrics from the database. Returns whether the database responded in time. If it didn't, resets the metrics,
  * because their last values are outdated.
  */
-async function answersInTime(options: MetricsOptions, metrics: StateMetrics): Promise<boolean> {
+async function readDatabaseInTime(options: MetricsOptions, metrics: StateMetrics): Promise<boolean> {
   const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
   const isAvailable = await Promise.race([late, readDatabase(options, metrics).then(always, never)])
   const { waiting, oldest, unsettled, height, followed, pendingDeliveries, hooks } = metrics

@@ -4,7 +4,7 @@ import { findOwnCollection } from './find-own-collection.ts'
 import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
-type Parsed = InputOf<'getreferences'>
+type ReferencesRequest = InputOf<'getreferences'>
 
 /** Returns the operations of the account's reference IDs, in the order of the request. Omits unknown IDs. */
 export async function getReferences(
@@ -29,7 +29,11 @@ export async function getReferences(
   }
 }
 
-async function scopeOf({ store }: Pick<ServiceDeps, 'store'>, accountId: string, parsed: Parsed): Promise<string> {
+async function scopeOf(
+  { store }: Pick<ServiceDeps, 'store'>,
+  accountId: string,
+  parsed: ReferencesRequest,
+): Promise<string> {
   if (parsed.operation === 'createcollection') return accountId
   const { contract_address: contractAddress, blockchain } = parsed
   return (await findOwnCollection(store.db, accountId, { contractAddress, blockchain })).id

@@ -147,13 +147,13 @@ const MAX_GAPS = 1000
  * Returns the state of the indexing backlog: the last position, the number of remaining positions, and whether empty
  * positions may still be filled.
  */
-export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
+export async function indexBacklog(db: Db): Promise<{ last: number; remaining: number; gaps: boolean }> {
   const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`
     select (select max(seq) from nfts) as last, (select next_seq from nft_term_cursor) as next,
       (select gaps from nft_term_cursor) as gaps`.execute(db)
   const { last, next, gaps } = rows[0] ?? {}
   const end = Number(last ?? -1)
-  return { last: end, left: Math.max(0, end + 1 - Number(next ?? 0)), gaps: (gaps ?? '[]') !== '[]' }
+  return { last: end, remaining: Math.max(0, end + 1 - Number(next ?? 0)), gaps: (gaps ?? '[]') !== '[]' }
 }
 
 /**
@@ -164,7 +164,7 @@ export async function indexBacklog(db: Db): Promise<{ last: number; left: number
  *
  * @returns whether no NFTs remain to be indexed, or another process is indexing
  */
-export async function indexMore(db: Db, now: number, limit: number): Promise<boolean> {
+export async function indexNextBatch(db: Db, now: number, limit: number): Promise<boolean> {
   await sql`insert into nft_term_cursor (id, next_seq, gaps) values (1, 0, '[]') on conflict do nothing`.execute(db)
   const cursor = await db
     .selectFrom('nft_term_cursor')

@@ -41,9 +41,9 @@ describe('the response of a receiver', () => {
 
   it('is truncated to 200 characters', async () => {
     const server = closing(await startHttpServer([{ text: `\0${'ä🎨'.repeat(300)}` }]))
-    const { body, error } = await poster().post(message(server.url))
-    expect([error, [...(body ?? '')].length]).toEqual([null, 200])
-    expect(body?.startsWith('ä🎨ä🎨')).toBe(true)
+    const { responseText, error } = await poster().post(message(server.url))
+    expect([error, [...(responseText ?? '')].length]).toEqual([null, 200])
+    expect(responseText?.startsWith('ä🎨ä🎨')).toBe(true)
   })
 
   it('includes Retry-After in seconds', async () => {

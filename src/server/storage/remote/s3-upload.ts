@@ -4,10 +4,10 @@ import { sha256Hex } from '../../../core/sha256-hex.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../../files/content-type.ts'
 import { IMMUTABLE_CACHE_CONTROL } from '../../../object-store/bucket.ts'
 import { refusalCode } from '../../../object-store/refusal.ts'
-import { unescapeXml } from './left-uploads.ts'
 import type { SpooledContent } from './remote-files.ts'
 import type { S3Response } from './s3-refusal.ts'
 import type { StorageRequest, StorageTextResponse } from './storage-client.ts'
+import { unescapeXml } from './upload-cleanup.ts'
 
 /**
  * Size of parts in bytes. Larger content is sent in parts, each of which is retried separately. S3 rejects parts that
