@@ -18,7 +18,7 @@ import { refuseOnPublicNetworks } from './faults/public-networks.ts'
 import { createLog, type Log, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
-import { type ForkedChain, hinderedNetworks, openNetworks } from './open-networks.ts'
+import { blockedNetworks, type ForkedChain, openNetworks } from './open-networks.ts'
 import { openNotifier, openPipeline, startPublishing, type WorkOptions } from './open-pipeline.ts'
 import type { Loop } from './pipeline/loop.ts'
 import { type Readiness, watchReadiness } from './readiness.ts'
@@ -139,7 +139,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     version,
     dataDir,
     signers: () => [...networks.remote.signers(), ...networks.clusters.signers()],
-    hindered: () => hinderedNetworks(networks),
+    hindered: () => blockedNetworks(networks),
     ready: () => readiness(),
   })
   await refuseOtherNetworks(store.db, settings)

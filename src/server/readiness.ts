@@ -89,7 +89,7 @@ async function conditionOf({ db }: Store): Promise<Condition> {
     return {
       problems: [
         ...(pending.length === 0 ? [] : [`the database lacks migrations (${pending.join(', ')}): run gdn db migrate`]),
-        ...((await takesWrites(db)) ? [] : ['the database rejects writes: it is a standby or read-only']),
+        ...((await isWritable(db)) ? [] : ['the database rejects writes: it is a standby or read-only']),
       ],
       warnings: [
         // Only warn, because in a rolling update, the first process of the new version migrates the database.
@@ -121,7 +121,7 @@ async function heldCollections(db: Store['db']): Promise<string[]> {
   )
 }
 
-async function takesWrites(db: Store['db']): Promise<boolean> {
+async function isWritable(db: Store['db']): Promise<boolean> {
   if (!isPostgres(db)) return true
   const { rows } = await sql<{ only: string }>`select current_setting('transaction_read_only') as only`.execute(db)
   return rows[0]?.only !== 'on'

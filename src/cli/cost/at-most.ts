@@ -371,7 +371,7 @@ export async function shortageOfRun(
     // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.
     const most = maxBigint(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance
-    return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
+    return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, remainingLimit: payable } : all)
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error

@@ -47,7 +47,7 @@ export interface WatchOptions {
  * LONGEST_WAIT_MS}.
  */
 const SHARE = 20
-const LONGEST_WAIT_MS = 5000
+const MAX_WAIT_MS = 5000
 
 /**
  * Notifies listeners of changes, with one database poll per second for all of them. A poll first checks whether
@@ -119,7 +119,7 @@ export function createWatch(
     } finally {
       looking = false
       const end = performance.now()
-      if (isForAll) next = end + Math.max(everyMs, Math.min(LONGEST_WAIT_MS, (end - since) * SHARE))
+      if (isForAll) next = end + Math.max(everyMs, Math.min(MAX_WAIT_MS, (end - since) * SHARE))
       clearTimeout(timer)
       if (!closed && listeners.size > 0) timer = setTimeout(look, isRequestedAgain ? 0 : Math.max(0, next - end))
       isRequestedAgain = false

@@ -34,7 +34,7 @@ const SECURITY = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 }
 
-const takesGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
+const acceptsGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 
 /** Adds `GET /` and the other pages of the web explorer. The page itself is public; the data endpoints check access. */
 export function addExplorerPage(app: FastifyInstance): void {
@@ -55,7 +55,7 @@ export function addExplorerPage(app: FastifyInstance): void {
     const asset = (await loadExplorer()).assets.get(file)
     if (asset === undefined) throw new Refusal(404, TITLES.notFound, `/explorer/assets/${file} does not exist`)
     reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, vary: 'accept-encoding' }).type(asset.contentType)
-    const compressed = takesGzip(request)
+    const compressed = acceptsGzip(request)
     if (compressed) reply.header('content-encoding', 'gzip')
     return reply.send(compressed ? asset.gzipped : await asset.plain())
   })

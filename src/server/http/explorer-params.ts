@@ -7,12 +7,12 @@ import { Refusal } from '../services/refusals.ts'
 const MAX_LIMIT = 200
 const DEFAULT_LIMIT = 60
 const MAX_OFFSET = 1_000_000_000
-const LONGEST_TEXT = 500
+const MAX_TEXT_LENGTH = 500
 
 const invalidParamRefusal = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
 
 /** Returns a query parameter; null if it is missing or empty. */
-export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {
+export function textParam(request: FastifyRequest, name: string, longest = MAX_TEXT_LENGTH): string | null {
   const value = (request.query as Record<string, unknown>)[name]
   if (value === undefined || value === '') return null
   if (typeof value !== 'string') throw invalidParamRefusal(name, 'is repeated')

@@ -6,8 +6,8 @@ import { presentOf } from './nfts.ts'
 import type { Db } from './schema.ts'
 
 /** Maximum number of indexed characters of a title, and of each of its words. */
-const LONGEST_TITLE = 1000
-const LONGEST_WORD = 24
+const MAX_TITLE_LENGTH = 1000
+const MAX_WORD_LENGTH = 24
 const MAX_WORDS = 12
 /**
  * Number of characters of a CID in the index. The last characters are indexed, because the first characters are similar
@@ -24,7 +24,7 @@ const PLAIN_TOKENS = /[a-z0-9]+/g
 
 /** Normalizes a string for comparison: lower case, without accents, in one Unicode form. */
 export function fold(text: string): string {
-  const start = text.slice(0, LONGEST_TITLE)
+  const start = text.slice(0, MAX_TITLE_LENGTH)
   return PLAIN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
@@ -34,7 +34,7 @@ export function titleWords(text: string): string[] {
   const folded = fold(text)
   const isPlain = PLAIN.test(folded)
   for (const word of folded.match(isPlain ? PLAIN_TOKENS : TOKENS) ?? []) {
-    words.add(isPlain ? word.slice(0, LONGEST_WORD) : [...word].slice(0, LONGEST_WORD).join(''))
+    words.add(isPlain ? word.slice(0, MAX_WORD_LENGTH) : [...word].slice(0, MAX_WORD_LENGTH).join(''))
     if (words.size === MAX_WORDS) break
   }
   return [...words]

@@ -4,7 +4,7 @@ import { RpcError } from '../../rpc/rpc-response.ts'
 import type { Hex } from '../network.ts'
 import { poolStatus, type Tip } from './mine.ts'
 import type { NodeRpc } from './node-rpc.ts'
-import { handIn } from './offer.ts'
+import { submit } from './offer.ts'
 
 /** Number of blocks whose hashes are checked in one JSON-RPC batch. */
 const CHECK_EVERY = 100
@@ -52,7 +52,7 @@ export async function replayJournal(
 }
 
 async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void> {
-  for (const response of await handIn(rpc, block.transactions)) {
+  for (const response of await submit(rpc, block.transactions)) {
     if ('error' in response) {
       throw damagedChainError(`a transaction of block ${block.number} is now rejected (${response.error.message})`)
     }

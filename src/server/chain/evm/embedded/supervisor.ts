@@ -34,7 +34,7 @@ const BOOT_ATTEMPTS = 3
 const SHORT_LIFE_MS = 1_000
 const MAX_EARLY_EXITS = 3
 const PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 2_000
 const STOP_GRACE_MS = 700
 
 /**
@@ -65,7 +65,7 @@ export function superviseNode(
 
   async function bootPatiently(): Promise<LiveNode> {
     const pause = Math.max(0, shortLives - MAX_EARLY_EXITS) * PAUSE_MS
-    if (pause > 0) await sleep(Math.min(pause, LONGEST_PAUSE_MS), signal).catch(() => {})
+    if (pause > 0) await sleep(Math.min(pause, MAX_PAUSE_MS), signal).catch(() => {})
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) throw closedError()
       try {

@@ -55,7 +55,7 @@ export interface RemoteRpc {
   close(): Promise<void>
 }
 
-const LONGEST_RETRY_MS = 10_000
+const MAX_RETRY_MS = 10_000
 /**
  * Maximum wait in milliseconds if every provider is paused. If the pauses are longer, the request fails and is retried
  * later.
@@ -163,7 +163,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         if (attempt === tries) throw error
         // Use another node at once. Wait before a retry only if all have failed or are paused.
         if (failed.has(choose(failed)))
-          await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: LONGEST_RETRY_MS, jitter: 0 }), closing.signal)
+          await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: MAX_RETRY_MS, jitter: 0 }), closing.signal)
       }
     }
   }

@@ -7,7 +7,7 @@ import { collectionAddresses, firstDeployed, hasCollections } from '../../../sto
 import { rememberStartBlock, startBlock } from '../../../store/followers.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { findCursor, listCursors, movePublicCursor, type OwnerCursor } from '../../../store/owner-events.ts'
-import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
+import { readBlock, revertEvents, writeEvents } from '../follow-owners.ts'
 import { createEventQueryRange, type EventQueryRange } from './event-query-range.ts'
 
 /** Maximum difference in milliseconds between the clocks of a network and of a machine. */
@@ -109,7 +109,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     const lastKept = cursors.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
     const facts = { blockchain, block: cursor.block_number, kept: lastKept }
     log.warn(facts, 'a reorg removed blocks; the owners of their NFTs will be read again')
-    await takeBack(store, cursor, lastKept)
+    await revertEvents(store, cursor, lastKept)
     return true
   }
 

@@ -2,7 +2,7 @@ import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { directoryCid } from '../../../../ipfs/cid.ts'
 import type { Chains } from '../../../chain/chains.ts'
 import { decodeMint, type MintedBundle } from '../../../chain/evm/collection.ts'
-import { type MinedTransaction, makesCall, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
+import { isSameCall, type MinedTransaction, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
 import { assignToTransactions } from '../../../state/nfts.ts'
 import { putBlocks } from '../../../store/block-table.ts'
@@ -54,7 +54,7 @@ export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: Unknow
     if (sameNonce?.state === 'signed') {
       // If the pending transaction makes another call, it can no longer be mined. It will be settled as lost, and its
       // rows will be pending again.
-      if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
+      if (mined.raw === null || !isSameCall(sameNonce.raw as Hex, mined)) return 'wait'
       const signing = { hash: mined.hash, raw: mined.raw }
       await store.transaction(async (db) => {
         if (await removeUnknownMint(db, row)) await adoptAttempt(db, sameNonce, signing, now())
