@@ -74,7 +74,7 @@ describe('a hostile receiver', () => {
       }),
     )
     const outcome = await poster().post(message(server.url))
-    expect(outcome).toMatchObject({ status: 200, error: null, answer: 'x'.repeat(200) })
+    expect(outcome).toMatchObject({ status: 200, error: null, responseText: 'x'.repeat(200) })
     await expect.poll(() => closed).toBe(true)
   })
 
