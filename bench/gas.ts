@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { CID } from 'multiformats/cid'
 import * as digests from 'multiformats/hashes/digest'
 import { encodeDeployData, encodeFunctionData, zeroAddress } from 'viem'
-import { encodeGrant, encodeMint, encodeTransfer, type MintRun } from '../src/server/chain/evm/collection.ts'
+import { encodeGrant, encodeMint, encodeTransfer, type ReceiverGroup } from '../src/server/chain/evm/collection.ts'
 import { encodeUpdate } from '../src/server/chain/evm/collection-updates.ts'
 import {
   type CollectionInit,
@@ -168,9 +168,9 @@ async function deployOurs(node: DevNode) {
     }
     return {
       ...{ address, collectionGas },
-      mint: (runs: MintRun[]) => {
-        const startId = take(runs.reduce((sum, run) => sum + run.count, 0))
-        return send(encodeMint({ startId, runs, digest: random(32) }))
+      mint: (groups: ReceiverGroup[]) => {
+        const startId = take(groups.reduce((sum, group) => sum + group.count, 0))
+        return send(encodeMint({ startId, groups, digest: random(32) }))
       },
       grant: (count: number) => {
         const receivers = Array.from({ length: count }, () => random(20))
@@ -224,7 +224,7 @@ async function spend(node: DevNode, transaction: Parameters<DevNode['send']>[0])
   return Number(gasUsed)
 }
 
-function toEach(count: number): MintRun[] {
+function toEach(count: number): ReceiverGroup[] {
   return Array.from({ length: count }, () => ({ receiver: random(20), count: 1 }))
 }
 

@@ -139,7 +139,7 @@ function timeReadyBatches(count: number): Promise<number> {
     const address = predictCollection(factory, init)
     const signed: Hex[] = []
     for (let startId = 1n; startId <= count; startId += BigInt(READY_BATCH)) {
-      const data = encodeMint({ startId, runs: [{ receiver: WALLET, count: READY_BATCH }], digest: requestId })
+      const data = encodeMint({ startId, groups: [{ receiver: WALLET, count: READY_BATCH }], digest: requestId })
       const fees = { gas: 5_000_000n, maxFeePerGas: 10n ** 11n, maxPriorityFeePerGas: 1n }
       const facts = { type: 'eip1559', chainId: foundry.id, nonce: 1 + signed.length } as const
       signed.push(await operator.account.signTransaction({ ...facts, ...fees, to: address, data }))

@@ -2,11 +2,11 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { base58btc } from 'multiformats/bases/base58'
 import { isInQuotes } from '../core/quotation-marks.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
+import { MANGLED_NUMBER } from './ens-name.ts'
 
 const DIGITS = 40
 /** The zero address. It is the owner of burned tokens. */
 export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
-const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const PRIVATE_KEY = 'has the length of a private key: if the value is a private key, stop using the key'
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 

@@ -49,7 +49,11 @@ const CAR_ATTEMPTS = 3
 /** Number of rounds in which a block is requested from all gateways. */
 const ROUNDS = 3
 const BACKOFF = { firstMs: 500, maxMs: 10_000 }
-const LONGEST_WAIT_MS = 30_000
+const MAX_WAIT_MS = 30_000
+
+/** Returns the wait before a request is repeated, in milliseconds. The server may request a wait of up to 30 s. */
+export const retryWaitMs = (attempt: number, requestedMs: number | null | undefined): number =>
+  Math.min(requestedMs ?? backoffMs(attempt, BACKOFF), MAX_WAIT_MS)
 
 interface Gateway {
   url: string
@@ -119,7 +123,7 @@ export function openGateways(options: GatewayOptions): Gateways {
       }
       const last = worthRepeating(failures)
       if (last === null || round === rounds) throw mostUseful(failures)
-      await sleep(Math.min(last.retryAfterMs ?? backoffMs(round, BACKOFF), LONGEST_WAIT_MS), signal)
+      await sleep(retryWaitMs(round, last.retryAfterMs), signal)
     }
   }
 

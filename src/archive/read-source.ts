@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { backoffMs } from '../core/backoff.ts'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
@@ -10,7 +9,7 @@ import { createPace } from '../files/pace.ts'
 import { parseCid, RAW } from '../ipfs/cid.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { ArchiveStore, Source } from './archive-store.ts'
-import { Breaker, type GatewayOptions, type Gateways, openGateways } from './gateways.ts'
+import { Breaker, type GatewayOptions, type Gateways, openGateways, retryWaitMs } from './gateways.ts'
 import { archivedDirectory, archivedFile, StoredDag } from './ipfs-dag.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 import { bytesOfDataUrl, type ReadableUrl } from './token-uri.ts'
@@ -49,8 +48,6 @@ export interface SourceReader {
 }
 
 const ATTEMPTS = 3
-const BACKOFF = { firstMs: 500, maxMs: 10_000 }
-const LONGEST_WAIT_MS = 30_000
 const MANY_ORIGINS = 1000
 /** Number of cached directory nodes. A decoded node of 2 MiB takes about 20 MB. */
 const RECENT_DIRECTORIES = 4
@@ -205,7 +202,7 @@ class SourceRead {
         })
       } catch (error) {
         if (!(error instanceof FetchFailure) || error.lasting || attempt === ATTEMPTS) throw error
-        const waitMs = Math.min(error.retryAfterMs ?? backoffMs(attempt, BACKOFF), LONGEST_WAIT_MS)
+        const waitMs = retryWaitMs(attempt, error.retryAfterMs)
         await options.sleep(waitMs, options.signal)
       }
     }

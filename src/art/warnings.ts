@@ -1,6 +1,7 @@
 import { readdir } from 'node:fs/promises'
-import { dirname, join, relative, sep } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import type { Place } from '../core/errors.ts'
+import { isInside } from '../core/is-inside.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Art, ArtIssue } from './types.ts'
@@ -92,10 +93,10 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
     }
   }
   for (const parent of new Set([...ofTraits].map(dirname))) {
-    if (isIn(base, parent)) continue
+    if (isInside(base, parent)) continue
     for (const { name, isFolder } of await entriesOf(parent)) {
       const path = join(parent, name)
-      const isLayer = isFolder && !name.startsWith('.') && ![...folders].some((folder) => isIn(folder, path))
+      const isLayer = isFolder && !name.startsWith('.') && ![...folders].some((folder) => isInside(folder, path))
       if (isLayer && (await entriesOf(path)).some((entry) => IMAGE.test(entry.name))) unnamed.push(path)
     }
   }
@@ -104,9 +105,6 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
   const more = unnamed.length > LISTED ? `, and ${unnamed.length - LISTED} more` : ''
   return [{ place: { file }, message: `no layer uses ${shownPaths.join(', ')}${more}` }]
 }
-
-/** Returns whether a path is a folder or is inside it. */
-const isIn = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(`${folder}${sep}`)
 
 const entriesOf = async (folder: string): Promise<{ name: string; isFolder: boolean }[]> => {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])

@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { CAPABILITIES, type Capability, HEADERS } from '../api/headers.ts'
-import { PASSING } from './responses.ts'
+import { isTemporaryStatus } from '../core/http-status.ts'
 import type { TransportResponse } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
@@ -37,7 +37,7 @@ export class Announcements {
    */
   learn({ status, headers }: TransportResponse): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
-    if (!isHonored && (status >= 500 || PASSING.has(status))) return null
+    if (!isHonored && isTemporaryStatus(status)) return null
     for (const [capability, header] of HEADER_OF) this.#capabilities.set(capability, headers[header] === 'yes')
     this.#withoutValue = namesWithoutValue(headers)
     return isHonored

@@ -1,9 +1,10 @@
 import { HEADERS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
+import { isTemporaryStatus } from '../core/http-status.ts'
 import { parseJson } from '../core/json.ts'
 import { bootClock } from '../core/time.ts'
 import type { Backend } from './backend.ts'
-import { badResponse, describeResponse, PASSING } from './responses.ts'
+import { badResponse, describeResponse } from './responses.ts'
 import { SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
@@ -138,7 +139,7 @@ export class KnownBackends {
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
     const request: TransportRequest = { method: 'GET', url, headers, ...limits }
     const response = await transport.request(signal === undefined ? request : { ...request, signal })
-    if (response.status < 500 && !PASSING.has(response.status)) return response
+    if (!isTemporaryStatus(response.status)) return response
     throw new TransportError(`it returned ${describeResponse(response)}`, true)
   }
 }

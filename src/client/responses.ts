@@ -1,5 +1,6 @@
 import { CAPABILITIES, CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS, SHUFFLE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
+import { isTemporaryStatus } from '../core/http-status.ts'
 import { isObject } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
 import { shorten } from '../core/shorten.ts'
@@ -57,9 +58,6 @@ export function isNotNow({ status, headers }: Pick<TransportResponse, 'status' |
 export const isNotReady = (response: Pick<TransportResponse, 'status' | 'headers'>): boolean =>
   isNotNow(response) && response.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
 
-/** Statuses of temporary failures: Request Timeout, Too Early, Too Many Requests. */
-export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
-
 /**
  * Returns whether JSON has form A or B of the API's errors. Doesn't use the schema, so that read-only commands don't
  * need to load it.
@@ -76,7 +74,7 @@ export function isErrorForm(json: unknown): boolean {
  * response, even after the server has processed the request.
  */
 export const isForeignRefusal = (status: number, json: unknown): boolean =>
-  status >= 400 && status < 500 && !PASSING.has(status) && !isErrorForm(json)
+  status >= 400 && !isTemporaryStatus(status) && !isErrorForm(json)
 
 /** Statuses of errors about the Idempotency-Key: 409 and 422 in the draft standard, 400 in some services. */
 const KEY_ERROR_STATUS = new Set([400, 409, 422])

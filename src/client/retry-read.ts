@@ -1,6 +1,7 @@
 import { HEADERS } from '../api/headers.ts'
 import { type Backoff, backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
+import { isBusyStatus } from '../core/http-status.ts'
 import { parseRetryAfter } from '../core/time.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import type { RetryClock } from './retry-clock.ts'
@@ -21,7 +22,7 @@ export async function retryRead(
   for (let attempt = 1; ; attempt++) {
     const result = await tryOnce(url, once, signal)
     const response = result instanceof TransportError ? null : result
-    if (response !== null && !isTemporary(response.status)) return response
+    if (response !== null && !isBusyStatus(response.status)) return response
     const retryAfter = response === null ? null : retryAfterMs(response.headers, Date.now())
     const wait = retryAfter === null ? backoffMs(attempt, RETRIES, clock.random) : retryAfter + clock.random() * 100
     const mayRepeat = attempt < maxAttempts && clock.now() + wait <= deadline
@@ -64,10 +65,6 @@ async function tryOnce(
     if (error.cause instanceof GdnError) throw error.cause
     return error
   }
-}
-
-function isTemporary(status: number): boolean {
-  return status === 429 || status === 502 || status === 503 || status === 504
 }
 
 /** The waits between retries of a failed request, in milliseconds. */

@@ -1,8 +1,11 @@
-/** Decodes a percent-encoded part of a URL. Returns the part unchanged if its escape sequences are malformed. */
-export function decodeComponent(part: string): string {
+/** Decodes a percent-encoded part of a URL. Returns null if its escape sequences are malformed. */
+export function tryDecodeComponent(part: string): string | null {
   try {
     return decodeURIComponent(part)
   } catch {
-    return part
+    return null
   }
 }
+
+/** Decodes a percent-encoded part of a URL. Returns the part unchanged if its escape sequences are malformed. */
+export const decodeComponent = (part: string): string => tryDecodeComponent(part) ?? part

@@ -13,3 +13,12 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** Returns whether a value is an object but not a list. */
 export const isRecord = (value: unknown): value is Record<string, unknown> => isObject(value) && !Array.isArray(value)
+
+/** Returns the value if it is an object or a list; otherwise null. */
+export const asObject = (value: unknown): Record<string, unknown> | null => (isObject(value) ? value : null)
+
+/** Parses a JSON object. Returns null for any other JSON and for invalid JSON. */
+export function parseRecord(text: string): Record<string, unknown> | null {
+  const json = parseJson(text)
+  return isRecord(json) ? json : null
+}

@@ -11,14 +11,19 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Formats a time as `YYYY-MM-DD HH:MM:SS` in UTC, as in every `accepted_date` (API reference v1.1, Resources). */
-export function formatAcceptedDate(ms: number): string {
+/**
+ * Formats a time as `YYYY-MM-DD HH:MM:SS` in UTC. Every `accepted_date` has this form (API reference v1.1, Resources).
+ */
+export function formatUtcTime(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
 
 /** Formats a time in ISO 8601; null if there is none. */
-export const isoTime = (ms: number | null | undefined): string | null =>
-  ms == null ? null : new Date(ms).toISOString()
+export function isoTime(ms: number): string
+export function isoTime(ms: number | null | undefined): string | null
+export function isoTime(ms: number | null | undefined): string | null {
+  return ms == null ? null : new Date(ms).toISOString()
+}
 
 /** Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as the signal is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {

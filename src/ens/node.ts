@@ -3,7 +3,7 @@ import { RETRIES, retryAfterMs } from '../client/retry-read.ts'
 import { type Transport, TransportError } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
-import { parseJson } from '../core/json.ts'
+import { asObject, parseJson } from '../core/json.ts'
 import { sleep } from '../core/time.ts'
 
 /** The Ethereum node that gdn uses to resolve names. */
@@ -62,8 +62,8 @@ export async function requestNode(
         maxBytes: MAX_BYTES,
         signal,
       })
-      const answer = asRecord(parseJson(response.body))
-      const error = asRecord(answer?.error)
+      const answer = asObject(parseJson(response.body))
+      const error = asObject(answer?.error)
       if (THROTTLED.some((code) => code === response.status || code === error?.code) && throttled < THROTTLED_RETRIES) {
         const waitMs = retryAfterMs(response.headers, Date.now()) ?? backoffMs(throttled + 1, RETRIES)
         throttled += 1
@@ -101,9 +101,6 @@ function errorOf(node: EnsNode, { code, message, data }: Record<string, unknown>
 
 /** Returns revert data, which nodes spell in several ways. */
 function revertDataIn(data: unknown): string | undefined {
-  const text = typeof data === 'string' ? data : asRecord(data)?.data
+  const text = typeof data === 'string' ? data : asObject(data)?.data
   return typeof text === 'string' ? /0x[0-9a-f]*$/i.exec(text)?.[0] : undefined
 }
-
-const asRecord = (value: unknown): Record<string, unknown> | null =>
-  value !== null && typeof value === 'object' ? (value as Record<string, unknown>) : null

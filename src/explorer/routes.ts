@@ -1,3 +1,4 @@
+import { tryDecodeComponent } from '../core/decode-component.ts'
 /** A page of the explorer, with its parameters. */
 export type Route =
   | { page: 'home' }
@@ -17,7 +18,7 @@ export function routeOf({ pathname, searchParams }: Pick<URL, 'pathname' | 'sear
   if (more.length > 0) return { page: 'unknown' }
   const q = searchParams.get('q') ?? ''
   if (second !== undefined) {
-    const id = decode(second)
+    const id = tryDecodeComponent(second)
     if (id === null) return { page: 'unknown' }
     if (first === 'collections') return { page: 'collection', id }
     if (first === 'nfts') return { page: 'nft', id }
@@ -29,14 +30,6 @@ export function routeOf({ pathname, searchParams }: Pick<URL, 'pathname' | 'sear
   if (first === 'runs' || first === 'activity') return { page: first }
   if (first === 'search' || first === 'go') return { page: first, q }
   return { page: 'unknown' }
-}
-
-function decode(part: string): string | null {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return null
-  }
 }
 
 export const pathTo = {

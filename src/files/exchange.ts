@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { isIP } from 'node:net'
 import { Agent, type Dispatcher, request } from 'undici'
+import { isTemporaryStatus } from '../core/http-status.ts'
 import { parseRetryAfter } from '../core/time.ts'
 import { isPublicAddress } from './address.ts'
 import { tooLarge } from './body.ts'
@@ -12,7 +13,6 @@ import { explainFailure } from './reasons.ts'
 import { checkTarget, type FileTarget } from './target.ts'
 
 const REDIRECTS = [301, 302, 303, 307, 308]
-const TRY_AGAIN = [408, 425, 429]
 const MAX_URL_LENGTH = 8192
 /** The pause in milliseconds if a busy server doesn't specify a pause. */
 const DEFAULT_PAUSE_MS = 1000
@@ -199,10 +199,9 @@ export function checkResponse(response: Head, label: string, { maxBytes, allowHt
     throw new FetchFailure(`${label} returned ${statusCode} without a file`, { lasting: true })
   }
   if (statusCode !== 200 && statusCode !== 203) {
-    const isTemporary = statusCode >= 500 || TRY_AGAIN.includes(statusCode)
     const status = [statusCode, STATUS_CODES[statusCode]].join(' ').trim()
     const retryAfterMs = parseRetryAfter(headerOf(response, 'retry-after'), Date.now())
-    throw new FetchFailure(`${label} returned ${status}`, { lasting: !isTemporary, retryAfterMs })
+    throw new FetchFailure(`${label} returned ${status}`, { lasting: !isTemporaryStatus(statusCode), retryAfterMs })
   }
   if (!allowHtml && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
     throw htmlPage(label)

@@ -1,11 +1,10 @@
 import { GdnError } from '../core/errors.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import { ORDINARY_ADDRESS } from '../verify/contract/interfaces.ts'
 import { CALLS, numberReturned } from './calls.ts'
 import type { Standard } from './transfers.ts'
 
 const INTERFACES = { erc721: '80ac58cd', erc1155: 'd9b67a26' }
-/** An address that contracts don't treat specially. */
-const ANYBODY = '1'.repeat(40)
 
 /**
  * Returns the token standard of a contract, based on ERC-165 or else on the functions of the contract. Returns null if
@@ -22,7 +21,7 @@ export async function standardOf(
   const data = [
     CALLS.supportsInterface(INTERFACES.erc721),
     CALLS.supportsInterface(INTERFACES.erc1155),
-    CALLS.balanceOf(ANYBODY),
+    CALLS.balanceOf(ORDINARY_ADDRESS),
     CALLS.totalSupply(),
     CALLS.decimals(),
     CALLS.ownerOf(1n),

@@ -13,7 +13,7 @@ export async function readNode(blocks: Pick<BlockReader, 'get'>, cid: CID): Prom
   if (bytes === null) return null
   if (!matchesCid(cid, bytes)) throw damagedBlockError(cid.toString())
   if (cid.code === RAW) return { type: 'bytes', bytes }
-  return cid.code === DAG_PB ? (await import('./unixfs.ts')).understand(bytes) : null
+  return cid.code === DAG_PB ? (await import('./unixfs.ts')).decodeNode(bytes) : null
 }
 
 /** Number of bytes in the hash of a name. The hash is murmur3-x64-64, which is the first half of the 128-bit hash. */

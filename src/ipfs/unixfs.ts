@@ -25,7 +25,7 @@ export type StoredNode =
 const SHARD_FANOUT = 256n
 
 /** Decodes a dag-pb block. Returns null for kinds of nodes that gdn doesn't support. */
-export function understand(bytes: Uint8Array): StoredNode | null {
+export function decodeNode(bytes: Uint8Array): StoredNode | null {
   const node = decode(bytes)
   if (node.Data === undefined) return null
   const unixfs = UnixFS.unmarshal(node.Data)
@@ -52,7 +52,7 @@ export const hashOfName = (name: string) => murmur3128.encode(Buffer.from(name))
 /** Returns whether a dag-pb block can be decoded. */
 export function isDecodable(bytes: Uint8Array): boolean {
   try {
-    understand(bytes)
+    decodeNode(bytes)
     return true
   } catch {
     return false

@@ -8,7 +8,7 @@ export interface BucketPlace {
 }
 
 /** The `Cache-Control` header for objects. Objects never change, because their keys are hashes of their content. */
-export const FOR_EVER = 'public, max-age=31536000, immutable'
+export const IMMUTABLE_CACHE_CONTROL = 'public, max-age=31536000, immutable'
 
 /** Returns the URL of a bucket. Append a slash and a key for the URL of an object. */
 export function bucketRoot({ bucket, region, endpoint, pathStyle }: BucketPlace): string {

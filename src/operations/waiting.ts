@@ -218,7 +218,7 @@ function stillPendingAfter(
   hasResponded: boolean,
 ): GdnError {
   const silence = hasResponded ? 'the server returns no NFT with this ID' : 'the server does not respond'
-  const reason = records.length === 0 ? `: ${silence}` : pendingReason(records)
+  const reason = records.length === 0 ? `: ${silence}` : pendingReasonSuffix(records)
   const reasons = new Map(records.map((record) => [record.nft_gdn_id, record.pending_reason ?? null]))
   const nfts = pending.map((nft_gdn_id) => ({ nft_gdn_id, pending_reason: reasons.get(nft_gdn_id) ?? null }))
   return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })
@@ -280,7 +280,7 @@ function failedMints(records: readonly NftRecord[]): GdnError | null {
 /**
  * Returns the most common reason why NFTs are pending, formatted as the end of a sentence. Empty if no reason is known.
  */
-export function pendingReason(records: readonly NftRecord[]): string {
+export function pendingReasonSuffix(records: readonly NftRecord[]): string {
   const times = new Map<string, number>()
   for (const { pending_reason } of records) {
     if (pending_reason) times.set(pending_reason, (times.get(pending_reason) ?? 0) + 1)
@@ -292,7 +292,7 @@ export function pendingReason(records: readonly NftRecord[]): string {
 }
 
 /** Formats a pending reason as the end of a sentence. Empty if there is no reason. */
-export const because = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
+export const reasonSuffix = (reason: string | null | undefined): string => (reason ? `: ${terminalText(reason)}` : '')
 
 /** Called after each poll with the pending reason as the end of a sentence. */
 type OnPoll = ((reason: string) => void) | undefined
@@ -319,7 +319,7 @@ export async function waitForTransaction(
     const final = await pollServer(deps, timeoutMs, async (reading) => {
       const transaction = await readTransaction(reading, id)
       reason = transaction?.pending_reason
-      onPoll?.(because(reason))
+      onPoll?.(reasonSuffix(reason))
       return isFinal(transaction?.status ?? '') ? transaction : undefined
     })
     return { final, reason, interruption: null }
@@ -353,14 +353,17 @@ async function waitForEffect(
   let effect: Effect = {}
   const see = (record: Effect) => {
     effect = record
-    onPoll?.(because(record.pending_reason))
+    onPoll?.(reasonSuffix(record.pending_reason))
   }
   try {
     const over = await pollServer(deps, timeoutMs, async (reading) => (await pollOnce(reading, see)) || undefined)
     const ended = over ?? false
     const { pending_reason = null } = effect
     if (!ended) {
-      const problem = pendingAfter(timeoutMs, `${subject} is`, because(pending_reason), { ...details, pending_reason })
+      const problem = pendingAfter(timeoutMs, `${subject} is`, reasonSuffix(pending_reason), {
+        ...details,
+        pending_reason,
+      })
       return { ended, problem }
     }
     const failure = failureOf(subject, effect)

@@ -1,8 +1,9 @@
-import { PASSING, statusOf } from '../client/responses.ts'
+import { statusOf } from '../client/responses.ts'
 import { RETRIES } from '../client/retry-read.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError, isInterruption, messageOf } from '../core/errors.ts'
+import { isTemporaryStatus } from '../core/http-status.ts'
 import { isTimeUp } from '../core/time-up.ts'
 import { IN_FLIGHT } from '../operations/defaults.ts'
 import { changeRetries, mayRetry, type RetriedAttempt } from '../operations/retries.ts'
@@ -259,7 +260,7 @@ function withHint(error: unknown): unknown {
 function isTemporary(error: unknown): error is GdnError {
   if (!(error instanceof GdnError)) return false
   const status = statusOf(error)
-  return error.code === 'unreachable' || (status !== undefined && (status >= 500 || PASSING.has(status)))
+  return error.code === 'unreachable' || (status !== undefined && isTemporaryStatus(status))
 }
 
 /** Returns the cause of an error that a retry may resolve; null for other errors. */

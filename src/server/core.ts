@@ -9,7 +9,7 @@ import { checkAnvil } from './chain/evm/embedded/check-anvil.ts'
 import { openEmbeddedSigners } from './chain/evm/embedded/embedded-signers.ts'
 import type { EvmNetwork } from './chain/evm/network.ts'
 import { refuseOtherNetworks } from './chain/remote.ts'
-import { noticeCopy } from './data-dir/copied.ts'
+import { detectCopy } from './data-dir/detect-copy.ts'
 import { isDiskFull } from './data-dir/disk-full.ts'
 import { openDataDir, openDataDirOfPostgres } from './data-dir/open.ts'
 import { openUrlSecret } from './data-dir/url-secret.ts'
@@ -18,7 +18,7 @@ import { refuseOnPublicNetworks } from './faults/public-networks.ts'
 import { createLog, type Log, type LogLevel } from './log.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import type { Metrics } from './metrics/types.ts'
-import { type ForkedChain, hinderedNetworks, openNetworks } from './open-networks.ts'
+import { blockedNetworks, type ForkedChain, openNetworks } from './open-networks.ts'
 import { openNotifier, openPipeline, startPublishing, type WorkOptions } from './open-pipeline.ts'
 import type { Loop } from './pipeline/loop.ts'
 import { type Readiness, watchReadiness } from './readiness.ts'
@@ -32,7 +32,7 @@ import { measureStorage } from './storage/measure-storage.ts'
 import { openStorage } from './storage/open-storage.ts'
 import { type BackendIdentity, keepIdentity } from './store/identity.ts'
 import { openStore, type Store } from './store/open-store.ts'
-import { toldOfDatabase } from './store/postgres/gone.ts'
+import { databaseErrorOf } from './store/postgres/gone.ts'
 
 /** `api` accepts requests, `worker` processes them, and `all` does both in one process. */
 export type Role = 'api' | 'worker' | 'all'
@@ -127,7 +127,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const storage = measureStorage(place.files, (observation) => metrics.observe({ what: 'storage', ...observation }))
   const checkedFiles = createCheckedFiles()
   const store = { ...opened, publishTo: place.publishing?.first, ...(faults && { onAccepted: faults.onAccepted }) }
-  if (opened.postgres === null) await noticeCopy(store.db, dataDir)
+  if (opened.postgres === null) await detectCopy(store.db, dataDir)
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
@@ -139,7 +139,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
     version,
     dataDir,
     signers: () => [...networks.remote.signers(), ...networks.clusters.signers()],
-    hindered: () => hinderedNetworks(networks),
+    hindered: () => blockedNetworks(networks),
     ready: () => readiness(),
   })
   await refuseOtherNetworks(store.db, settings)
@@ -255,8 +255,8 @@ async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> 
 }
 
 /** Returns the error to report if a start fails. Explains errors that a full disk or a lost database caused. */
-export function explainStartFailure(error: unknown, dataDir: string): unknown {
-  if (!isDiskFull(error)) return toldOfDatabase(error)
+export function startErrorOf(error: unknown, dataDir: string): unknown {
+  if (!isDiskFull(error)) return databaseErrorOf(error)
   return new GdnError('data_dir', `the disk of the data directory ${dataDir} is full`, {
     hint: 'Free disk space, or choose another directory with --data-dir.',
     cause: error,

@@ -3,7 +3,7 @@ import type { Server } from 'node:tls'
 import { messageOf } from '../core/errors.ts'
 import type { Secret } from '../core/secret.ts'
 import { closeAll, closeFailed } from './close-all.ts'
-import { type CoreOptions, explainStartFailure, openCore, type Role } from './core.ts'
+import { type CoreOptions, openCore, type Role, startErrorOf } from './core.ts'
 import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
 import { loadServices } from './http/api-routes.ts'
 import { type AppOptions, createApp } from './http/app.ts'
@@ -48,9 +48,9 @@ export interface StartedBackend {
    * Reports that the backend is about to stop, and serves requests for the drain time, so that load balancers send no
    * more requests before it stops.
    *
-   * @param enough ends the drain early
+   * @param signal ends the drain early
    */
-  drain(enough?: AbortSignal): Promise<void>
+  drain(signal?: AbortSignal): Promise<void>
   /** Stops accepting requests, waits for requests in flight, and terminates all child processes. */
   close(): Promise<void>
 }
@@ -85,11 +85,11 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
       await app.draining.finish(Math.max(drainMs, MIN_FINISH_MS))
       await app.close()
     })
-    const drain = async (enough?: AbortSignal) => {
+    const drain = async (signal?: AbortSignal) => {
       if (drainMs === 0) return
       isStopping()
       log.info({ ms: drainMs }, 'draining requests before shutdown')
-      await delay(drainMs, undefined, { signal: enough }).catch(() => {})
+      await delay(drainMs, undefined, { signal }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
     // Several processes of a cluster may share a data directory, so don't record the URL of any of them.
@@ -128,17 +128,17 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
     }
   } catch (error) {
     await closeFailed(undo)
-    throw explainStartFailure(error, options.dataDir)
+    throw startErrorOf(error, options.dataDir)
   }
 }
 
 /** Loaders of the code that isn't needed to start. */
-const REST = [
+const DEFERRED_MODULES = [
   loadServices,
   () => import('./chain/evm/create-signer.ts'),
   () => import('./chain/evm/embedded/embedded-chain.ts'),
   () => import('./chain/evm/embedded/rpc.ts'),
-  () => import('./explorer/answers.ts'),
+  () => import('./explorer/handlers.ts'),
   () => import('./explorer/watch.ts'),
   () => import('../ipfs/import.ts'),
   () => import('../ipfs/unixfs.ts'),
@@ -146,7 +146,7 @@ const REST = [
 
 /** Loads the rest of the code while its files exist, because an upgrade of the package would remove them. */
 export async function loadRest(): Promise<void> {
-  for (const load of REST) {
+  for (const load of DEFERRED_MODULES) {
     // Ignore errors, because the first request that needs the code reports them.
     await load().catch(() => {})
     await nextTurn()

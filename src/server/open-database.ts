@@ -7,14 +7,14 @@ import { openDataDir } from './data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from './settings/database.ts'
 import { appliedMigrations } from './store/migrate.ts'
 import { openStore, type Store } from './store/open-store.ts'
-import { toldOfDatabase } from './store/postgres/gone.ts'
+import { databaseErrorOf } from './store/postgres/gone.ts'
 
 /**
  * Maximum time in milliseconds to wait for another process that creates the database. Creation takes a fraction of a
  * second.
  */
-const MADE_WITHIN_MS = 5_000
-const MADE_LOOK_MS = 50
+const CREATION_TIMEOUT_MS = 5_000
+const CREATION_CHECK_MS = 50
 
 /**
  * Runs `work` on a backend's database. The backend may be running, because the data directory isn't locked. The
@@ -30,7 +30,7 @@ export async function withDatabase<Result>(
   try {
     return await work(store)
   } catch (error) {
-    throw toldOfDatabase(error)
+    throw databaseErrorOf(error)
   } finally {
     await store.close()
   }
@@ -69,7 +69,7 @@ export const noDatabase = (dataDir: string, cause: unknown) =>
 
 /** Opens the database, or creates it. If several processes try to create it, one creates it and the others wait. */
 async function openOrMake(dataDir: string, path: string): Promise<Store> {
-  for (const late = Date.now() + MADE_WITHIN_MS; ; await sleep(MADE_LOOK_MS)) {
+  for (const late = Date.now() + CREATION_TIMEOUT_MS; ; await sleep(CREATION_CHECK_MS)) {
     try {
       if (await isMade(path)) return await openStore(path, { beside: true })
       const lock = await openDataDir(dataDir)
@@ -106,5 +106,5 @@ function isBeingMade(error: unknown, path: string): boolean {
   if (!(error instanceof GdnError)) return false
   if (error.code === 'data_dir_busy') return true
   const age = Date.now() - (statSync(path, { throwIfNoEntry: false })?.birthtimeMs ?? 0)
-  return error.code === 'data_dir' && age < MADE_WITHIN_MS
+  return error.code === 'data_dir' && age < CREATION_TIMEOUT_MS
 }

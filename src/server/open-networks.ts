@@ -70,7 +70,7 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
 }
 
 /** Returns the blockchains with an RPC URL, and whether a problem prevents work on each. */
-export async function hinderedNetworks({
+export async function blockedNetworks({
   remote,
   clusters,
 }: OpenNetworks): Promise<{ blockchain: Blockchain; isHindered: boolean }[]> {

@@ -6,7 +6,7 @@ import type { Log } from './log.ts'
 import type { Metrics } from './metrics/types.ts'
 import { createLazyPipeline } from './pipeline/lazy-pipeline.ts'
 import type { Pipeline } from './pipeline/pipeline.ts'
-import type { PublishSurroundings } from './pipeline/publish-step.ts'
+import type { PublishContext } from './pipeline/publish-step.ts'
 import type { Poster, PosterOptions } from './pipeline/webhooks/post.ts'
 import type { Timings } from './pipeline/webhooks/schedule.ts'
 import type { ServiceDeps } from './services/services.ts'
@@ -159,7 +159,7 @@ export async function openNotifier(store: Store, undo: (() => unknown)[]): Promi
 }
 
 /** Starts publishing stored metadata, if the storage is configured to publish it. */
-export async function startPublishing({ publishing }: OpenedStorage, surroundings: PublishSurroundings) {
+export async function startPublishing({ publishing }: OpenedStorage, surroundings: PublishContext) {
   if (publishing === null) return undefined
   const step = await import('./pipeline/publish-step.ts')
   return step.startPublishLoops(surroundings, publishing)

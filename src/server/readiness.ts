@@ -25,7 +25,7 @@ export type Readiness = () => Promise<Condition>
 /** Maximum response time of the database in milliseconds. If it responds later, the process isn't ready. */
 const RESPONSE_WITHIN_MS = 2000
 /** Minimum free disk space in bytes. This is enough for changes to the database and a file upload in progress. */
-const LEAST_FREE_BYTES = 32 * 1024 * 1024
+const MIN_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
   readonly blockchains: readonly string[]
@@ -89,7 +89,7 @@ async function conditionOf({ db }: Store): Promise<Condition> {
     return {
       problems: [
         ...(pending.length === 0 ? [] : [`the database lacks migrations (${pending.join(', ')}): run gdn db migrate`]),
-        ...((await takesWrites(db)) ? [] : ['the database rejects writes: it is a standby or read-only']),
+        ...((await isWritable(db)) ? [] : ['the database rejects writes: it is a standby or read-only']),
       ],
       warnings: [
         // Only warn, because in a rolling update, the first process of the new version migrates the database.
@@ -121,7 +121,7 @@ async function heldCollections(db: Store['db']): Promise<string[]> {
   )
 }
 
-async function takesWrites(db: Store['db']): Promise<boolean> {
+async function isWritable(db: Store['db']): Promise<boolean> {
   if (!isPostgres(db)) return true
   const { rows } = await sql<{ only: string }>`select current_setting('transaction_read_only') as only`.execute(db)
   return rows[0]?.only !== 'on'
@@ -132,7 +132,7 @@ async function diskProblems(dataDir: string): Promise<string[]> {
     await access(dataDir, constants.W_OK)
     const { bavail, bsize } = await statfs(dataDir)
     const free = bavail * bsize
-    return free >= LEAST_FREE_BYTES
+    return free >= MIN_FREE_BYTES
       ? []
       : [`the disk of the data directory is full: ${formatBytes(Math.floor(free / 2 ** 20) * 2 ** 20)} free`]
   } catch (error) {

@@ -6,15 +6,15 @@ import { terminalText } from '../core/terminal-text.ts'
 const MAX_SUBJECTS = 100
 const MAX_LENGTH = 1000
 /** Time in milliseconds after which a line is printed again for an unchanged state. */
-const AGAIN_AFTER_MS = 10 * 60_000
+const REPEAT_AFTER_MS = 10 * 60_000
 
 const ignoreMessage = (_facts: object, _message: string) => {}
 
 /** Matches warnings that `gdn serve` prints during startup, or that the user requested. */
-const KNOWN = new Set(['other machines can reach this server', 'fault injection is on', 'injected a fault'])
+const EXPECTED_WARNINGS = new Set(['other machines can reach this server', 'fault injection is on', 'injected a fault'])
 
 /** The fields of an event that are printed. */
-interface Facts {
+interface LogFacts {
   blockchain?: unknown
   step?: unknown
   reason?: unknown
@@ -33,11 +33,11 @@ export function createWarningsLog(print: (line: string) => void, now: () => numb
   const states = new Map<string, { state: string; at: number }>()
   const isKnown = (subject: string, state: string, isReason: boolean): boolean => {
     const recent = (logged?: { state: string; at: number }) =>
-      logged?.state === state && now() - logged.at < AGAIN_AFTER_MS
+      logged?.state === state && now() - logged.at < REPEAT_AFTER_MS
     return recent(states.get(subject)) || (isReason && [...states.values()].some(recent))
   }
-  const warn = (facts: Facts, message: string): void => {
-    if (KNOWN.has(message)) return
+  const warn = (facts: LogFacts, message: string): void => {
+    if (EXPECTED_WARNINGS.has(message)) return
     const blockchain = textIn(facts.blockchain)
     const reason = textIn(facts.reason) ?? textIn(facts.error) ?? textIn(facts.why)
     const subject = blockchain ?? textIn(facts.step) ?? message

@@ -1,5 +1,5 @@
 import { closeAll, closeFailed } from './close-all.ts'
-import { type CoreOptions, explainStartFailure, openCore } from './core.ts'
+import { type CoreOptions, openCore, startErrorOf } from './core.ts'
 import { startHealthServer } from './http/health-server.ts'
 
 export interface WorkerOptions extends Omit<CoreOptions, 'role'> {
@@ -40,6 +40,6 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     return { url, database: deps.store.postgres?.name ?? '', warnings, close: () => closeAll(undo) }
   } catch (error) {
     await closeFailed(undo)
-    throw explainStartFailure(error, options.dataDir)
+    throw startErrorOf(error, options.dataDir)
   }
 }

@@ -38,13 +38,13 @@ export interface SharedDatabaseOptions {
 }
 
 const FIRST_PAUSE_MS = 1
-const LONGEST_PAUSE_MS = 20
+const MAX_PAUSE_MS = 20
 /**
  * Maximum time in milliseconds that a lock may be held while the file doesn't change. A transaction takes milliseconds.
  */
 const STUCK_MS = 5_000
 /** Maximum time in milliseconds that a process waits while other processes make progress. */
-const CROWDED_MS = 60_000
+const MAX_CONTENTION_MS = 60_000
 
 /**
  * An SQLite database in one file that several processes use. Transactions are synchronous, so none is open while the
@@ -151,7 +151,7 @@ export class SharedDatabase {
     const start = now()
     let changedAt = start
     let mark = changeMark(path)
-    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 2)) {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(MAX_PAUSE_MS, pause * 2)) {
       signal?.throwIfAborted()
       try {
         this.#setUp()
@@ -161,7 +161,7 @@ export class SharedDatabase {
         const next = changeMark(path)
         if (next !== mark) changedAt = now()
         mark = next
-        if (now() - changedAt > STUCK_MS || now() - start > CROWDED_MS) throw this.#stuck(error)
+        if (now() - changedAt > STUCK_MS || now() - start > MAX_CONTENTION_MS) throw this.#stuck(error)
       }
       await sleep(pause * (0.5 + Math.random()), signal)
     }

@@ -5,7 +5,7 @@ import type { Transport, TransportResponse } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
-import { parseJson } from '../core/json.ts'
+import { asObject, parseJson } from '../core/json.ts'
 import { isStatePruned } from '../core/pruned-state.ts'
 
 /**
@@ -149,7 +149,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       return null
     })
     if (Array.isArray(responses)) {
-      const byId = new Map(responses.map((response): [unknown, unknown] => [asRecord(response)?.id, response]))
+      const byId = new Map(responses.map((response): [unknown, unknown] => [asObject(response)?.id, response]))
       if (requests.some(({ id }) => byId.has(id))) return requests.map(({ id }) => resultOf(byId.get(id)))
     }
     // Some nodes accept no batches, or only smaller batches. They return errors in various forms and with various
@@ -197,11 +197,8 @@ function contentOf({ headers }: TransportResponse): string {
   return /^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(type) && !type.endsWith('json') ? ` (${type})` : ''
 }
 
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> | null =>
-  value !== null && typeof value === 'object' ? (value as Readonly<Record<string, unknown>>) : null
-
 function asResponse(value: unknown): Response | null {
-  const record = asRecord(value)
+  const record = asObject(value)
   return record === null || !('result' in record || 'error' in record) ? null : (record as Response)
 }
 

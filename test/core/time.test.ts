@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { formatAcceptedDate, sleep } from '../../src/core/time.ts'
+import { formatUtcTime, sleep } from '../../src/core/time.ts'
 
 describe('accepted_date', () => {
   it.each([
@@ -7,7 +7,7 @@ describe('accepted_date', () => {
     [Date.UTC(2026, 0, 31, 12, 0, 0, 999), '2026-01-31 12:00:00'],
     [Date.UTC(2024, 1, 29, 23, 59, 59), '2024-02-29 23:59:59'],
   ])('formats %i ms as %s in UTC, regardless of the time zone of the machine', (ms, text) => {
-    expect(formatAcceptedDate(ms)).toBe(text)
+    expect(formatUtcTime(ms)).toBe(text)
   })
 })
 

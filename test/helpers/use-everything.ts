@@ -9,11 +9,11 @@ import { nftsChanged } from '../../src/server/store/explorer-transactions.ts'
 import { releaseLeases, renewLeases } from '../../src/server/store/leases.ts'
 import * as nfts from '../../src/server/store/nfts.ts'
 import type { Store } from '../../src/server/store/open-store.ts'
-import { tellWebhook } from '../../src/server/store/outbox.ts'
+import { enqueueTestEvent } from '../../src/server/store/outbox.ts'
 import { movePublicCursor, undoEvents } from '../../src/server/store/owner-events.ts'
 import { findRepeated } from '../../src/server/store/requests.ts'
 import * as transfers from '../../src/server/store/transfers.ts'
-import { insertWebhook, updateWebhook } from '../../src/server/store/webhooks.ts'
+import { insertWebhook, updateWebhookRow } from '../../src/server/store/webhooks.ts'
 import {
   call,
   createTestCollection,
@@ -68,7 +68,7 @@ async function listen({ db }: Store): Promise<void> {
     ...{ id: 'listener', account_id, kind: 'listener', url: '', events: '["*"]', secret: '' },
     ...{ status: 'active', created_at: 1, expires_at: null, failing_since: null },
   })
-  await updateWebhook(db, 'listener', { events: '["*"]' })
+  await updateWebhookRow(db, 'listener', { events: '["*"]' })
 }
 
 async function useApi(backend: TestBackend, collection: TestCollection): Promise<string[]> {
@@ -248,7 +248,7 @@ async function useStore(
   await transfers.returnTransfer(db, transferred)
   await transferStates.withdrawTransfer(db, transferred)
   await nfts.countRevert(db, minted)
-  await nfts.mostReverts(db, minted)
+  await nfts.maxReverts(db, minted)
   await nfts.countPending(db, collectionId)
   await nfts.hasWaitingFiles(db, collectionId)
   await nftStates.returnBundleToMint(db, minted)
@@ -263,7 +263,7 @@ async function useStore(
   await shiftDueTimes(db, Date.now(), 1)
   // Only used if processes share a database. SQLite has no clock for it.
   if (opened.postgres !== null) await renewLeases(opened, 'nfts', [nft], 1000)
-  await tellWebhook(db, 'listener', 'nft.deployed', {})
+  await enqueueTestEvent(db, 'listener', 'nft.deployed', {})
   await movePublicCursor(db, { ...cursor, block_number: cursor.block_number + 1000 }, 10)
   const transaction = await db.selectFrom('transactions').selectAll().where('id', '=', minted).executeTakeFirstOrThrow()
   await useRestOfStore(opened, { transaction, nft, updated })

@@ -4,6 +4,10 @@ import { NFT_STATUSES, nftGdnId } from '../nft-record.ts'
 
 /** Maximum number of events in one response. */
 export const MAX_EVENTS_PER_REQUEST = 100
+/** Maximum number of listed changes of one event. */
+export const MAX_CHANGES_PER_EVENT = 100
+/** Maximum number of characters of a field name or value in a change. */
+export const MAX_CHANGE_LENGTH = 500
 
 export const HISTORY_KINDS = ['mint', 'transfer', 'update', 'freeze', 'burn'] as const
 
@@ -28,11 +32,11 @@ export const historyRecord = z.looseObject({
   /** The metadata revision that an update created. */
   revision: z.number().nullable(),
   /**
-   * The fields that an update changed; null if the metadata is unknown. `before` and `after` contain at most 500
-   * characters.
+   * The fields that an update changed; null if the metadata is unknown. `before` and `after` are truncated to
+   * `MAX_CHANGE_LENGTH`.
    */
   changes: z.array(z.looseObject({ field: z.string(), before: text, after: text })).nullable(),
-  /** Number of further changes. Only the first 100 are listed. */
+  /** Number of further changes. Only the first `MAX_CHANGES_PER_EVENT` are listed. */
   changes_left_out: z.number(),
   error: text,
   /**

@@ -6,7 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { withTemporaryFolder } from '../../core/temporary-folder.ts'
 import { sleep } from '../../core/time.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
-import type { Rehearsal, RehearsalTarget, Rehearsed } from '../../server/fork/rehearsal.ts'
+import type { Rehearsal, RehearsalResult, RehearsalTarget } from '../../server/fork/rehearsal.ts'
 import type { DataDirFlags } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
 import { type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
@@ -213,7 +213,7 @@ function reportOf(
   { blockchain, contract }: RehearsalTarget,
   { block }: Rehearsal,
   { counts, requests, failure }: Minted,
-  { transactions, minted, gas, cost, currency, signers, slowerMs }: Rehearsed,
+  { transactions, minted, gas, cost, currency, signers, slowerMs }: RehearsalResult,
   elapsedMs: number,
 ): DataRecord {
   const { failed_rows: failures = [] } = (failure?.details ?? {}) as { failed_rows?: FailedRow[] }

@@ -8,7 +8,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { because, codeOfWait } from '../../operations/waiting.ts'
+import { codeOfWait, reasonSuffix } from '../../operations/waiting.ts'
 import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { recordNfts } from '../../plan/record-changes.ts'
@@ -521,6 +521,6 @@ function revealError({ failed, unknown, pending, reason, held, unsent }: Outcome
     return new GdnError('batch_failed_rows', message, { hint, details })
   }
   if (pending === 0 && !unsent) return null
-  const message = `${count(pending, 'update')} still pending${because(reason ?? held)}`
+  const message = `${count(pending, 'update')} still pending${reasonSuffix(reason ?? held)}`
   return new GdnError(codeOfWait(reason), message, { hint, details })
 }

@@ -201,9 +201,9 @@ async function noteOfFunds(
   { needed, smallest = 0n, payable }: { needed: bigint; smallest: bigint | undefined; payable: bigint | null },
 ): Promise<string | null> {
   if (funds === null || needed === 0n) return null
-  const { leastSignerFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
+  const { minSignerFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
   const all = needed + reserveFor(smallest, fees)
-  const most = payable === null ? null : payable + leastSignerFunds({ maxFeePerGas: fees.offered })
+  const most = payable === null ? null : payable + minSignerFunds({ maxFeePerGas: fees.offered })
   const need = most !== null && most < all ? most : all
   const free = maxBigint(funds.balance - funds.owed, 0n)
   if (free >= need) return null
@@ -333,12 +333,13 @@ export async function shortageOfRun(
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     const lack = foundFees?.shortage ?? null
     if (foundFees === null || lack === null) return null
-    const [{ missingFunds }, { leastSignerFunds, reserveFor }, { waitingForFees, waitsForLowerFees }] =
-      await Promise.all([
+    const [{ missingFunds }, { minSignerFunds, reserveFor }, { waitingForFees, waitsForLowerFees }] = await Promise.all(
+      [
         import('../../server/chain/missing-funds.ts'),
         import('../../server/chain/evm/cost/funding.ts'),
         import('../../server/chain/evm/cost/run-fee.ts'),
-      ])
+      ],
+    )
     const reason =
       costs?.waiting ??
       (costs?.max_fee == null ? null : waitingForFees(costs.max_fee, { base: foundFees.fees.typical }))
@@ -366,11 +367,11 @@ export async function shortageOfRun(
       const more = available < payable ? ' in addition to the reserved amount' : ''
       return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, but only ${inCoins(available, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
-    const least = leastSignerFunds({ maxFeePerGas: fees.offered })
+    const least = minSignerFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.
     const most = maxBigint(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance
-    return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
+    return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, remainingLimit: payable } : all)
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error

@@ -66,9 +66,9 @@ export async function costLimit(
     refuseBelowOne: async (hasBegun, all) => {
       if (foundFees === null) return
       const fees = limitedBy(limited.flags.maxFeeGwei, foundFees.fees)
-      const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
+      const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
       const { ONE_NFT } = await import('../../server/chain/evm/cost/drop-gas.ts')
-      const costOfOne = worstCost(ONE_NFT, fees)
+      const costOfOne = maxCostOf(ONE_NFT, fees)
       if (wei >= costOfOne) return
       const coin = coinIn(foundFees)
       const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(costOfOne, 'up')} ${coin})`

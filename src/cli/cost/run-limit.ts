@@ -102,8 +102,8 @@ export const maxFeeOfRun = (costs: RunCosts | null): bigint | null =>
 
 /** Returns the maximum cost of a run's requests, in wei. Uses the network's fees, up to the run's maximum fee. */
 export async function costOfRun(use: WorstUse, fees: NetworkFees, maxFee: bigint | null): Promise<bigint> {
-  const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
-  return worstCost(use, { ...fees, offered: maxFee !== null && maxFee < fees.offered ? maxFee : fees.offered })
+  const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
+  return maxCostOf(use, { ...fees, offered: maxFee !== null && maxFee < fees.offered ? maxFee : fees.offered })
 }
 
 /**
@@ -193,7 +193,7 @@ export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
 /** Returns the maximum gas of one request. A backend that reserves more than this may itself refuse the request. */
 export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
   if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
-  const [{ gasOfChange }, { mostOfEach }] = await Promise.all([
+  const [{ gasOfChange }, { maxPerNft }] = await Promise.all([
     import('../../server/chain/evm/cost/change-gas.ts'),
     import('../../server/chain/evm/cost/drop-gas.ts'),
   ])
@@ -219,7 +219,7 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
     case 'creatednft': {
       const count = metadata.length
       const [isGrant, isDynamic] = [endpoint === 'createnfttrans', endpoint === 'creatednft']
-      const { gas, bytes } = mostOfEach({ count, isGrant, isDynamic })
+      const { gas, bytes } = maxPerNft({ count, isGrant, isDynamic })
       return { gasLimit: BigInt(gas * count), bytes: bytes * count }
     }
     default:

@@ -1,5 +1,5 @@
 import type { DropGas } from '../../server/chain/evm/cost/drop-gas.ts'
-import type { WorstFees } from '../../server/chain/fees.ts'
+import type { MaxCostFees } from '../../server/chain/fees.ts'
 import type { SpendingKind } from '../deps.ts'
 
 /** An upper bound for the gas and the call data that a gdn transaction uses for one NFT. */
@@ -9,10 +9,10 @@ export const WORST_NFT = { gasLimit: 200_000n, bytes: 2000 }
 const SYMBOL = 'NAMES'
 
 /** Returns the maximum cost of requests in wei, if each NFT needs a separate transaction. */
-export async function worstCaseOf(spending: SpendingKind, fees: WorstFees): Promise<bigint> {
-  const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
-  if (spending.kind === 'nft') return worstCost(WORST_NFT, fees) * BigInt(spending.count)
-  return worstCost(await worstOfCollection(spending), fees)
+export async function worstCaseOf(spending: SpendingKind, fees: MaxCostFees): Promise<bigint> {
+  const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
+  if (spending.kind === 'nft') return maxCostOf(WORST_NFT, fees) * BigInt(spending.count)
+  return maxCostOf(await worstOfCollection(spending), fees)
 }
 
 async function worstOfCollection({

@@ -1,8 +1,7 @@
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { realpath } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
+import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import { type LocalFilesIn, rowFilesOf } from './row-files.ts'
 import type { Tool, Values } from './tools.ts'
 
@@ -85,10 +84,8 @@ export async function digestsOf(
 ): Promise<Record<string, string>> {
   const digests: Record<string, string> = {}
   for (const path of await inputFilesOf(tool, values, root)) {
-    const hash = createHash('sha256')
     try {
-      for await (const chunk of createReadStream(path)) hash.update(chunk as Uint8Array)
-      digests[path] = hash.digest('hex')
+      digests[path] = await sha256OfFile(path)
     } catch (error) {
       // The command will create this file.
       if (systemCode(error) !== 'ENOENT') throw error

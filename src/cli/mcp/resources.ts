@@ -1,4 +1,5 @@
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js'
+import { tryDecodeComponent } from '../../core/decode-component.ts'
 import { markAsThirdParty, withoutControls } from './result.ts'
 import type { CallContext, McpSession } from './session.ts'
 
@@ -36,7 +37,7 @@ export const listResources = () => ({
 /** Reads a resource. Marks its text as third-party data. */
 export async function readResource(session: McpSession, uri: string, context: CallContext) {
   const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
-  const value = name === undefined ? undefined : decodePart(name)
+  const value = name === undefined ? undefined : tryDecodeComponent(name)
   if (!isKind(kind) || value === null) throw invalidParamsError(`there is no resource ${uri}`)
   const { list, show, argument } = KINDS[kind]
   const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
@@ -47,15 +48,6 @@ export async function readResource(session: McpSession, uri: string, context: Ca
 }
 
 const invalidParamsError = (message: string) => Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
-
-/** Decodes a part of a URI; null if its escape sequences are malformed. */
-function decodePart(part: string): string | null {
-  try {
-    return decodeURIComponent(part)
-  } catch {
-    return null
-  }
-}
 
 interface Completing {
   ref: { type: string; uri?: string | undefined }

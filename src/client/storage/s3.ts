@@ -1,8 +1,8 @@
 import { extname } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import type { AwsCredentials } from '../../object-store/aws-credentials.ts'
-import { bucketRoot, FOR_EVER, objectUrl } from '../../object-store/bucket.ts'
-import { refusalCode } from '../../object-store/refusal.ts'
+import { bucketRoot, IMMUTABLE_CACHE_CONTROL, objectUrl } from '../../object-store/bucket.ts'
+import { classifyRefusal } from '../../object-store/refusal.ts'
 import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
 import { retryRead } from '../retry-read.ts'
@@ -65,7 +65,7 @@ export function createS3Storage(options: S3Options): Storage {
         // objects, S3 returns 403 for a missing object.
         const headers = {
           'content-type': file.contentType,
-          'cache-control': FOR_EVER,
+          'cache-control': IMMUTABLE_CACHE_CONTROL,
           'x-amz-checksum-sha256': Buffer.from(file.sha256, 'hex').toString('base64'),
         }
         const response = await exchange('PUT', url, headers, file, callOptions)
@@ -86,28 +86,25 @@ function extensionOf(name: string): string {
   return /^\.[a-z0-9]{1,8}$/.test(extension) ? extension : ''
 }
 
-function refusal({ status, headers, body }: TransportResponse, bucket: string, region: string): GdnError {
-  const code = refusalCode(body)
-  const message = `the S3 storage rejected the request: ${code ?? status}`
-  const details = { status, code }
-  if (status === 401 || status === 403) {
+function refusal(response: TransportResponse, bucket: string, region: string): GdnError {
+  const { reason, code, details, actualRegion } = classifyRefusal(response)
+  const message = `the S3 storage rejected the request: ${code}`
+  if (reason === 'forbidden') {
     const hint = `Check the AWS credentials. The credentials need permission to put objects into ${bucket}.`
     return new GdnError('forbidden', message, { hint, details })
   }
-  if (status === 404) {
+  if (reason === 'not_found') {
     return new GdnError('invalid_config', `the bucket ${bucket} does not exist (${message})`, {
       hint: 'Run `gdn config list` to check storage and storage_endpoint.',
       details,
     })
   }
-  if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
-    const other = headers['x-amz-bucket-region']
+  if (reason === 'wrong_region') {
     return new GdnError('invalid_config', `the bucket ${bucket} is not in the region ${region} (${message})`, {
-      hint: `Run \`gdn config set storage_region ${other ?? '<region>'}\`.`,
+      hint: `Run \`gdn config set storage_region ${actualRegion ?? '<region>'}\`.`,
       details,
     })
   }
-  if (status >= 500 || status === 429)
-    return new GdnError('unreachable', message, { hint: 'Try again later.', details })
+  if (reason === 'temporary') return new GdnError('unreachable', message, { hint: 'Try again later.', details })
   return new GdnError('refused', message, { details })
 }

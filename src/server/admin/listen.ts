@@ -5,11 +5,11 @@ import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
 import type { Store } from '../store/open-store.ts'
 import type { DatabaseClock } from '../store/postgres/clock.ts'
 import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
-import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
+import { findListenerSecret, insertWebhook, prolongListener, removeWebhookRow } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
 
 /** Time in milliseconds for which events are still recorded after a listener's process was killed. */
-const STAYS_MS = 30_000
+const LISTENER_TTL_MS = 30_000
 const EVENTS_AT_ONCE = 64
 
 export interface ReceivedEvent {
@@ -69,7 +69,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
       url: '',
       events: JSON.stringify(events),
       status: 'active',
-      expires_at: now() + STAYS_MS,
+      expires_at: now() + LISTENER_TTL_MS,
     })
     return signingSecret
   })
@@ -78,9 +78,9 @@ export async function openListener(store: Store, options: ListenOptions): Promis
   return {
     secret,
     async receive() {
-      if (now() - prolongedAt > STAYS_MS / 4) {
+      if (now() - prolongedAt > LISTENER_TTL_MS / 4) {
         prolongedAt = now()
-        await prolongListener(store.db, id, now() + STAYS_MS)
+        await prolongListener(store.db, id, now() + LISTENER_TTL_MS)
       }
       const received = await listDue(store.db, id, now(), EVENTS_AT_ONCE)
       if (received.length === 0) return []
@@ -95,7 +95,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     async close() {
       clock?.close()
       await poster.close()
-      await store.transaction((db) => removeWebhook(db, id))
+      await store.transaction((db) => removeWebhookRow(db, id))
     },
   }
 }

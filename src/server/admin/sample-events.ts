@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { EventType } from '../../api/webhook-events.ts'
 
 /** The ID in test events. No NFT or collection has this ID. */
-const NOTHING = '00000000-0000-0000-0000-000000000000'
+const SAMPLE_ID = '00000000-0000-0000-0000-000000000000'
 const WALLET = '0x0000000000000000000000000000000000000001'
 const HASH = `0x${'0'.repeat(64)}`
 
@@ -17,7 +17,7 @@ export function sampleData(type: EventType, webhookId: string): object {
   const transaction = { ...status, transaction_hash: isFailed ? null : HASH, ...ended }
   const metadata = { title: 'Test', description: 'This is a test.', file_fields: [] }
   const stored = { metadata_url: isFailed ? null : `ipfs://bafybei${'a'.repeat(52)}/0.json` }
-  const nft = { nft_gdn_id: NOTHING, token_id: isFailed && kind === 'nft' ? null : '1' }
+  const nft = { nft_gdn_id: SAMPLE_ID, token_id: isFailed && kind === 'nft' ? null : '1' }
   switch (kind) {
     case 'nft':
       return {
@@ -37,7 +37,7 @@ export function sampleData(type: EventType, webhookId: string): object {
       }
     case 'collection':
       return {
-        transaction_gdn_id: NOTHING,
+        transaction_gdn_id: SAMPLE_ID,
         contract_address: isFailed ? null : ZERO_ADDRESS,
         name: 'Test',
         blockchain: 'polygon',
@@ -58,7 +58,7 @@ export function sampleData(type: EventType, webhookId: string): object {
       }
     case 'transfer':
       return {
-        transaction_gdn_id: NOTHING,
+        transaction_gdn_id: SAMPLE_ID,
         ...nft,
         ...collection,
         sender_wallet_address: WALLET,
@@ -66,12 +66,12 @@ export function sampleData(type: EventType, webhookId: string): object {
         ...transaction,
       }
     case 'burn':
-      return { transaction_gdn_id: NOTHING, ...nft, ...collection, holder_wallet_address: WALLET, ...transaction }
+      return { transaction_gdn_id: SAMPLE_ID, ...nft, ...collection, holder_wallet_address: WALLET, ...transaction }
     case 'provenance':
-      return { transaction_gdn_id: NOTHING, provenance: HASH, first_token_id: '1', ...collection, ...transaction }
+      return { transaction_gdn_id: SAMPLE_ID, provenance: HASH, first_token_id: '1', ...collection, ...transaction }
     case 'update':
       return {
-        transaction_gdn_id: NOTHING,
+        transaction_gdn_id: SAMPLE_ID,
         ...nft,
         ...collection,
         request_metadata: metadata,
@@ -80,6 +80,6 @@ export function sampleData(type: EventType, webhookId: string): object {
         ...transaction,
       }
     default:
-      return { transaction_gdn_id: NOTHING, ...nft, ...collection, ...transaction }
+      return { transaction_gdn_id: SAMPLE_ID, ...nft, ...collection, ...transaction }
   }
 }

@@ -52,7 +52,7 @@ function transactionOf({ blockchain, hash, start_id, token_count, block_number }
   return { hash, first_token_id: start_id, last_token_id, block_number: Number(block_number) }
 }
 
-export interface Held {
+export interface HeldCollection {
   collection: CollectionRow
   /** Number of unknown tokens on chain. */
   tokens: number
@@ -65,7 +65,7 @@ export interface Held {
  *
  * @throws GdnError `not_found_locally`, `usage`
  */
-export async function findHeld(store: Store, name: string): Promise<Held> {
+export async function findHeld(store: Store, name: string): Promise<HeldCollection> {
   const { db } = store
   const address = /^0x[0-9a-fA-F]{40}$/.test(name) ? checksumAddress(name) : name
   const byAddress = await findCollectionsByAddress(db, address)
@@ -99,7 +99,7 @@ export async function releaseCollection(
   store: Store,
   name: string,
   { failPending }: { failPending: boolean },
-): Promise<Held> {
+): Promise<HeldCollection> {
   const heldMints = await findHeld(store, name)
   await store.transaction(async (db) => {
     await releaseUnknownMints(db, heldMints.collection.id)

@@ -37,7 +37,7 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   if (url.hash !== '') throw refuse('the URL has a fragment (#), which is never sent', 'Remove the fragment.')
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (isCloudMetadata(host)) throw refuse('the URL points to a cloud metadata service', 'Use another URL.')
-  const isPrivate = looksPrivate(host)
+  const isPrivate = isPrivateHost(host)
   if (!isPrivate && url.protocol !== 'https:') throw refuse('must be an https URL, because the host is public', ALLOWED)
   if (!isPrivate && url.port !== '' && url.port !== '443') {
     throw refuse(`must use port 443, not ${url.port}, because the host is public`, ALLOWED)
@@ -45,7 +45,7 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   return { href: url.href, isPrivate }
 }
 
-function looksPrivate(host: string): boolean {
+function isPrivateHost(host: string): boolean {
   if (isIP(host) !== 0) return !isPublicAddress(host)
   return !host.includes('.') || PRIVATE_NAMES.test(host)
 }

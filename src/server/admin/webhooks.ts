@@ -8,13 +8,13 @@ import { type ShownStatus, webhookStatus } from '../pipeline/webhooks/schedule.t
 import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
 import { accountOfEmail, localAccountId } from '../store/accounts.ts'
 import type { Store } from '../store/open-store.ts'
-import { tellWebhook } from '../store/outbox.ts'
+import { enqueueTestEvent } from '../store/outbox.ts'
 import type { Db, DeliveryState } from '../store/schema.ts'
 import {
   countDeliveries,
   type Delivery,
   findDelivery,
-  listDeliveries as listDeliveryRows,
+  listDeliveryRows,
   type ReplayChoice,
   requeueDeliveries,
 } from '../store/webhook-deliveries.ts'
@@ -22,10 +22,10 @@ import {
   findWebhook,
   insertWebhook,
   type ListedWebhook,
-  listWebhooks as listWebhookRows,
-  removeWebhook as removeWebhookRow,
+  listWebhookRows,
+  removeWebhookRow,
   reviveWebhook,
-  updateWebhook as updateWebhookRow,
+  updateWebhookRow,
 } from '../store/webhooks.ts'
 import { sampleData } from './sample-events.ts'
 
@@ -210,7 +210,7 @@ export async function testWebhook(store: Store, id: string, type: EventType = 'w
   return store.transaction(async (db) => {
     // Send the test immediately, even if earlier failures have postponed the next attempt.
     await reviveWebhook(db, id)
-    return tellWebhook(db, id, type, sampleData(type, id))
+    return enqueueTestEvent(db, id, type, sampleData(type, id))
   })
 }
 

@@ -3,7 +3,7 @@ import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { type Blockchain, type EvmBlockchain, isEvm, isKnownBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
-import type { SecretPlace } from '../data-dir/kept-secret.ts'
+import type { SecretPlace } from '../data-dir/secret-in-file.ts'
 import type { Db } from '../store/schema.ts'
 import type { EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
 import { createEmbeddedChains } from './evm/embedded/embedded-chains.ts'
@@ -76,7 +76,7 @@ export interface ChainsOptions {
 }
 
 /** Thrown for an embedded chain that another process of the cluster runs. */
-export class RunElsewhere extends GdnError {
+export class RunsInOtherProcessError extends GdnError {
   constructor(blockchain: Blockchain) {
     super('unreachable', `another process that uses this database runs the embedded chain ${blockchain}`, {
       hint: 'Send the request to that process, or configure an RPC URL that every process can reach.',
@@ -97,7 +97,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   if (owned) await endOrphans(stateDir)
   const refuseUnlessOurs = (blockchain: Blockchain) => {
     if (owned) return
-    throw new RunElsewhere(blockchain)
+    throw new RunsInOtherProcessError(blockchain)
   }
   const solana = createSolanaChains({ ...options, store: postgresStore, refuseUnlessOurs, clusters })
   const embedded = createEmbeddedChains({ ...options, stateDir, signal: closing.signal })

@@ -19,7 +19,7 @@ export interface CurrentFees extends NetworkFees {
 }
 
 /** The fees that determine the maximum cost. */
-export type WorstFees = Pick<NetworkFees, 'offered' | 'data'>
+export type MaxCostFees = Pick<NetworkFees, 'offered' | 'data'>
 
 /** The costs of a run with a limit, in wei. */
 export interface RunBudget {
@@ -33,13 +33,13 @@ export interface RunBudget {
   /** The part of `max` that remains after `paid` and `pending`. It includes `reserved`. */
   unspent: bigint
   /** The part of `unspent` that isn't reserved; negative if fees have risen. */
-  left: bigint
+  available: bigint
   /** Number of accepted NFTs without a transaction. */
   unsigned: number
   /** Maximum cost of any transaction that isn't final, or of one NFT, whichever is higher. */
   largest: bigint
   /** Accepted changes without a transaction, with the maximum cost of each. */
-  changes: readonly (UnsignedChange & { gasLimit: bigint; worst: bigint })[]
+  changes: readonly (UnsignedChange & { gasLimit: bigint; maxCost: bigint })[]
 }
 
 export const hasMaxCost = (run: LimitedRun): run is CostLimitedRun => run.max_cost !== null

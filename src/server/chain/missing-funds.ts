@@ -37,7 +37,7 @@ export interface NeededForAll {
   /** Number of changes to NFTs that are included although they aren't made yet. */
   changes?: number
   /** The remaining part of the run's limit, if the NFTs need more. In that case, `wei` covers only this part. */
-  leftOfLimit?: bigint
+  remainingLimit?: bigint
 }
 
 /**
@@ -58,9 +58,9 @@ export function missingFunds(
   const lackOf = (wei: bigint) => `${text(wei - balance, 'up')} ${unit}`
   const covered = all === undefined || all.wei <= needed ? '' : listOf(all)
   if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: send ${lackOf(needed)}`
-  const { leftOfLimit } = all
+  const { remainingLimit } = all
   const until =
-    leftOfLimit === undefined ? '' : `, up to the run's cost limit (${text(leftOfLimit, 'down')} ${unit} left)`
+    remainingLimit === undefined ? '' : `, up to the run's cost limit (${text(remainingLimit, 'down')} ${unit} left)`
   return `${has} ${text(all.wei, 'up')}: send ${lackOf(all.wei)}, which covers ${covered} at the current fees${until}`
 }
 

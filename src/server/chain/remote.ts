@@ -9,7 +9,7 @@ const requireNetwork = (blockchain: EvmBlockchain): never => {
   throw new Error(`${blockchain} has no RPC URL`)
 }
 
-const NONE: RemoteChains = {
+const NO_CHAINS: RemoteChains = {
   blockchains: [],
   has: () => false,
   hasValue: () => false,
@@ -30,7 +30,7 @@ const NONE: RemoteChains = {
 
 /** Opens the configured networks. Loads the client code only if networks are configured. */
 export async function openRemote(options: RemoteChainsOptions): Promise<RemoteChains> {
-  if (options.settings.size === 0) return NONE
+  if (options.settings.size === 0) return NO_CHAINS
   const { openRemoteChains } = await import('./evm/remote/remote-chains.ts')
   return await openRemoteChains(options)
 }

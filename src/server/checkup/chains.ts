@@ -2,18 +2,18 @@ import { getAddress } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import { debtOf } from '../chain/evm/cost/debt.ts'
-import { leastSignerFunds } from '../chain/evm/cost/funding.ts'
+import { minSignerFunds } from '../chain/evm/cost/funding.ts'
 import type { Fees, Hex } from '../chain/evm/network.ts'
 import { openAddresses } from '../chain/evm/open-signer.ts'
 import { isOperator, readAdmin } from '../chain/evm/registry.ts'
 import { lackOfSigner } from '../chain/evm/remote/operators.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { explainRefusals } from '../chain/rpc/refusals.ts'
+import { convertRpcErrors } from '../chain/rpc/refusals.ts'
 import { coinOf } from '../settings/networks.ts'
 import type { ChainSettings } from '../settings/types.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import { type Examined, examine, msSince } from './examined.ts'
+import { type CheckResult, examine, msSince } from './check-result.ts'
 
 const TIMEOUT_MS = 5000
 /**
@@ -34,7 +34,7 @@ export async function examineChain(
   settings: ChainSettings,
   store: Store | null,
   credentialsDirectory: string | undefined,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const [network, remote] = await Promise.all([
     examineNetwork(settings, store),
     examineRemoteSigners(settings, credentialsDirectory),
@@ -42,7 +42,7 @@ export async function examineChain(
   return [...network, ...remote]
 }
 
-async function examineNetwork(settings: ChainSettings, store: Store | null): Promise<Examined[]> {
+async function examineNetwork(settings: ChainSettings, store: Store | null): Promise<CheckResult[]> {
   const { blockchain } = settings
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
   // For the next requests, use only nodes that have responded.
@@ -57,7 +57,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
         ? []
         : [
             await examine(`${blockchain} factory`, () =>
-              explainRefusals(blockchain, () => examineFactory(network, factory)),
+              convertRpcErrors(blockchain, () => examineFactory(network, factory)),
             ),
           ],
       await examineSigners(network, settings, factory),
@@ -71,7 +71,7 @@ async function examineNetwork(settings: ChainSettings, store: Store | null): Pro
 const open = (settings: ChainSettings, urls: readonly string[], tries = 1): RemoteNetwork =>
   createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
-function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
+function examineNode(settings: ChainSettings, url: string): Promise<CheckResult> {
   // Don't include the URL in the name, because it may contain a provider's key.
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
@@ -105,12 +105,12 @@ async function examineSigners(
   network: RemoteNetwork,
   { blockchain, operators }: ChainSettings,
   factory: Hex | null,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const check = `${blockchain} signer`
   let fees: Fees
   let addresses: readonly Hex[]
   try {
-    fees = await explainRefusals(blockchain, () => network.publicNetwork.suggestFees())
+    fees = await convertRpcErrors(blockchain, () => network.publicNetwork.suggestFees())
     addresses = openAddresses(operators).map(({ address }) => getAddress(address))
   } catch (error) {
     return [{ check, status: 'fail', error }]
@@ -131,7 +131,7 @@ async function examineSigners(
           })
         }
         const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`
-        if (balance >= leastSignerFunds(fees) * FEW_REQUESTS) return { message: funds }
+        if (balance >= minSignerFunds(fees) * FEW_REQUESTS) return { message: funds }
         return {
           message: `${funds}, which is enough for only a few requests at current fees`,
           fix: `Send coins to ${address}.`,
@@ -144,7 +144,7 @@ async function examineSigners(
 async function examineRemoteSigners(
   { blockchain, operators }: ChainSettings,
   credentialsDirectory: string | undefined,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const entries = operators.flatMap((entry) => ('remote_signer' in entry ? [entry] : []))
   if (entries.length === 0) return []
   const { openRemoteSigner } = await import('../chain/evm/remote-signer/open-remote-signer.ts')

@@ -2,18 +2,18 @@ import { resolve } from 'node:path'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
-import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
+import type { RemoteContext } from '../storage/remote/open-remote.ts'
+import type { CheckResult } from './check-result.ts'
 import { examineDatabase } from './database.ts'
-import type { Examined } from './examined.ts'
 import { examineStorage } from './storage.ts'
 
-export type CheckupOptions = DatabasePlace & RemoteSurroundings
+export type CheckupOptions = DatabasePlace & RemoteContext
 
 /**
  * Checks all parts of a backend's configuration: database, data directory, storage and networks. The check can run
  * while the backend runs. It only writes one small file to the storage.
  */
-export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
+export async function checkUp(options: CheckupOptions): Promise<CheckResult[]> {
   const dataDir = resolve(options.dataDir)
   let settings: ServerSettings
   try {
@@ -23,8 +23,8 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   }
   const { found: database, store } = await examineDatabase(options)
   try {
-    const { examineChain } = settings.chains.size === 0 ? NOTHING : await import('./chains.ts')
-    const { examineCluster } = settings.clusters.size === 0 ? NOTHING : await import('./clusters.ts')
+    const { examineChain } = settings.chains.size === 0 ? NO_CHECKS : await import('./chains.ts')
+    const { examineCluster } = settings.clusters.size === 0 ? NO_CHECKS : await import('./clusters.ts')
     const chains = await Promise.all([
       ...[...settings.chains.values()].map((chain) => examineChain(chain, store, options.credentialsDirectory)),
       ...[...settings.clusters.values()].map((cluster) => examineCluster(cluster, store, options.credentialsDirectory)),
@@ -44,9 +44,9 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   }
 }
 
-const NOTHING = {
-  examineChain: async (): Promise<Examined[]> => [],
-  examineCluster: async (): Promise<Examined[]> => [],
+const NO_CHECKS = {
+  examineChain: async (): Promise<CheckResult[]> => [],
+  examineCluster: async (): Promise<CheckResult[]> => [],
 }
 
 function describeSettings({ chains, clusters, storage }: ServerSettings, path: string): string {

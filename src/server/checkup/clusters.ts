@@ -8,7 +8,7 @@ import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
 import { findChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import { type Examined, examine, msSince } from './examined.ts'
+import { type CheckResult, examine, msSince } from './check-result.ts'
 
 const TIMEOUT_MS = 5000
 /**
@@ -32,7 +32,7 @@ export async function examineCluster(
   settings: ClusterSettings,
   store: Store | null,
   credentialsDirectory: string | undefined,
-): Promise<Examined[]> {
+): Promise<CheckResult[]> {
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
@@ -50,7 +50,7 @@ export async function examineCluster(
 const open = (settings: ClusterSettings, urls: readonly string[], tries = 1): RemoteSolana =>
   createRemoteSolana({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
-function examineNode(settings: ClusterSettings, url: string): Promise<Examined> {
+function examineNode(settings: ClusterSettings, url: string): Promise<CheckResult> {
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
     const network = open(settings, [url])

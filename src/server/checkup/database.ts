@@ -6,7 +6,7 @@ import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { isPostgres } from '../store/dialect.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
-import { type Examined, examine } from './examined.ts'
+import { type CheckResult, examine } from './check-result.ts'
 
 const ROUND_TRIPS = 5
 /** Latency in milliseconds above which round trips to the database take most of a mint's time. */
@@ -16,7 +16,7 @@ const SLOW_MS = 20
  * Checks that the database can be opened, accepts writes and has this version's schema, and measures its latency. Also
  * returns the opened database; null if there is no database or it can't be opened.
  */
-export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
+export async function examineDatabase(place: DatabasePlace): Promise<{ found: CheckResult; store: Store | null }> {
   let store: Store | null = null
   const examined = await examine('database', async () => {
     const opened = await open(place)

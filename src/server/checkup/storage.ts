@@ -5,9 +5,9 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { rawCid } from '../../ipfs/cid.ts'
 import type { StorageEntry } from '../settings/storage-schema.ts'
-import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
+import type { RemoteContext } from '../storage/remote/open-remote.ts'
 import type { RemoteFiles } from '../storage/remote/remote-files.ts'
-import { type Examined, examine, msSince } from './examined.ts'
+import { type CheckResult, examine, msSince } from './check-result.ts'
 
 /** The content of the test file. It is always the same, so that repeated checks store only one small file. */
 const CONTENT = Buffer.from('gdn doctor writes this file, and reads it back.\n')
@@ -17,8 +17,8 @@ const LITTLE_BYTES = 1024 ** 3
 export async function examineStorage(
   entry: StorageEntry,
   dataDir: string,
-  surroundings: RemoteSurroundings,
-): Promise<Examined[]> {
+  surroundings: RemoteContext,
+): Promise<CheckResult[]> {
   const examined = [await examine('data dir', () => inDataDir(dataDir))]
   if (entry.kind === 'files') return examined
   const { openRemoteFiles } = await import('../storage/remote/open-remote.ts')

@@ -1,7 +1,7 @@
 import { messageOf, systemCode } from '../../core/errors.ts'
 
 const SYSTEM = new Set(['ENOSPC', 'EDQUOT'])
-const FULL = 13
+const SQLITE_FULL = 13
 /**
  * SQLite's error code if there is no space for the index of the write-ahead log. SQLite reports this case as an I/O
  * error.
@@ -14,7 +14,8 @@ export function isDiskFull(error: unknown): boolean {
     const code = systemCode(at) ?? ''
     const errcode = 'errcode' in at ? at.errcode : undefined
     if (SYSTEM.has(code) || code === 'SQLITE_FULL' || code === 'SQLITE_IOERR_SHMSIZE') return true
-    if (errcode === FULL || errcode === SHMSIZE || messageOf(at).includes('database or disk is full')) return true
+    if (errcode === SQLITE_FULL || errcode === SHMSIZE || messageOf(at).includes('database or disk is full'))
+      return true
   }
   return false
 }

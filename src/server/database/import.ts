@@ -78,7 +78,7 @@ async function keepInFiles(db: Db, dataDir: string, secrets: readonly Row[]): Pr
   await db.deleteFrom('secrets').execute()
 }
 
-interface Open {
+interface TableImport {
   table: TableShape
   sum: TableSum
   rows: Row[]
@@ -89,10 +89,10 @@ async function readAll(db: Db, file: string) {
   await refuseUnlessEmpty(db, tables)
   const counted = { tables: 0, rows: 0, nfts: 0, secrets: [] as Row[] }
   let number = 0
-  let open: Open | null = null
+  let open: TableImport | null = null
   let isComplete = false
   const refuse = (problem: string) => new GdnError('invalid_input', problem, { place: { file, line: number } })
-  const flush = async (to: Open) => {
+  const flush = async (to: TableImport) => {
     try {
       await writeRows(db, to.table, to.rows.splice(0))
     } catch (cause) {
@@ -154,7 +154,7 @@ function refuseOthers(
 /** Checks that the file's rows, the file's trailer and the database match. Then sets the sequence of the table. */
 async function compare(
   db: Db,
-  { table, sum }: Open,
+  { table, sum }: TableImport,
   end: Record<string, unknown>,
   refuse: (problem: string) => GdnError,
 ): Promise<void> {

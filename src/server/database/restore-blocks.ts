@@ -6,7 +6,7 @@ import { loadServerSettings } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
 import { repairBlocks } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
-import { toldOfDatabase } from '../store/postgres/gone.ts'
+import { databaseErrorOf } from '../store/postgres/gone.ts'
 import { addPublications } from '../store/publications.ts'
 import type { PublishTarget } from '../store/schema.ts'
 
@@ -37,7 +37,7 @@ export async function restoreBlocks(place: DatabasePlace, options: RestoreOption
     }
     return { publishes: target !== null }
   } catch (error) {
-    throw toldOfDatabase(error)
+    throw databaseErrorOf(error)
   } finally {
     await store.close()
   }

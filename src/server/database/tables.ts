@@ -16,11 +16,13 @@ export interface TableShape {
 }
 
 /** Tables that aren't exported, because their data is short-lived or rebuilt from other tables. */
-const LEFT_OUT = new Set(['rate_windows', 'nft_counts', 'nft_terms', 'nft_term_cursor'])
+const EXCLUDED_TABLES = new Set(['rate_windows', 'nft_counts', 'nft_terms', 'nft_term_cursor'])
 
 /** Returns all tables of a backend's database, in dependency order. */
 export async function tablesOf(db: Db): Promise<TableShape[]> {
-  const tables = (await db.introspection.getTables()).filter(({ isView, name }) => !isView && !LEFT_OUT.has(name))
+  const tables = (await db.introspection.getTables()).filter(
+    ({ isView, name }) => !isView && !EXCLUDED_TABLES.has(name),
+  )
   const shapes: TableShape[] = []
   for (const { name, columns } of tables) {
     const { key, refersTo } = await (isPostgres(db) ? postgresShape(db, name) : sqliteShape(db, name))

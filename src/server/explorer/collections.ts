@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { canonicalAddress, ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
+import { isoTime } from '../../core/time.ts'
 import { readCollectionImage, readCollectionSettings } from '../services/collection-settings.ts'
 import { lifecycleOf } from '../store/collections.ts'
 import {
@@ -17,7 +18,7 @@ import { countsOfCollections, NO_NFTS } from '../store/explorer-counts.ts'
 import { countOwnedIn, firstNfts, type SummaryRow } from '../store/explorer-nfts.ts'
 import { findTransactions, gasOfCollection } from '../store/explorer-transactions.ts'
 import { fold } from '../store/title-index.ts'
-import { type ExplorerDeps, isoTime, type Part, shortenForList, type Viewer } from './explorer.ts'
+import { type ExplorerDeps, type Part, shortenForList, type Viewer } from './explorer.ts'
 import { mediaOf } from './media.ts'
 import { summariesOf } from './nft-summary.ts'
 import { toCounts } from './places.ts'
@@ -28,7 +29,7 @@ const MAX_COVERS = 4
 /**
  * Number of NFTs whose images are considered as covers. It is larger than needed, because some NFTs may have no image.
  */
-const LOOKED_AT = 6
+const COVER_CANDIDATES = 6
 /** Number of names that are compared with a search text. */
 const MAX_NAMES = 20_000
 
@@ -62,7 +63,7 @@ export async function collectionSummaries(
 ): Promise<CollectionSummary[]> {
   const ids = rows.map((row) => row.id)
   const counts = await countsOfCollections(explorer.db, ids)
-  const first = await firstNfts(explorer.db, ids, LOOKED_AT)
+  const first = await firstNfts(explorer.db, ids, COVER_CANDIDATES)
   return await Promise.all(
     rows.map(async (row) => ({
       ...refOf(row),

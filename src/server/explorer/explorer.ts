@@ -12,7 +12,7 @@ import { createSlowFacts, type SlowFacts } from './slow-facts.ts'
 import type { NftDetails } from './types.ts'
 
 /** Maximum number of cached entries. They take at most about ten megabytes. */
-const LONG_REMEMBERED = 1000
+const MAX_CACHED = 1000
 
 /**
  * The viewer of the web explorer. A viewer with an account sees only its data. A viewer whose account is null sees
@@ -57,7 +57,7 @@ export function createExplorer({
     slow: createSlowFacts(),
     chains,
     storage,
-    long: new BoundedMap(LONG_REMEMBERED),
+    long: new BoundedMap(MAX_CACHED),
     linkOf: (blockchain, hash) => (isBlockchain(blockchain) ? chains.transactionUrl(blockchain, hash) : null),
     now,
   }
@@ -112,5 +112,3 @@ export function fileFields({ fields }: Pick<ReadMetadata, 'fields'>, files: stri
     return { field: key, source: url, place: place === '' || isContentUrl(place) ? null : place }
   })
 }
-
-export const isoTime = (ms: number): string => new Date(ms).toISOString()

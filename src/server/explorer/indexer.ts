@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { withTimeout } from '../../core/with-timeout.ts'
 import type { Store } from '../store/open-store.ts'
-import { indexBacklog, indexMore } from '../store/title-index.ts'
+import { indexBacklog, indexNextBatch } from '../store/title-index.ts'
 
 /** The index of the titles of accepted NFTs. */
 export interface Indexer {
@@ -14,14 +14,14 @@ export interface Indexer {
 }
 
 const EVERY_MS = 2000
-const AT_ONCE = 500
-const PATIENCE_MS = 500
+const BATCH_SIZE = 500
+const MAX_WAIT_MS = 500
 
 /** Number of waiting NFTs at which indexing starts even if more NFTs are arriving. */
 const MAX_POSTPONED = 50_000
 
 /**
- * Indexes accepted NFTs in batches, see {@link indexMore}. During a drop, minting has priority: indexing waits until no
+ * Indexes accepted NFTs in batches, see {@link indexNextBatch}. During a drop, minting has priority: indexing waits until no
  * more NFTs arrive, until too many wait, or for a search. Every process that serves searches runs an indexer; in a
  * cluster, one indexer works at a time.
  */
@@ -42,11 +42,11 @@ export function startIndexer({
   let previousLast = -1
 
   const run = async (isAsked: boolean) => {
-    const { last, left, gaps } = await indexBacklog(store.db)
+    const { last, remaining, gaps } = await indexBacklog(store.db)
     const isComing = last !== previousLast
     previousLast = last
-    if ((left === 0 && !gaps) || (isComing && !isAsked && left < MAX_POSTPONED)) return
-    while (!stopped && !(await store.transaction((db) => indexMore(db, now(), AT_ONCE)))) await nextTurn()
+    if ((remaining === 0 && !gaps) || (isComing && !isAsked && remaining < MAX_POSTPONED)) return
+    while (!stopped && !(await store.transaction((db) => indexNextBatch(db, now(), BATCH_SIZE)))) await nextTurn()
   }
   const begin = (isAsked: boolean): Promise<void> => {
     running ??= run(isAsked)
@@ -64,7 +64,7 @@ export function startIndexer({
     async caughtUp() {
       // Begin another run, because a run in progress may have read the backlog before this call.
       const done = (running ?? Promise.resolve()).then(() => begin(true))
-      await withTimeout(done, PATIENCE_MS)
+      await withTimeout(done, MAX_WAIT_MS)
     },
     async stop() {
       stopped = true

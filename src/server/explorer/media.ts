@@ -12,11 +12,11 @@ export type DetectedMedia = Pick<NftMedia, 'kind' | 'content_type' | 'size' | 'w
 const UNKNOWN: DetectedMedia = { kind: 'other', content_type: null, size: null, width: null, height: null }
 
 /** Number of cached results. They stay valid, because content never changes under its CID. */
-const REMEMBERED = 20_000
+const MAX_CACHED = 20_000
 /** Maximum number of files that are read at once. */
-const AT_ONCE = 16
+const MAX_CONCURRENT = 16
 /** Maximum wait for slow storage in milliseconds. After this time, the read continues and its result is cached. */
-const PATIENCE_MS = 1000
+const MAX_WAIT_MS = 1000
 
 export interface MediaReader {
   /**
@@ -27,13 +27,13 @@ export interface MediaReader {
 }
 
 /** Creates a reader that detects files by their first bytes and reads each file only once. */
-export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS): MediaReader {
-  const lookups = new BoundedMap<Promise<DetectedMedia | null>>(REMEMBERED)
+export function createMediaReader(storage: FileStorage, patienceMs = MAX_WAIT_MS): MediaReader {
+  const lookups = new BoundedMap<Promise<DetectedMedia | null>>(MAX_CACHED)
   const waiting: (() => void)[] = []
   let running = 0
 
   const inTurn = async (work: () => Promise<DetectedMedia | null>): Promise<DetectedMedia | null> => {
-    if (running >= AT_ONCE) await new Promise<void>((resolve) => waiting.push(resolve))
+    if (running >= MAX_CONCURRENT) await new Promise<void>((resolve) => waiting.push(resolve))
     running++
     try {
       return await work()

@@ -9,7 +9,7 @@ import type { Db } from '../store/schema.ts'
 import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../store/signed-urls.ts'
 
 /** The permission that a key must have to view NFTs. */
-const NEEDED: Permission = 'nft:read'
+const REQUIRED_PERMISSION: Permission = 'nft:read'
 
 export const SESSION_MS = 12 * 60 * 60_000
 
@@ -62,8 +62,8 @@ function readSession(signer: SessionSigner, session: string, now: number): { key
 export async function admit(db: Db, key: string, now: number): Promise<Caller> {
   const caller = key === '' ? null : await findCaller(db, new Secret(key, { known: false }), now)
   if (caller === null) throw new Refusal(401, TITLES.unauthorized, 'this API key is not valid')
-  if (!caller.permissions.has(NEEDED)) {
-    throw new Refusal(403, TITLES.forbidden, `this API key lacks the permission ${NEEDED}`)
+  if (!caller.permissions.has(REQUIRED_PERMISSION)) {
+    throw new Refusal(403, TITLES.forbidden, `this API key lacks the permission ${REQUIRED_PERMISSION}`)
   }
   return caller
 }
@@ -78,7 +78,7 @@ export async function resumeSession(
   const parsed = readSession(signer, session, now)
   if (parsed === null || (await isSignedUrlUsed(db, sha256Hex(session)))) return null
   const caller = await callerOfKey(db, parsed.keyId, now)
-  return caller?.permissions.has(NEEDED) ? caller : null
+  return caller?.permissions.has(REQUIRED_PERMISSION) ? caller : null
 }
 
 /**

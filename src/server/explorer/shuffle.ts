@@ -5,14 +5,15 @@ import { QUICKNET_TIMES, roundFor, ruleIn, timeOfRound } from '../../api/shuffle
 import { GdnError } from '../../core/errors.ts'
 import { ipfsPathParts } from '../../core/ipfs-url.ts'
 import { isRecord } from '../../core/json.ts'
+import { isoTime } from '../../core/time.ts'
 import { blockTimes } from '../services/nft-history.ts'
 import { findChain } from '../store/chains.ts'
 import { seenCommitments } from '../store/explorer-commitments.ts'
 import { findTransactions } from '../store/explorer-transactions.ts'
-import { type ExplorerDeps, fileFields, isoTime, readMetadata } from './explorer.ts'
+import { type ExplorerDeps, fileFields, readMetadata } from './explorer.ts'
 import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
-interface Minted {
+interface MintedNft {
   collection_id: string
   /** The metadata of the mint request, as JSON. `files` has the IPFS paths of its stored files. */
   metadata: string
@@ -28,7 +29,7 @@ interface Minted {
  */
 export async function shuffleOf(
   explorer: ExplorerDeps,
-  { collection_id, metadata, files, revision }: Minted,
+  { collection_id, metadata, files, revision }: MintedNft,
   { blockchain, shown }: { blockchain: string; shown: unknown },
 ): Promise<ExplorerShuffle | null> {
   const minted = readMetadata(metadata)
@@ -134,7 +135,7 @@ async function commitmentsOf(
       transaction_hash: transaction?.hash ?? null,
       explorer_url: transaction === undefined ? null : linkOf(blockchain, transaction.hash),
       block_number,
-      time: time === undefined ? null : isoTime(time),
+      time: isoTime(time),
     }
   }
   return { commitment: explorerCommitment(hash), seal: explorerCommitment(sealOf(hash)) }

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 
-interface Fact {
+interface CachedFact {
   value: unknown
   /** Time of the computation, on a monotonic clock. */
   at: number
@@ -32,12 +32,12 @@ export interface SlowFacts {
 
 const SHARE = 50
 /** Values that are computed in fewer milliseconds than this are always current. */
-const QUICK_MS = 50
-const REMEMBERED = 1000
-const PATIENCE_MS = 1000
+const FAST_MS = 50
+const MAX_CACHED = 1000
+const MAX_WAIT_MS = 1000
 
 export function createSlowFacts(): SlowFacts {
-  const facts = new BoundedMap<Fact>(REMEMBERED)
+  const facts = new BoundedMap<CachedFact>(MAX_CACHED)
   const finding = new Map<string, Promise<unknown>>()
   let newsCount = 0
   let dueAt = Number.POSITIVE_INFINITY
@@ -51,7 +51,7 @@ export function createSlowFacts(): SlowFacts {
         facts.set(name, { value, at, took, state })
         // Callers that waited for the first value have it, unless their wait timed out. While a later value is
         // computed, callers may have received the previous one.
-        const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
+        const isNews = before === undefined ? took > MAX_WAIT_MS / 2 : !isDeepStrictEqual(before.value, value)
         if (isNews) newsCount++
         return value
       })
@@ -63,7 +63,7 @@ export function createSlowFacts(): SlowFacts {
   /** Returns the last value and the computation in progress. Starts a computation if needed. */
   const ask = (name: string, state: string, find: () => Promise<unknown>) => {
     const fact = facts.get(name)
-    const isQuick = fact !== undefined && fact.took < QUICK_MS
+    const isQuick = fact !== undefined && fact.took < FAST_MS
     const rested = fact === undefined || isQuick ? 0 : fact.at + fact.took * SHARE
     const isFresh = fact !== undefined && (fact.state === state || performance.now() < rested)
     if (isFresh && fact.state !== state) dueAt = Math.min(dueAt, rested)
@@ -88,7 +88,7 @@ export function createSlowFacts(): SlowFacts {
     },
     async soon<Value>(name: string, state: string, find: () => Promise<Value>) {
       const { fact, begun, isReturnedAtOnce } = ask(name, state, find)
-      const value = isReturnedAtOnce || begun === null ? null : await withTimeout(begun, PATIENCE_MS)
+      const value = isReturnedAtOnce || begun === null ? null : await withTimeout(begun, MAX_WAIT_MS)
       return (value ?? fact?.value ?? null) as Value | null
     },
   }

@@ -8,7 +8,7 @@ import type { ExplorerDeps } from './explorer.ts'
 const MAX_ENDINGS = 32
 /** Maximum number of NFTs that are compared with the other words. */
 const MAX_COMPARED = 20_000
-const AT_ONCE = 500
+const PAGE_SIZE = 500
 const MAX_FOUND = 1000
 /** Number at which counting stops. Words that occur more often count as equally common. */
 const COMMON = 2000
@@ -36,7 +36,7 @@ export async function findTitled(
 ): Promise<SummaryRow[]> {
   const words = titleWords(text)
   if (words.length > 0) await indexer.caughtUp()
-  const { from, end } = collectionId === null ? ANYWHERE : await placesHeld(db, collectionId)
+  const { from, end } = collectionId === null ? WHOLE_RANGE : await placesHeld(db, collectionId)
   const results: SummaryRow[] = []
   for (const accountId of words.length === 0 ? [] : accountIds) {
     const wordTerms: WordTerms[] = []
@@ -48,7 +48,7 @@ export async function findTitled(
     const [rarest, ...commoner] = wordTerms
     if (rarest === undefined || rarest.count === 0) continue
     // With a single word, every NFT of this word is a result, so no more than `limit` are read.
-    const atOnce = commoner.length === 0 && collectionId === null ? limit : AT_ONCE
+    const atOnce = commoner.length === 0 && collectionId === null ? limit : PAGE_SIZE
     for (
       let before = end, looked = 0;
       before > from && looked < MAX_COMPARED && results.length < limit;
@@ -69,10 +69,10 @@ export async function findTitled(
   return results.slice(0, limit)
 }
 
-const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }
+const WHOLE_RANGE = { from: 0, end: Number.MAX_SAFE_INTEGER }
 
 /** Returns the range of a collection's index positions, so that NFTs outside the range aren't read. */
-async function placesHeld(db: ExplorerDeps['db'], collectionId: string): Promise<typeof ANYWHERE> {
+async function placesHeld(db: ExplorerDeps['db'], collectionId: string): Promise<typeof WHOLE_RANGE> {
   const buckets = await bucketsOf(db, { collectionId, run: null })
   return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }
 }

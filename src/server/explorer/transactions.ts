@@ -1,8 +1,9 @@
 import type { Blockchain } from '../../api/blockchains.ts'
+import { isoTime } from '../../core/time.ts'
 import { blockTimes, shownChangesOf as changesShown } from '../services/nft-history.ts'
 import { changeTransactionsOf, findTransactions, type SeenTransaction } from '../store/explorer-transactions.ts'
 import { listHistory } from '../store/nft-history.ts'
-import { type ExplorerDeps, isoTime, shortenForList } from './explorer.ts'
+import { type ExplorerDeps, shortenForList } from './explorer.ts'
 import type { ExplorerEvent, Transaction } from './types.ts'
 
 /** Maximum number of events that are shown for an NFT. Older events are omitted. */
@@ -19,7 +20,7 @@ export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: SeenTransac
   explorer_url: linkOf(row.blockchain, row.hash),
 })
 
-interface Minted {
+interface MintedNft {
   id: string
   collection_id: string
   token_id: string | null
@@ -27,7 +28,7 @@ interface Minted {
 }
 
 /** Returns the transactions of an NFT that this backend signed, oldest first. */
-export async function transactionsOf({ db }: ExplorerDeps, nft: Minted): Promise<SeenTransaction[]> {
+export async function transactionsOf({ db }: ExplorerDeps, nft: MintedNft): Promise<SeenTransaction[]> {
   const ids = [
     ...(nft.transaction_id === null ? [] : [nft.transaction_id]),
     ...(await changeTransactionsOf(db, nft.id)),
@@ -38,7 +39,7 @@ export async function transactionsOf({ db }: ExplorerDeps, nft: Minted): Promise
 /** Returns the events of an NFT, newest first. */
 export async function historyOf(
   explorer: ExplorerDeps,
-  nft: Minted,
+  nft: MintedNft,
   blockchain: Blockchain,
 ): Promise<{ history: ExplorerEvent[]; history_left_out: boolean }> {
   const { db, chains, slow, linkOf } = explorer
@@ -62,7 +63,7 @@ export async function historyOf(
       revision,
       ...(await changesShown(db, nft.id, row)),
       error: row.error === null ? null : shortenForList(row.error),
-      time: time === null ? null : isoTime(time),
+      time: isoTime(time),
       explorer_url: transaction_hash === null ? null : linkOf(blockchain, transaction_hash),
     })
   }

@@ -39,7 +39,7 @@ export interface WatchOptions {
   onError: (error: unknown) => void
   everyMs?: number
   /** Maximum number of listeners per account, and in total. */
-  most?: { perAccount: number; total: number }
+  limits?: { perAccount: number; total: number }
 }
 
 /**
@@ -47,7 +47,7 @@ export interface WatchOptions {
  * LONGEST_WAIT_MS}.
  */
 const SHARE = 20
-const LONGEST_WAIT_MS = 5000
+const MAX_WAIT_MS = 5000
 
 /**
  * Notifies listeners of changes, with one database poll per second for all of them. A poll first checks whether
@@ -56,7 +56,7 @@ const LONGEST_WAIT_MS = 5000
  */
 export function createWatch(
   explorer: ExplorerDeps,
-  { onError, everyMs = 1000, most = { perAccount: 100, total: 500 } }: WatchOptions,
+  { onError, everyMs = 1000, limits = { perAccount: 100, total: 500 } }: WatchOptions,
 ): Watch {
   const listeners = new Set<WatchListener>()
   /** The last data sent to each listener, by event. */
@@ -119,7 +119,7 @@ export function createWatch(
     } finally {
       looking = false
       const end = performance.now()
-      if (isForAll) next = end + Math.max(everyMs, Math.min(LONGEST_WAIT_MS, (end - since) * SHARE))
+      if (isForAll) next = end + Math.max(everyMs, Math.min(MAX_WAIT_MS, (end - since) * SHARE))
       clearTimeout(timer)
       if (!closed && listeners.size > 0) timer = setTimeout(look, isRequestedAgain ? 0 : Math.max(0, next - end))
       isRequestedAgain = false
@@ -129,7 +129,7 @@ export function createWatch(
   return {
     listen(listener) {
       const listenersOfAccount = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
-      if (closed || listeners.size >= most.total || listenersOfAccount.length >= most.perAccount) return false
+      if (closed || listeners.size >= limits.total || listenersOfAccount.length >= limits.perAccount) return false
       listeners.add(listener)
       sentItems.set(listener, new Map())
       void look()

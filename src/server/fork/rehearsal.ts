@@ -38,14 +38,14 @@ export interface RehearsalTarget {
 }
 
 /** A signer's balance on the network, and the amount that it spent in the rehearsal. Both are in wei. */
-export interface RehearsedSigner {
+export interface SignerResult {
   address: Hex
   balance: bigint
   spent: bigint
 }
 
 /** The results of a rehearsal's transactions. */
-export interface Rehearsed {
+export interface RehearsalResult {
   transactions: number
   /** Number of tokens that the transactions minted. */
   minted: number
@@ -54,7 +54,7 @@ export interface Rehearsed {
   cost: bigint
   /** Symbol of the network's coin; null if it isn't known. */
   currency: string | null
-  signers: readonly RehearsedSigner[]
+  signers: readonly SignerResult[]
   /** Number of blocks from the first transaction until the last transaction was confirmed. */
   blocks: number
   /** Additional time in milliseconds that these blocks take on the network, compared with the fork. */
@@ -79,12 +79,12 @@ export interface Rehearsal {
   /** Returns why no further transaction will be signed. Returns null if signing may continue. */
   halt(): Promise<string | null>
   /** Closes the backend, and returns the results of its transactions. */
-  end(): Promise<Rehearsed>
+  end(): Promise<RehearsalResult>
   close(): Promise<void>
 }
 
 /** A signer that replaces a real one in the rehearsal, with its balance and nonce. The real signer's key isn't used. */
-interface Substitute {
+interface SubstituteSigner {
   real: Hex
   signer: Signer
   balance: bigint
@@ -188,14 +188,14 @@ async function chainOf({ dataDir, settingsFile }: DatabasePlace, blockchain: Evm
   )
 }
 
-interface Copying {
+interface CopyContext {
   blockchain: EvmBlockchain
   contract: string
   addresses: readonly Hex[]
   fork: Fork
 }
 
-interface Copied {
+interface CopiedState {
   apiKey: Secret
   factory: Hex
   /** Maximum cost of each signer's pending transactions, in wei. */
@@ -203,7 +203,7 @@ interface Copied {
 }
 
 /** Copies the collection to the data directory of the rehearsal. */
-async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying): Promise<Copied> {
+async function copyFrom(place: DatabasePlace, dataDir: string, copying: CopyContext): Promise<CopiedState> {
   const { blockchain, contract, addresses, fork } = copying
   return await withDatabase(place, async ({ db }) => {
     const collection = await findCollection({ db }, blockchain, contract)
@@ -267,12 +267,12 @@ async function substitute(
   fork: Fork,
   factory: Hex,
   addresses: readonly Hex[],
-  owed: Copied['owed'],
-): Promise<Substitute[]> {
+  owed: CopiedState['owed'],
+): Promise<SubstituteSigner[]> {
   const network = { request: fork.call }
   const admin = await readAdmin(network, factory)
   if (admin === null) throw new GdnError('invalid_config', `the network has no gdn factory at ${factory}`)
-  const substitutes: Substitute[] = []
+  const substitutes: SubstituteSigner[] = []
   for (const real of addresses) {
     const signer = createSigner(randomEvmKey())
     const free = (await balanceOf(fork, real)) - (owed.get(real) ?? 0n)
@@ -287,7 +287,7 @@ async function substitute(
   return substitutes
 }
 
-async function spentBy(fork: Fork, { real, signer, balance }: Substitute): Promise<RehearsedSigner> {
+async function spentBy(fork: Fork, { real, signer, balance }: SubstituteSigner): Promise<SignerResult> {
   return { address: real, balance, spent: balance - (await balanceOf(fork, signer.address)) }
 }
 

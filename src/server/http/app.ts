@@ -167,7 +167,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),
   })
   refuseRepeatedHeaders(app)
-  const refuseElsewhere = addAuthentication(app, deps, { allowLocalKey, isTrusted, apiVersion })
+  const refuseRemoteLocalKey = addAuthentication(app, deps, { allowLocalKey, isTrusted, apiVersion })
   addUnreadBodies(app)
   refuseEncodedBodies(app)
   limitBodyMemory(app, { ...DEFAULT_BODY_MEMORY, ...options.bodyMemory })
@@ -184,7 +184,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     host,
     allowedHosts,
     isTrusted,
-    refuseElsewhere,
+    refuseRemoteLocalKey,
     version,
     identity,
     log,

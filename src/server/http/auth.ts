@@ -29,7 +29,7 @@ export function isHere(
 }
 
 /** Throws a Refusal if the key of the local account is used from another machine. */
-export type RefuseElsewhere = (request: FastifyRequest, caller: Caller) => Promise<void>
+export type RefuseRemoteLocalKey = (request: FastifyRequest, caller: Caller) => Promise<void>
 
 /**
  * Adds authentication to every route, before the body is read. A route without declared access can't be registered. The
@@ -40,7 +40,7 @@ export function addAuthentication(
   app: FastifyInstance,
   { store, now }: Pick<ServiceDeps, 'store' | 'now'>,
   { allowLocalKey, isTrusted, apiVersion }: AuthenticationOptions,
-): RefuseElsewhere {
+): RefuseRemoteLocalKey {
   let local: Promise<string | null> | undefined
   const isLocalAccount = async ({ accountId }: Caller) => {
     local ??= localAccountId(store.db).catch((error) => {
@@ -49,9 +49,9 @@ export function addAuthentication(
     })
     return accountId === (await local)
   }
-  const refuseElsewhere: RefuseElsewhere = async (request, caller) => {
+  const refuseRemoteLocalKey: RefuseRemoteLocalKey = async (request, caller) => {
     if (allowLocalKey || isHere(request, isTrusted) || !(await isLocalAccount(caller))) return
-    throw new Refusal(403, TITLES.forbidden, LOCAL_KEY_ELSEWHERE)
+    throw new Refusal(403, TITLES.forbidden, LOCAL_KEY_REJECTED)
   }
   app.decorateRequest('caller', null)
   app.decorateRequest('apiVersion', apiVersion)
@@ -69,14 +69,14 @@ export function addAuthentication(
       { access, needs },
       now(),
     )
-    await refuseElsewhere(request, caller)
+    await refuseRemoteLocalKey(request, caller)
     request.caller = caller
     request.apiVersion = caller.apiVersion ?? apiVersion
   })
-  return refuseElsewhere
+  return refuseRemoteLocalKey
 }
 
-const LOCAL_KEY_ELSEWHERE =
+const LOCAL_KEY_REJECTED =
   "the local account's key is accepted only from the server's own machine: create another with `gdn key create`, or see --allow-local-key"
 
 /** Returns the caller of a request to a route that requires an API key. */

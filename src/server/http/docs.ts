@@ -14,7 +14,7 @@ const decompress = promisify(gunzip)
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js']
 
 /** Files that are built together with the web explorer, by their names under `/docs`. */
-const BUILT: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
+const BUILT_FILES: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
 
 const SECURITY = {
   // Allow only resources of this server, and no eval.
@@ -60,7 +60,7 @@ export function addDocs(app: FastifyInstance): void {
 /** Returns a file that the page of `/docs` loads, gzipped; null for any other name. */
 async function readAsset(name: string): Promise<Buffer | null> {
   if (name === 'page.css') return compress(DOCS_STYLE)
-  const built = Object.hasOwn(BUILT, name) ? BUILT[name] : undefined
+  const built = Object.hasOwn(BUILT_FILES, name) ? BUILT_FILES[name] : undefined
   if (built !== undefined) {
     const { loadExplorer } = await import('./explorer-assets.ts')
     return (await loadExplorer()).built(built)

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /** Interval in milliseconds between checks for idle connections while the last requests are in flight. */
-const LOOK_EVERY_MS = 50
+const CHECK_INTERVAL_MS = 50
 
 /** The functions that stop a server without losing requests. */
 export interface Draining {
@@ -35,13 +35,13 @@ export function addDraining(app: FastifyInstance): Draining {
       streams.delete(response)
     })
   })
-  const say = (reply: FastifyReply) => {
+  const sendConnectionClose = (reply: FastifyReply) => {
     if (begun.aborted) reply.header('connection', 'close')
   }
-  app.addHook('onRequest', async (_request, reply) => say(reply))
+  app.addHook('onRequest', async (_request, reply) => sendConnectionClose(reply))
   app.addHook('onSend', async (_request, reply) => {
     // Set the header again for a request that arrived before the drain began.
-    say(reply)
+    sendConnectionClose(reply)
     // Check the type of the response, because a client that accepts streams may get an error response instead.
     if (/^text\/event-stream\b/.test(String(reply.getHeader('content-type')))) streams.add(reply.raw)
   })
@@ -55,7 +55,7 @@ export function addDraining(app: FastifyInstance): Draining {
       server.close()
       for (const stream of streams) stream.end()
       for (const late = performance.now() + withinMs; open.size > 0 && performance.now() < late; ) {
-        await delay(LOOK_EVERY_MS)
+        await delay(CHECK_INTERVAL_MS)
         server.closeIdleConnections()
       }
       server.closeIdleConnections()

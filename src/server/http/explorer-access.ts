@@ -8,7 +8,7 @@ import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { accountEmail } from '../store/accounts.ts'
 import type { BackendIdentity } from '../store/identity.ts'
-import { isHere, type RefuseElsewhere } from './auth.ts'
+import { isHere, type RefuseRemoteLocalKey } from './auth.ts'
 import { clientNetwork } from './connections.ts'
 import { isForeignPage, isLoopbackHost } from './hosts.ts'
 
@@ -17,7 +17,7 @@ export interface AccessOptions {
   host: string
   allowedHosts: readonly string[]
   isTrusted: (address: string) => boolean
-  refuseElsewhere: RefuseElsewhere
+  refuseRemoteLocalKey: RefuseRemoteLocalKey
   version: string
   identity: BackendIdentity
 }
@@ -45,7 +45,7 @@ export interface ExplorerAccess {
 export function addExplorerAccess(
   app: FastifyInstance,
   { store: { db }, now, signedUrls }: Pick<ServiceDeps, 'store' | 'now' | 'signedUrls'>,
-  { host, allowedHosts, isTrusted, refuseElsewhere, version, identity }: AccessOptions,
+  { host, allowedHosts, isTrusted, refuseRemoteLocalKey, version, identity }: AccessOptions,
 ): ExplorerAccess {
   const bound = isLoopbackHost(host.toLowerCase())
   const isOpen = (request: FastifyRequest) => bound && isHere(request, isTrusted)
@@ -59,7 +59,7 @@ export function addExplorerAccess(
     const caller = session === null ? null : await resumeSession(db, signer, session, now())
     if (caller === null) return null
     // Also reject the cookie of a session whose key isn't accepted from the client's machine.
-    return await refuseElsewhere(request, caller).then(
+    return await refuseRemoteLocalKey(request, caller).then(
       () => caller,
       () => null,
     )
@@ -111,7 +111,7 @@ export function addExplorerAccess(
     const { api_key: key } = (request.body ?? {}) as { api_key?: unknown }
     if (typeof key !== 'string') throw new Refusal(400, TITLES.validation, 'api_key must be a string')
     const caller = await admit(db, key.trim(), now())
-    await refuseElsewhere(request, caller)
+    await refuseRemoteLocalKey(request, caller)
     const session = signSession(signer, { keyId: caller.keyId, now: now() })
     setCookie(request, reply, cookie, session, SESSION_MS / 1000)
     return await sessionOf(caller.accountId, isOpen(request))

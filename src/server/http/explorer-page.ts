@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
+import { IMMUTABLE_CACHE_CONTROL } from '../../object-store/bucket.ts'
 import { Refusal } from '../services/refusals.ts'
 
 /** Paths that serve the page of the web explorer. Its script selects the view from the URL. */
@@ -33,7 +34,7 @@ const SECURITY = {
   'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()',
 }
 
-const takesGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
+const acceptsGzip = ({ headers }: FastifyRequest) => /\bgzip\b/.test(String(headers['accept-encoding'] ?? ''))
 
 /** Adds `GET /` and the other pages of the web explorer. The page itself is public; the data endpoints check access. */
 export function addExplorerPage(app: FastifyInstance): void {
@@ -53,10 +54,8 @@ export function addExplorerPage(app: FastifyInstance): void {
     const { loadExplorer } = await import('./explorer-assets.ts')
     const asset = (await loadExplorer()).assets.get(file)
     if (asset === undefined) throw new Refusal(404, TITLES.notFound, `/explorer/assets/${file} does not exist`)
-    reply
-      .headers({ 'cache-control': 'public, max-age=31536000, immutable', vary: 'accept-encoding' })
-      .type(asset.contentType)
-    const compressed = takesGzip(request)
+    reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, vary: 'accept-encoding' }).type(asset.contentType)
+    const compressed = acceptsGzip(request)
     if (compressed) reply.header('content-encoding', 'gzip')
     return reply.send(compressed ? asset.gzipped : await asset.plain())
   })

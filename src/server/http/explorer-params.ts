@@ -4,15 +4,15 @@ import type { Part } from '../explorer/explorer.ts'
 import type { Status } from '../explorer/types.ts'
 import { Refusal } from '../services/refusals.ts'
 
-const MAX_AT_ONCE = 200
-const AT_ONCE = 60
-const FURTHEST = 1_000_000_000
-const LONGEST_TEXT = 500
+const MAX_LIMIT = 200
+const DEFAULT_LIMIT = 60
+const MAX_OFFSET = 1_000_000_000
+const MAX_TEXT_LENGTH = 500
 
 const invalidParamRefusal = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
 
 /** Returns a query parameter; null if it is missing or empty. */
-export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {
+export function textParam(request: FastifyRequest, name: string, longest = MAX_TEXT_LENGTH): string | null {
   const value = (request.query as Record<string, unknown>)[name]
   if (value === undefined || value === '') return null
   if (typeof value !== 'string') throw invalidParamRefusal(name, 'is repeated')
@@ -21,20 +21,19 @@ export function textParam(request: FastifyRequest, name: string, longest = LONGE
   return value
 }
 
-function numberParam(request: FastifyRequest, name: string, { least, most }: { least: number; most: number }) {
+function numberParam(request: FastifyRequest, name: string, { min, max }: { min: number; max: number }) {
   const text = textParam(request, name)
   if (text === null) return null
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= least && value <= most))
-    throw invalidParamRefusal(name, `must be a whole number from ${least} to ${most}`)
+  if (!(value >= min && value <= max)) throw invalidParamRefusal(name, `must be a whole number from ${min} to ${max}`)
   return value
 }
 
 /** Returns the part of a list that a request selects. */
 export function partParams(request: FastifyRequest): Part {
   return {
-    offset: numberParam(request, 'offset', { least: 0, most: FURTHEST }) ?? 0,
-    limit: numberParam(request, 'limit', { least: 1, most: MAX_AT_ONCE }) ?? AT_ONCE,
+    offset: numberParam(request, 'offset', { min: 0, max: MAX_OFFSET }) ?? 0,
+    limit: numberParam(request, 'limit', { min: 1, max: MAX_LIMIT }) ?? DEFAULT_LIMIT,
   }
 }
 
@@ -49,9 +48,9 @@ export function statusParam(request: FastifyRequest): Status | null {
 /** Returns the path segment that identifies an item. Throws a 404 for a segment that can't identify one. */
 export function nameParam(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? ''
-  if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw nothingThere(value)
+  if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw notFoundRefusal(value)
   return value
 }
 
-export const nothingThere = (name: string): Refusal =>
+export const notFoundRefusal = (name: string): Refusal =>
   new Refusal(404, TITLES.notFound, `${JSON.stringify(name.slice(0, 100).toWellFormed())} does not exist`)

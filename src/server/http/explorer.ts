@@ -9,9 +9,9 @@ import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { type AccessOptions, addExplorerAccess, type ExplorerAccess, viewerOf } from './explorer-access.ts'
-import { nameParam, nothingThere, partParams, statusParam, textParam } from './explorer-params.ts'
+import { nameParam, notFoundRefusal, partParams, statusParam, textParam } from './explorer-params.ts'
 
-type Answers = typeof import('../explorer/answers.ts')
+type Handlers = typeof import('../explorer/handlers.ts')
 
 export interface ExplorerOptions extends AccessOptions {
   log: Log
@@ -27,45 +27,50 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
     onError: (error) => options.log.warn({ error: messageOf(error) }, 'titles could not be indexed'),
   })
   app.addHook('onClose', () => explorer.indexer.stop())
-  const get = (path: string, answer: (request: FastifyRequest, by: Answers) => Promise<object | null>) => {
+  const get = (path: string, handle: (request: FastifyRequest, handlers: Handlers) => Promise<object | null>) => {
     app.get(`/explorer/${path}`, { config: { access: 'explorer', errorForm: 'A' } }, async (request) => {
-      const body = await answer(request, await import('../explorer/answers.ts'))
-      if (body === null) throw nothingThere(String(Object.values(request.params as object)[0] ?? ''))
+      const body = await handle(request, await import('../explorer/handlers.ts'))
+      if (body === null) throw notFoundRefusal(String(Object.values(request.params as object)[0] ?? ''))
       return body
     })
   }
-  const collectionOf = (request: FastifyRequest, { findCollection }: Answers) =>
+  const collectionOf = (request: FastifyRequest, { findCollection }: Handlers) =>
     findCollection(explorer, viewerOf(request), nameParam(request, 'id'), textParam(request, 'blockchain'))
 
-  get('overview', (request, by) => by.showOverview(explorer, viewerOf(request)))
-  get('collections', (request, by) =>
-    by.listCollections(explorer, viewerOf(request), { ...partParams(request), q: textParam(request, 'q') }),
+  get('overview', (request, handlers) => handlers.showOverview(explorer, viewerOf(request)))
+  get('collections', (request, handlers) =>
+    handlers.listCollections(explorer, viewerOf(request), { ...partParams(request), q: textParam(request, 'q') }),
   )
-  get('collections/:id', async (request, by) => {
-    const collection = await collectionOf(request, by)
-    return collection === null ? null : await by.showCollection(explorer, collection)
+  get('collections/:id', async (request, handlers) => {
+    const collection = await collectionOf(request, handlers)
+    return collection === null ? null : await handlers.showCollection(explorer, collection)
   })
-  get('collections/:id/nfts', async (request, by) => {
+  get('collections/:id/nfts', async (request, handlers) => {
     const filter = {
       status: statusParam(request),
       owner: textParam(request, 'owner'),
       q: textParam(request, 'q'),
     }
     const part = partParams(request)
-    const collection = await collectionOf(request, by)
-    return collection === null ? null : await by.listNfts(explorer, collection, { ...part, ...filter })
+    const collection = await collectionOf(request, handlers)
+    return collection === null ? null : await handlers.listNfts(explorer, collection, { ...part, ...filter })
   })
-  get('nfts/:id', (request, by) => by.showNft(explorer, viewerOf(request), nameParam(request, 'id')))
-  get('owners/:address/nfts', (request, by) =>
-    by.listOwned(explorer, viewerOf(request), by.normalizeAddress(nameParam(request, 'address')), partParams(request)),
+  get('nfts/:id', (request, handlers) => handlers.showNft(explorer, viewerOf(request), nameParam(request, 'id')))
+  get('owners/:address/nfts', (request, handlers) =>
+    handlers.listOwned(
+      explorer,
+      viewerOf(request),
+      handlers.normalizeAddress(nameParam(request, 'address')),
+      partParams(request),
+    ),
   )
-  get('runs', (request, by) => by.showRuns(explorer, viewerOf(request), partParams(request)))
-  get('runs/:run', (request, by) => by.showRun(explorer, viewerOf(request), nameParam(request, 'run')))
-  get('runs/:run/nfts', (request, by) => {
+  get('runs', (request, handlers) => handlers.showRuns(explorer, viewerOf(request), partParams(request)))
+  get('runs/:run', (request, handlers) => handlers.showRun(explorer, viewerOf(request), nameParam(request, 'run')))
+  get('runs/:run/nfts', (request, handlers) => {
     const part = { ...partParams(request), status: statusParam(request) }
-    return by.listNftsOfRun(explorer, viewerOf(request), nameParam(request, 'run'), part)
+    return handlers.listNftsOfRun(explorer, viewerOf(request), nameParam(request, 'run'), part)
   })
-  get('search', (request, by) => by.search(explorer, viewerOf(request), textParam(request, 'q') ?? ''))
+  get('search', (request, handlers) => handlers.search(explorer, viewerOf(request), textParam(request, 'q') ?? ''))
   addExplorerEvents(app, explorer, { access, log: options.log, heartbeatMs: options.heartbeatMs })
 }
 

@@ -8,7 +8,7 @@ import type { Db } from '../store/schema.ts'
 /** Longest time in seconds for which a response is held. */
 const MAX_WAIT_S = 10
 /** Maximum number of held responses per account, and in total. Beyond these limits, responses are sent immediately. */
-const MOST = { perAccount: 50, total: 200 }
+const MAX_HELD = { perAccount: 50, total: 200 }
 /**
  * Interval in milliseconds between checks for changes. A check takes about 0.1 ms with SQLite, and a round trip with
  * PostgreSQL.
@@ -52,7 +52,7 @@ interface Lookup<Response> {
   read(): Promise<Response>
 }
 
-interface Held {
+interface HeldRead {
   accountId: string
   /** The change marker before the last read. */
   marker: string | null
@@ -74,8 +74,8 @@ export interface HeldReads {
  * Creates the reader that holds responses of lookups. One periodic check, shared by all held lookups, shows whether
  * any process has written to the database.
  */
-export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads {
-  const heldLookups = new Set<Held>()
+export function createHeldReads(db: Db, { perAccount, total } = MAX_HELD): HeldReads {
+  const heldLookups = new Set<HeldRead>()
   let ended = false
   let checking = false
 
@@ -116,7 +116,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
   const hold = <Response>({ name, accountId, raw, read }: Lookup<Response>, first: Response, ms: number) =>
     new Promise<Response>((resolve, reject) => {
       let latest = first
-      const lookup: Held = {
+      const lookup: HeldRead = {
         accountId,
         marker: null,
         async look() {

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { looksLikeHtml, SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { parseCid } from '../../ipfs/cid.ts'
+import { IMMUTABLE_CACHE_CONTROL } from '../../object-store/bucket.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
@@ -14,8 +15,6 @@ const SECURITY = {
   'cross-origin-resource-policy': 'cross-origin',
   'access-control-allow-origin': '*',
 }
-
-const FOR_EVER = 'public, max-age=31536000, immutable'
 
 interface Range {
   start: number
@@ -54,7 +53,7 @@ async function sendFile(
     reply.header('content-range', `bytes */${file.size}`)
     throw new Refusal(416, TITLES.badRequest, `the file has ${file.size} bytes`)
   }
-  reply.headers({ 'cache-control': FOR_EVER, etag: `"${file.cid}"`, 'accept-ranges': 'bytes' })
+  reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, etag: `"${file.cid}"`, 'accept-ranges': 'bytes' })
   if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()
   reply.type(servedType(await firstBytes(file, SNIFF_BYTES), name, { allowHtml }))
   const { start, end } = range ?? { start: 0, end: file.size }
@@ -73,7 +72,7 @@ async function sendBlock(reply: FastifyReply, storage: FileStorage, cid: string)
   const bytes = await storage.block(cid)
   if (bytes === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${cid} is not stored here as a block`)
   const name = `attachment; filename="${cid}.bin"`
-  reply.headers({ 'cache-control': FOR_EVER, etag: `"${cid}.raw"`, 'content-disposition': name })
+  reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, etag: `"${cid}.raw"`, 'content-disposition': name })
   return reply.type('application/vnd.ipld.raw').send(Buffer.from(bytes))
 }
 
@@ -91,7 +90,7 @@ export function addIpfsRoutes(app: FastifyInstance, storage: FileStorage, { allo
     const content = await storage.open(cid, below)
     if (content === null) throw new Refusal(404, TITLES.notFound, `/ipfs/${path} is not stored here`)
     if (content.type === 'directory') {
-      reply.header('cache-control', FOR_EVER)
+      reply.header('cache-control', IMMUTABLE_CACHE_CONTROL)
       return { cid: content.cid, entries: content.entries }
     }
     return sendFile(request, reply, content, { name: below.at(-1) ?? '', allowHtml })

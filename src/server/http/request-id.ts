@@ -4,11 +4,11 @@ import { HEADERS } from '../../api/headers.ts'
 import { newId } from '../../core/ids.ts'
 
 /** Matches a valid client request ID: a short ID without characters that could break a log or a shell. */
-const SANE = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
+const VALID_ID = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 
 function givenId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
   const id = headers[HEADERS.requestId]
-  return typeof id === 'string' && SANE.test(id) ? id : null
+  return typeof id === 'string' && VALID_ID.test(id) ? id : null
 }
 
 /**

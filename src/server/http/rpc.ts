@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type EvmBlockchain, isEvm } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
-import { RunElsewhere } from '../chain/chains.ts'
+import { RunsInOtherProcessError } from '../chain/chains.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
@@ -36,13 +36,13 @@ export function addRpcRoutes(
         `${blockchain} is not an embedded chain of this backend: use a node of the network`,
       )
     }
-    if (sends(request.body) && isForeignPage(request, allowedHosts)) {
+    if (isSendRequest(request.body) && isForeignPage(request, allowedHosts)) {
       throw new Refusal(403, TITLES.forbidden, 'pages from other origins may only read this chain')
     }
     const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
     const response = await handleRpc(await networkOf(chains, blockchain), request.body)
     // Wait, so that a client that sends a transaction and then calls the API sees the transaction's effect.
-    if (sends(request.body)) await pipeline.ownersFollowed(blockchain)
+    if (isSendRequest(request.body)) await pipeline.ownersFollowed(blockchain)
     return response
   })
 }
@@ -51,13 +51,13 @@ async function networkOf(chains: ServiceDeps['chains'], blockchain: EvmBlockchai
   try {
     return await chains.network(blockchain)
   } catch (error) {
-    if (!(error instanceof RunElsewhere)) throw error
+    if (!(error instanceof RunsInOtherProcessError)) throw error
     throw new Refusal(503, TITLES.unavailable, error.message)
   }
 }
 
 /** Returns whether any call in a request sends a transaction. */
-function sends(body: unknown): boolean {
+function isSendRequest(body: unknown): boolean {
   const calls: readonly unknown[] = Array.isArray(body) ? body : [body]
   return calls.some(
     (call) =>

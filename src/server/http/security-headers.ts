@@ -14,7 +14,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-const STAY_ENCRYPTED = 'max-age=31536000'
+const HSTS = 'max-age=31536000'
 
 /**
  * Sets the security headers that the route hasn't set. Call this function directly for a response to which no hook
@@ -28,7 +28,7 @@ export function setSecurityHeaders(reply: FastifyReply): void {
   // servers.
   const host = hostName(reply.request.headers.host ?? '')
   if ('encrypted' in reply.request.raw.socket && !isLoopbackHost(host) && !isIPv4(host) && !host.startsWith('[')) {
-    reply.header('strict-transport-security', STAY_ENCRYPTED)
+    reply.header('strict-transport-security', HSTS)
   }
 }
 

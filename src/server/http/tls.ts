@@ -19,7 +19,7 @@ export interface TlsPair {
 /** TLS options. Versions before 1.2 are insecure. */
 export const TLS_OPTIONS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const
 
-const LOOSE = 0o077
+const GROUP_AND_OTHERS = 0o077
 
 /**
  * Reads the certificate and the key, and checks that they match.
@@ -30,7 +30,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   const cert = await readPem(certFile, '--tls-cert')
   const key = await readPem(keyFile, '--tls-key')
   const { mode } = await stat(keyFile)
-  if (platform !== 'win32' && (mode & LOOSE) !== 0) {
+  if (platform !== 'win32' && (mode & GROUP_AND_OTHERS) !== 0) {
     throw problem(
       '--tls-key',
       `other users can read the private key ${keyFile}`,
@@ -40,7 +40,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   try {
     createSecureContext({ cert, key, minVersion: TLS_OPTIONS.minVersion })
   } catch (cause) {
-    throw explain(cause, { certFile, keyFile })
+    throw tlsErrorOf(cause, { certFile, keyFile })
   }
   return { cert, key }
 }
@@ -49,8 +49,8 @@ async function readPem(path: string, flag: string): Promise<Buffer> {
   try {
     return await readFile(path)
   } catch (cause) {
-    const why = systemCode(cause) === 'ENOENT' ? 'does not exist' : `can't be read: ${messageOf(cause)}`
-    throw problem(flag, `${path} ${why}`, 'Pass the path of a PEM file.', cause)
+    const reason = systemCode(cause) === 'ENOENT' ? 'does not exist' : `can't be read: ${messageOf(cause)}`
+    throw problem(flag, `${path} ${reason}`, 'Pass the path of a PEM file.', cause)
   }
 }
 
@@ -58,7 +58,7 @@ async function readPem(path: string, flag: string): Promise<Buffer> {
  * Returns the error to report for invalid TLS files. OpenSSL's messages are terse, but its error codes show which file
  * is invalid.
  */
-function explain(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
+function tlsErrorOf(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
   const code = systemCode(cause) ?? ''
   if (code.includes('KEY_VALUES_MISMATCH') || code.includes('KEY_TYPE_MISMATCH')) {
     return problem(

@@ -4,12 +4,12 @@ import type { FastifyInstance } from 'fastify'
 /** Maximum time in milliseconds to read the rest of a rejected body. */
 const LINGER_MS = 2000
 
-const lingering = new WeakSet<Socket>()
+const lingeringSockets = new WeakSet<Socket>()
 
 /**
  * Returns whether the response was already sent on a connection, and only the rest of the request's body is being read.
  */
-export const isLingering = (socket: Socket): boolean => lingering.has(socket)
+export const isLingering = (socket: Socket): boolean => lingeringSockets.has(socket)
 
 /**
  * Reads the rest of a rejected body for a short time. If the server closed the connection while the body arrives, the
@@ -21,11 +21,11 @@ export function addUnreadBodies(app: FastifyInstance): void {
     if (raw.complete || reply.getHeader('connection') !== 'close') return
     reply.removeHeader('connection')
     const { socket } = raw
-    lingering.add(socket)
+    lingeringSockets.add(socket)
     const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref()
     raw.once('end', () => {
       clearTimeout(timer)
-      lingering.delete(socket)
+      lingeringSockets.delete(socket)
     })
     raw.resume()
   })

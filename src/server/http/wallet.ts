@@ -26,7 +26,7 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
       const url = request.raw.url ?? ''
       const at = url.indexOf('?')
       const { claims, key } = await createWallet(deps, at < 0 ? '' : url.slice(at + 1))
-      const response = spell(claims, key)
+      const response = responseBytes(claims, key)
       key.destroy()
       finished(reply.raw, () => response.fill(0))
       return reply.type('application/json; charset=utf-8').send(response)
@@ -38,7 +38,7 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
  * Returns the response as bytes, so that the key can be overwritten after the response is sent. A string can't be
  * overwritten. The buffer isn't part of Node's shared pool.
  */
-function spell(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buffer {
+function responseBytes(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buffer {
   // According to the API reference, the echoed request has an empty `signature`.
   const echo = JSON.stringify({ ...request, signature: '' })
   const before = Buffer.from(`{"request":${echo},"wallet":{"address":"${address}","private_key":"`)

@@ -5,7 +5,7 @@ import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
  * Number of buffered observations at which the registry is loaded even without a scrape. At most twice as many
  * observations are kept.
  */
-const MAX_KEPT = 5000
+const MAX_BUFFERED = 5000
 
 /**
  * Creates the metrics of a process, which count events since its start. The library that formats them takes 50 ms to
@@ -36,8 +36,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return {
     observe(observation) {
       if (loaded !== undefined) return loaded.observe(observation)
-      if (buffered.length < MAX_KEPT * 2) buffered.push(observation)
-      if (buffered.length === MAX_KEPT) registry().catch(() => {})
+      if (buffered.length < MAX_BUFFERED * 2) buffered.push(observation)
+      if (buffered.length === MAX_BUFFERED) registry().catch(() => {})
     },
     async scrape() {
       return (await registry()).scrape()

@@ -6,7 +6,7 @@ import { WEBHOOK_STATUSES, webhookStatus } from '../pipeline/webhooks/schedule.t
 import { chainHeights, type Depth, pipelineDepths } from '../store/depths.ts'
 import { listFollowed } from '../store/owner-events.ts'
 import { countWaiting } from '../store/webhook-deliveries.ts'
-import { listWebhooks } from '../store/webhooks.ts'
+import { listWebhookRows } from '../store/webhooks.ts'
 import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
 
 export type Registry = Metrics
@@ -31,7 +31,7 @@ export function createRegistry(options: MetricsOptions): Registry {
     if (!scraped) collectDefaultMetrics({ register: registry })
     scraped = true
     const [isAvailable, condition, diskSpace] = await Promise.all([
-      answersInTime(options, metrics),
+      readDatabaseInTime(options, metrics),
       ready(),
       statfs(dataDir).catch(() => null),
       readNetworks(options, metrics),
@@ -187,7 +187,7 @@ async function readDatabase({ db, now }: MetricsOptions, metrics: StateMetrics):
     metrics.oldest.set({ step }, since === null ? 0 : Math.max(0, (now() - since) / 1000))
   }
   metrics.pendingDeliveries.set(await countWaiting(db))
-  const statuses = (await listWebhooks(db)).map((row) => webhookStatus(row, now()))
+  const statuses = (await listWebhookRows(db)).map((row) => webhookStatus(row, now()))
   for (const status of WEBHOOK_STATUSES)
     metrics.hooks.set({ status }, statuses.filter((other) => other === status).length)
   for (const { blockchain, block } of await listFollowed(db)) metrics.followed.set({ blockchain }, block)
@@ -206,7 +206,7 @@ async function readNetworks({ signers, hindered }: MetricsOptions, metrics: Stat
  * Reads metrics from the database. Returns whether the database responded in time. If it didn't, resets the metrics,
  * because their last values are outdated.
  */
-async function answersInTime(options: MetricsOptions, metrics: StateMetrics): Promise<boolean> {
+async function readDatabaseInTime(options: MetricsOptions, metrics: StateMetrics): Promise<boolean> {
   const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
   const isAvailable = await Promise.race([late, readDatabase(options, metrics).then(always, never)])
   const { waiting, oldest, unsettled, height, followed, pendingDeliveries, hooks } = metrics

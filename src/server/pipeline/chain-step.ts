@@ -32,7 +32,7 @@ export interface ChainStepOptions {
   onMined?: (transaction: TransactionRow) => void
 }
 
-type Pending = Extract<Observation, { state: 'signed' }>
+type SignedObservation = Extract<Observation, { state: 'signed' }>
 
 /**
  * Returns a turn that sends signed transactions of a blockchain, always with the same bytes, and records their outcome.
@@ -40,7 +40,7 @@ type Pending = Extract<Observation, { state: 'signed' }>
 export function createChainStep({ store, driver, now, log, onSettled, onMined }: ChainStepOptions): Turn {
   const { blockchain } = driver
 
-  const postpone = async (transaction: TransactionRow, observation: Pending): Promise<void> => {
+  const postpone = async (transaction: TransactionRow, observation: SignedObservation): Promise<void> => {
     const { waitMs, refusal, mined = transaction.mined, block: block_number = transaction.block_number } = observation
     // Count only consecutive rejections. If polls counted too, the delay of a transaction that has been polled for a
     // minute would grow to another minute.
@@ -78,7 +78,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
   const work = async (claimed: readonly TransactionRow[]): Promise<void> => {
     const observed = await driver.observe(claimed)
     const ended: [TransactionRow, TransactionOutcome][] = []
-    const pending: [TransactionRow, Pending][] = []
+    const pending: [TransactionRow, SignedObservation][] = []
     for (const [index, transaction] of claimed.entries()) {
       const observation = observed[index]
       if (observation === undefined) throw new Error(`the transaction ${transaction.id} was not looked up`)

@@ -4,7 +4,7 @@ import { claimMoment } from './leases.ts'
 import type { Turn } from './loop.ts'
 
 /** Clock steps up to this number of milliseconds, such as drift, are ignored. They delay work by at most this time. */
-const TOLERATED_MS = 1000
+const MAX_DRIFT_MS = 1000
 
 /**
  * Returns a turn that clamps due times at the start, and whenever the clock was set back since the last turn. If the
@@ -20,7 +20,7 @@ export function createClockStep(
   return async () => {
     const ahead = now() - steadyNow()
     const step = expectedAhead - ahead
-    if (step > TOLERATED_MS) {
+    if (step > MAX_DRIFT_MS) {
       await store.transaction(async (db) => {
         if (store.postgres === null && Number.isFinite(step)) await shiftDueTimes(db, now(), Math.floor(step))
         await clampDueTimes(db, claimMoment(store, now))

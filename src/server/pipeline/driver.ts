@@ -33,7 +33,7 @@ export interface ChainDriver extends ChainObserver {
   /** Reads the fees, the signers and their funds, which signing requires. Rejects while any of these is unknown. */
   openPreparer(): Promise<TransactionPreparer>
   /** Matches on-chain tokens that are missing from the database with rows of the database. */
-  explain(row: UnknownMintRow): Promise<Explanation>
+  recoverMint(row: UnknownMintRow): Promise<MintRecovery>
   /** Signs accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn
   /** Signs accepted updates of metadata. Absent if tokens can't be updated. */
@@ -191,11 +191,11 @@ export type OutcomeVerdict =
   | { kind: 'none' }
 
 /**
- * The result of examining unknown tokens. `wait`: the tokens must be examined again later. `explained`: the database
+ * The result of examining unknown tokens. `wait`: the tokens must be examined again later. `recovered`: the database
  * now has them. Otherwise, `unexplained` is the reason why the tokens match no rows, and `nextTokenId` is the token ID
  * after them if IDs are predicted.
  */
-export type Explanation = 'wait' | 'explained' | { unexplained: string; tokens?: number; nextTokenId?: bigint }
+export type MintRecovery = 'wait' | 'recovered' | { unexplained: string; tokens?: number; nextTokenId?: bigint }
 
 export interface OwnerFollower extends Loop {
   /**

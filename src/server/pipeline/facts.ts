@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
-import type { CurrentFees, RunBudget, WorstFees } from '../chain/fees.ts'
+import type { CurrentFees, MaxCostFees, RunBudget } from '../chain/fees.ts'
 import type { Shortage } from '../chain/missing-funds.ts'
 import type { CollectionRow, NewCollection } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
@@ -90,11 +90,11 @@ export interface GasFacts {
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(): Promise<Shortage | null>
   /** Returns the maximum gas and bytes that each NFT can use, if one request mints `count` NFTs to one receiver. */
-  worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
+  maxPerNft(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
   /** Returns the maximum cost of `count` NFTs of a run. */
-  worstOfNfts(run: CostLimitedRun, count: number, fees: WorstFees): bigint
+  maxCostOfNfts(run: CostLimitedRun, count: number, fees: MaxCostFees): bigint
   /** Returns the budget of a run. Lock the run first if the result determines whether a request is accepted. */
-  budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget>
+  budgetOf(db: Db, run: CostLimitedRun, fees: MaxCostFees): Promise<RunBudget>
   /** Returns why the next NFTs and changes of a run can't be signed at current fees; null if they can. */
   waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
   /**

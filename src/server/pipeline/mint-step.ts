@@ -20,7 +20,7 @@ const SWEEP_MS = 5000
 /** Delay in milliseconds if another process has locked a collection. */
 const LOCKED_MS = 50
 /** Delay in milliseconds while more NFTs are gathered. */
-const SOON_MS = 100
+const GATHERING_MS = 100
 
 export interface MintStepOptions {
   store: Store
@@ -43,10 +43,10 @@ export interface MintStep {
  * Specifies when to continue with a collection. `more`: more can be signed immediately. `locked`: another process has
  * locked the collection.
  */
-type Next = MintDelay | 'more' | 'locked'
+type MintStepResult = MintDelay | 'more' | 'locked'
 
 /** Delays in milliseconds until a collection is checked again without a wake-up. */
-const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon: SOON_MS }
+const WAITS: Partial<Record<MintStepResult, number>> = { more: 0, locked: LOCKED_MS, soon: GATHERING_MS }
 
 /**
  * Signs mints of pending NFTs. All pending NFTs of a collection are signed together, even from different requests and
@@ -125,7 +125,7 @@ async function commit(
   { store, driver, onSigned }: MintStepOptions,
   preparer: TransactionPreparer,
   collection: CollectionRow,
-): Promise<Next> {
+): Promise<MintStepResult> {
   const { id } = collection
   const early = preparer.insideCommit ? null : await preparer.mint(store.db, collection)
   if (typeof early === 'string') return early

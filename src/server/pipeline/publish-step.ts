@@ -19,10 +19,10 @@ import { type Loop, startLoop, type Turn } from './loop.ts'
 
 const LEASE_MS = 120_000
 /** Maximum number of roots that are published together, such as 16 directories of 200 metadata files. */
-const TOGETHER = 16
+const MAX_ROOTS = 16
 const PINS_AT_ONCE = 8
 
-export interface PublishSurroundings {
+export interface PublishContext {
   store: Store
   now: () => number
   log: Log
@@ -31,7 +31,7 @@ export interface PublishSurroundings {
 
 /** Starts the loops that publish stored content to an IPFS node and pin it with a pinning service. */
 export function startPublishLoops(
-  surroundings: PublishSurroundings,
+  surroundings: PublishContext,
   { blocks, node, pinning }: PublishPlaces,
 ): Pick<Loop, 'stop'> {
   const { log } = surroundings
@@ -55,11 +55,11 @@ export function startPublishLoops(
  * @param next the target to publish to after the node; null if the node is the last target
  */
 function createNodeStep(
-  surroundings: PublishSurroundings,
+  surroundings: PublishContext,
   { node, blocks, next }: { node: NodeBlocks; blocks: BlockTable; next: 'pins' | null },
 ): Turn {
   const { store, now, log } = surroundings
-  const postpone = postponer(surroundings)
+  const postpone = createPostponer(surroundings)
 
   const publish = async (group: readonly Publication[]): Promise<void> => {
     const cids = group.map(({ cid }) => cid)
@@ -81,23 +81,23 @@ function createNodeStep(
   }
 
   return async () => {
-    const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: TOGETHER })
+    const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: MAX_ROOTS })
     // Retry failed content separately, so that it doesn't block the rest of its group.
     const fresh = claimed.filter(({ attempts }) => attempts === 0)
     if (fresh.length > 0) await publish(fresh)
     for (const each of claimed.filter(({ attempts }) => attempts > 0)) await publish([each])
-    if (claimed.length === TOGETHER) return 0
+    if (claimed.length === MAX_ROOTS) return 0
     return await waitFor(store, 'node', now())
   }
 }
 
 /** Creates a turn that requests pins of content from a pinning service. Each request is retried until it succeeds. */
 function createPinStep(
-  surroundings: PublishSurroundings,
+  surroundings: PublishContext,
   { service, origins }: NonNullable<PublishPlaces['pinning']>,
 ): Turn {
   const { store, now, log } = surroundings
-  const postpone = postponer(surroundings)
+  const postpone = createPostponer(surroundings)
 
   const ask = async (publication: Publication): Promise<PinRequest> => {
     // Look up the pin first, because an earlier attempt whose response was lost may have succeeded.
@@ -133,7 +133,7 @@ function createPinStep(
   }
 }
 
-function postponer({ store, now, retryMs = backoffMs }: PublishSurroundings) {
+function createPostponer({ store, now, retryMs = backoffMs }: PublishContext) {
   return async (publication: Publication, state: Publication['state'], reference?: string | null): Promise<void> => {
     const attempts = publication.attempts + 1
     const change = { state, attempts, nextAttemptAt: now() + retryMs(attempts) }

@@ -2,12 +2,12 @@ import type { Log } from '../log.ts'
 import { lockCollection, updateCollection } from '../store/collections.ts'
 import type { Store } from '../store/open-store.ts'
 import { listFoundMints, removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../store/unknown-mints.ts'
-import type { ChainDriver, Explanation } from './driver.ts'
+import type { ChainDriver, MintRecovery } from './driver.ts'
 import type { Turn } from './loop.ts'
 
 export interface RecoverStepOptions {
   store: Store
-  driver: Pick<ChainDriver, 'blockchain' | 'explain'>
+  driver: Pick<ChainDriver, 'blockchain' | 'recoverMint'>
   log: Log
   /** Called when mints of the collection may be signed again. */
   onMintable: (collectionId: string) => void
@@ -22,9 +22,9 @@ export interface RecoverStepOptions {
 export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
   const { blockchain } = driver
 
-  const stop = async (row: UnknownMintRow, explanation: Exclude<Explanation, string>): Promise<void> => {
+  const stop = async (row: UnknownMintRow, recovery: Exclude<MintRecovery, string>): Promise<void> => {
     const { collection_id, hash, start_id } = row
-    const { unexplained: reason, tokens: token_count = row.token_count, nextTokenId } = explanation
+    const { unexplained: reason, tokens: token_count = row.token_count, nextTokenId } = recovery
     await store.transaction(async (db) => {
       const current = await lockCollection(db, collection_id)
       if (current === null) return
@@ -49,13 +49,13 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
     for (const row of await listFoundMints(store.db, blockchain)) {
       if (waiting.has(row.collection_id)) continue
       try {
-        const explanation = await driver.explain(row)
-        if (explanation === 'wait') {
+        const recovery = await driver.recoverMint(row)
+        if (recovery === 'wait') {
           waiting.add(row.collection_id)
           continue
         }
-        if (explanation === 'explained') await removeUnknownMint(store.db, row)
-        else await stop(row, explanation)
+        if (recovery === 'recovered') await removeUnknownMint(store.db, row)
+        else await stop(row, recovery)
         progress = true
         onMintable(row.collection_id)
       } catch (error) {

@@ -6,7 +6,7 @@ import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
 import { findOwnCollection } from './find-own-collection.ts'
 import { keepRefusedLimit, prepareCostCheck, startChange } from './limit-cost.ts'
-import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
+import { claimReferences, type ExistingOperation, findAllNamed, idOf, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
@@ -25,7 +25,7 @@ interface Change<Name extends OperationEndpoint, Echo, Prepared> {
    * Finds the accepted change with the same content. Present for changes that can be made only once even without a
    * reference ID.
    */
-  existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
+  existing?(db: Db, collection: CollectionRow): Promise<ExistingOperation | null>
   /**
    * Runs the checks that need only the database. Called before the backend checks that the chain is available.
    *
@@ -52,7 +52,7 @@ interface Change<Name extends OperationEndpoint, Echo, Prepared> {
   accepted(collectionId: string, prepared: Prepared): void
 }
 
-interface Parsed {
+interface ChangeRequest {
   contract_address: string
   blockchain?: Blockchain | undefined
   reference_id?: string | undefined
@@ -61,7 +61,7 @@ interface Parsed {
 /** Accepts a change. If the reference ID already has an operation, returns that operation without changing anything. */
 export async function acceptChange<Name extends OperationEndpoint, Echo extends object, Prepared>(
   deps: ServiceDeps,
-  request: ServiceRequest<Parsed>,
+  request: ServiceRequest<ChangeRequest>,
   change: Change<Name, Echo, Prepared>,
 ) {
   const { operation, fields, echo } = change
@@ -71,7 +71,7 @@ export async function acceptChange<Name extends OperationEndpoint, Echo extends 
   const acceptedAt = now()
   const references = reference_id === undefined ? [] : [{ reference_id, digest: operationDigest(operation, fields) }]
   const findCollection = () => findOwnCollection(store.db, accountId, { contractAddress, blockchain })
-  const responseFor = (operation: string | Existing) => ({
+  const responseFor = (operation: string | ExistingOperation) => ({
     requests: { ...echo, reference_id },
     response: { transaction_gdn_id: idOf(operation), ...showAccepted(operation, acceptedAt, reference_id) },
   })

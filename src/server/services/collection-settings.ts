@@ -1,7 +1,7 @@
 import { isBlockchain } from '../../api/blockchains.ts'
 import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { isIpfsUrl } from '../../core/ipfs-url.ts'
-import { isRecord, parseJson } from '../../core/json.ts'
+import { parseRecord } from '../../core/json.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { DATA_URI, isOfCreation } from '../chain/contract-uri.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
@@ -14,7 +14,7 @@ import type { ServiceDeps } from './services.ts'
 /**
  * Timeout in milliseconds. The timeout is short, because the settings are only shown and no decision depends on them.
  */
-const PATIENCE_MS = 3000
+const MAX_WAIT_MS = 3000
 /** Maximum size of a collection's metadata, in bytes. */
 const MAX_METADATA_BYTES = 64 * 1024
 
@@ -41,17 +41,17 @@ type Row = Pick<
  * recorded values and the reason. The metadata is read only from the contract or this server's storage. No other URI is
  * fetched, because the owner can set any URI.
  *
- * @param leftMs the time that the caller has left, in milliseconds
+ * @param remainingMs the time that the caller has left, in milliseconds
  */
 export async function readCollectionSettings(
   deps: SettingsDeps,
   row: Row,
-  leftMs = PATIENCE_MS,
+  remainingMs = MAX_WAIT_MS,
 ): Promise<CollectionSettings> {
   const recorded = recordedSettings(row)
   const contract = contractOf(deps, row)
   if (contract === undefined) return recorded
-  const current = await inTime(contract.settings(row.contract_address), leftMs)
+  const current = await inTime(contract.settings(row.contract_address), remainingMs)
   if (current === null) {
     const problem = `${row.blockchain} can't be read now, so the royalty, description and image are those from the creation request`
     return { ...recorded, problem }
@@ -78,10 +78,10 @@ function contractOf({ chains }: SettingsDeps, { blockchain, status }: Row): Cont
 }
 
 /** Resolves with the result of `reading`, or with null if the chain doesn't respond in time. */
-const inTime = <Value>(reading: Promise<Value>, leftMs = PATIENCE_MS): Promise<Value | null> =>
+const inTime = <Value>(reading: Promise<Value>, remainingMs = MAX_WAIT_MS): Promise<Value | null> =>
   withTimeout(
     reading.catch(() => null),
-    Math.min(leftMs, PATIENCE_MS),
+    Math.min(remainingMs, MAX_WAIT_MS),
   )
 
 function recordedSettings(row: Row): CollectionSettings {
@@ -108,7 +108,7 @@ function recordedSettings(row: Row): CollectionSettings {
 
 const AS_CREATED = 'so the description and image are those from the creation request'
 
-type Described = Pick<
+type DescribedCollection = Pick<
   CollectionSettings,
   'has_metadata' | 'description' | 'image' | 'banner_image' | 'external_link' | 'problem'
 >
@@ -121,18 +121,18 @@ async function describedAt(
   { storage }: SettingsDeps,
   uri: string,
   { description, image }: Pick<CollectionSettings, 'description' | 'image'>,
-): Promise<Described> {
+): Promise<DescribedCollection> {
   const recorded = { has_metadata: true, description, image, banner_image: null, external_link: null }
   const content = uri.startsWith(DATA_URI)
     ? Buffer.from(uri.slice(DATA_URI.length, DATA_URI.length + MAX_METADATA_BYTES * 2), 'base64')
     : isIpfsUrl(uri)
       ? await withTimeout(
           storedAt(storage, uri).catch(() => null),
-          PATIENCE_MS,
+          MAX_WAIT_MS,
         )
       : null
   if (content === null) return { ...recorded, problem: `its metadata is not stored here, ${AS_CREATED}` }
-  const metadata = objectIn(content)
+  const metadata = parseRecord(Buffer.from(content).toString('utf8'))
   if (metadata === null) return { ...recorded, problem: `its metadata is not a JSON object, ${AS_CREATED}` }
   if (isOfCreation(uri, metadata)) return { ...recorded, has_metadata: false, problem: null }
   const textIn = (field: string) => (typeof metadata[field] === 'string' ? metadata[field] : null)
@@ -150,9 +150,4 @@ async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<
   const file = await findStored(storage, uri, { ours: true })
   if (file === null || file.content.size > MAX_METADATA_BYTES) return null
   return await firstBytes(file.content, MAX_METADATA_BYTES)
-}
-
-function objectIn(content: Uint8Array): Record<string, unknown> | null {
-  const value = parseJson(Buffer.from(content).toString('utf8'))
-  return isRecord(value) ? value : null
 }

@@ -11,7 +11,7 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
-type Parsed = InputOf<'createcollection'>
+type CollectionRequest = InputOf<'createcollection'>
 
 const MAX_SYMBOL = 5
 
@@ -106,7 +106,7 @@ function fieldsOf({
   enable_burn,
   royalty_bps,
   ...fields
-}: Parsed): OperationFields['createcollection'] {
+}: CollectionRequest): OperationFields['createcollection'] {
   return {
     ...fields,
     dynamic: dynamic || undefined,
@@ -116,7 +116,12 @@ function fieldsOf({
 }
 
 /** Returns the wallet that receives royalties. Default: the owner's wallet. Returns null without royalties. */
-function royaltyReceiverOf({ royalty_bps, royalty_receiver, wallet_address, blockchain }: Parsed): string | null {
+function royaltyReceiverOf({
+  royalty_bps,
+  royalty_receiver,
+  wallet_address,
+  blockchain,
+}: CollectionRequest): string | null {
   return royalty_bps ? canonicalAddress(royalty_receiver ?? wallet_address, blockchain) : null
 }
 

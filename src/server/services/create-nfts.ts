@@ -18,9 +18,9 @@ import {
   type WantedReference,
 } from './references.ts'
 import { badRequest } from './refusals.ts'
+import { refuseUnknownMints } from './refuse-unknown-mints.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
-import { requireExplained } from './require-explained.ts'
 import { reserveSupply } from './reserve-supply.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import { refuseSealed } from './seal-drop.ts'
@@ -28,9 +28,9 @@ import type { InputOf, ServiceDeps, ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
 /** The parsed request, with the fields of all three endpoints. */
-type Parsed = InputOf<'createnft'> & { sender_wallet_address?: string | undefined }
+type MintRequest = InputOf<'createnft'> & { sender_wallet_address?: string | undefined }
 
-type Request = ServiceRequest<Parsed>
+type Request = ServiceRequest<MintRequest>
 
 /** The ID of a new NFT, or the operation of an existing NFT. */
 type Accepted = string | KnownOperation
@@ -102,11 +102,11 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
 }
 
 /** Returns the reference IDs of a request with the digests of their operations; empty if the request has none. */
-function referencesOf(parsed: Parsed, endpoint: MintEndpoint): WantedReference[] {
+function referencesOf(parsed: MintRequest, endpoint: MintEndpoint): WantedReference[] {
   const { metadata: list, receiver_wallet_address, receiver_name, sender_wallet_address } = parsed
   const { reference_label, reference_kinds } = parsed
   return (parsed.reference_ids ?? []).map((reference_id, index) => {
-    const metadata = list[index] as Parsed['metadata'][number]
+    const metadata = list[index] as MintRequest['metadata'][number]
     // Use the sender as requested. The default sender is the collection's owner, who may change before a repeated
     // request.
     const receiver = { receiver_wallet_address, receiver_name }
@@ -146,7 +146,7 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndp
   if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
   if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
   if (isGrant) refuseGrant(collection)
-  await requireExplained(deps, collection)
+  await refuseUnknownMints(deps, collection)
   const files = await placesOfStoredFiles(deps, metadata)
   const costCheck = await prepareCostCheck(deps, request, blockchain)
   const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null
@@ -158,7 +158,7 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndp
 
 /** Returns rows for the NFTs that don't exist yet. */
 function newRows<Common>(
-  list: Parsed['metadata'],
+  list: MintRequest['metadata'],
   nfts: readonly Accepted[],
   files: readonly (Record<string, string> | null)[],
   common: Common,

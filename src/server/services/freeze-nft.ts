@@ -7,7 +7,7 @@ import { badRequest } from './refusals.ts'
 import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
-type Parsed = InputOf<'freezenft'>
+type FreezeRequest = InputOf<'freezenft'>
 
 /** Accepts a permanent freeze of the metadata of NFTs. One transaction freezes all of them. */
 export async function freezeNft(deps: ServiceDeps, request: RequestOf<'freezenft'>) {
@@ -48,7 +48,7 @@ export async function freezeNft(deps: ServiceDeps, request: RequestOf<'freezenft
 }
 
 /** Rejects a freeze of metadata that the client has not seen. */
-async function refuseStale(db: Db, { nft_gdn_ids, replaces_revisions = [] }: Parsed): Promise<void> {
+async function refuseStale(db: Db, { nft_gdn_ids, replaces_revisions = [] }: FreezeRequest): Promise<void> {
   for (const [at, replaces] of replaces_revisions.entries()) {
     const id = nft_gdn_ids[at] ?? ''
     const revision = (await findNft(db, id))?.revision ?? 0

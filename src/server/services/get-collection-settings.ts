@@ -11,7 +11,7 @@ const AT_ONCE = 10
  * Time limit in milliseconds for reading all contracts of a request. The remaining collections are returned with their
  * recorded settings.
  */
-const PATIENCE_MS = 10_000
+const MAX_WAIT_MS = 10_000
 
 /** Returns the settings of the account's collections, in the order of the IDs. Omits unknown IDs. */
 export async function getCollectionSettings(
@@ -21,7 +21,7 @@ export async function getCollectionSettings(
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const rows = await listCollections(deps.store.db, accountId, ids)
   const read: CollectionSettings[] = []
-  const end = performance.now() + PATIENCE_MS
+  const end = performance.now() + MAX_WAIT_MS
   for (const chunk of chunksOf(rows, AT_ONCE)) {
     const remainingMs = Math.max(0, end - performance.now())
     read.push(...(await Promise.all(chunk.map((row) => readCollectionSettings(deps, row, remainingMs)))))
@@ -39,6 +39,6 @@ export async function getCollectionSettings(
 
 /** Returns the number of NFTs in a collection, and the number that can still be added. Reads both from the database. */
 async function supplyIn({ store: { db } }: Pick<ServiceDeps, 'store'>, row: CollectionRow) {
-  const { minted, accepted, left } = await supplyOf(db, row)
-  return { minted, accepted, supply_left: left === null ? null : Math.max(0, left) }
+  const { minted, accepted, remaining } = await supplyOf(db, row)
+  return { minted, accepted, supply_left: remaining === null ? null : Math.max(0, remaining) }
 }

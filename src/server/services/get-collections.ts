@@ -1,6 +1,6 @@
 import { type CollectionRow, collectionFields, listCollections } from '../store/collections.ts'
 import { signedBy } from './get-transactions.ts'
-import { limitReasons, pendingReason, stuckReasons } from './pending-reason.ts'
+import { findPendingReason, limitReasons, stuckReasons } from './pending-reason.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 const toRecord = (row: CollectionRow, problem: string | null) => ({
@@ -29,7 +29,7 @@ export async function getCollections(
     if (row === undefined) continue
     const { transaction_id: signed, request_id, blockchain, status } = row
     const limit = signed === null ? limits.get(request_id) : stuck.get(signed)
-    const reason = status === 'initiated' ? await pendingReason(chains, blockchain, signed !== null) : null
+    const reason = status === 'initiated' ? await findPendingReason(chains, blockchain, signed !== null) : null
     collections.push(toRecord(row, limit ?? reason))
   }
   return { requests: { transaction_gdn_ids: body.transaction_gdn_ids }, collections }

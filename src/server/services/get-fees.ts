@@ -1,5 +1,5 @@
 import { withTimeout } from '../../core/with-timeout.ts'
-import { isNoResponse } from '../chain/rpc/rpc-response.ts'
+import { isRpcFailure } from '../chain/rpc/rpc-response.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import { badRequest, notNow, Refusal } from './refusals.ts'
@@ -56,7 +56,7 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
   try {
     return await gas.shortage()
   } catch (error) {
-    if (!isNoResponse(error)) throw error
+    if (!isRpcFailure(error)) throw error
     return null
   }
 }
@@ -91,7 +91,7 @@ export async function nodeResponse<Response>(
   try {
     return await response
   } catch (error) {
-    if (!isNoResponse(error)) throw error
+    if (!isRpcFailure(error)) throw error
     throw notNow(`no node of ${gas.blockchain} returned ${subject}`, RETRY_SECONDS)
   }
 }

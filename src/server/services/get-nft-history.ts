@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { MAX_EVENTS_PER_REQUEST } from '../../api/endpoints/getnfthistory.ts'
 import { TITLES } from '../../api/errors.ts'
-import { formatAcceptedDate } from '../../core/time.ts'
+import { formatUtcTime } from '../../core/time.ts'
 import { listHistory } from '../store/nft-history.ts'
 import { findNft } from '../store/nfts.ts'
 import { feesOfMint } from '../store/run-costs.ts'
@@ -36,7 +36,7 @@ export async function getNftHistory(
   const history = await listHistory(db, nft, { offset, limit: limit + 1 })
   const rows = history.slice(0, limit)
   const times = await blockTimes({ db, chains }, blockchain, rows)
-  const dateOf = (ms: number | null | undefined) => (typeof ms === 'number' ? formatAcceptedDate(ms) : null)
+  const dateOf = (ms: number | null | undefined) => (typeof ms === 'number' ? formatUtcTime(ms) : null)
   const events = []
   // Process rows one after the other, because the metadata of each event may be a megabyte long.
   for (const row of rows) {

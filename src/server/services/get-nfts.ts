@@ -27,9 +27,9 @@ interface Waits {
   limits: ReadonlyMap<string, string>
 }
 
-type Pending = { kind: string; reference_id?: string | null } | undefined
+type PendingOperation = { kind: string; reference_id?: string | null } | undefined
 
-function toRecord(row: FoundNft, pending: Pending, chains: Chains, waits: Waits) {
+function toRecord(row: FoundNft, pending: PendingOperation, chains: Chains, waits: Waits) {
   const metadata = JSON.parse(row.metadata) as NftMetadata
   return {
     nft_gdn_id: row.id,
@@ -110,7 +110,7 @@ export async function getNfts(deps: Deps, { accountId, parsed }: RequestOf<'getn
   const rows = await findNfts(store.db, accountId, ids)
   const byId = new Map(rows.map((row) => [row.id, row]))
   const waits = await waitsOf(deps, rows)
-  const pending = new Map<string, Pending>([
+  const pending = new Map<string, PendingOperation>([
     ...(await pendingTransfers(store.db, ids)),
     ...(await pendingUpdates(store.db, ids)),
   ])

@@ -1,10 +1,10 @@
-import { formatAcceptedDate } from '../../core/time.ts'
+import { formatUtcTime } from '../../core/time.ts'
 import { createsNfts } from '../store/references.ts'
 import { findOwnCollection } from './find-own-collection.ts'
 import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
-type Parsed = InputOf<'getreferences'>
+type ReferencesRequest = InputOf<'getreferences'>
 
 /** Returns the operations of the account's reference IDs, in the order of the request. Omits unknown IDs. */
 export async function getReferences(
@@ -22,14 +22,18 @@ export async function getReferences(
       if (row === undefined) return []
       const { reference_id, status, digest, accepted_at, isFree: is_free } = row
       const { label: reference_label = null, kind: reference_kind = null, alias: reference_alias = null } = row
-      const accepted_date = formatAcceptedDate(accepted_at)
+      const accepted_date = formatUtcTime(accepted_at)
       const mintFields = createsNfts(scope.operation) ? { reference_label, reference_kind, reference_alias } : {}
       return [{ reference_id, ...nameTarget(scope, row), status, digest, accepted_date, is_free, ...mintFields }]
     }),
   }
 }
 
-async function scopeOf({ store }: Pick<ServiceDeps, 'store'>, accountId: string, parsed: Parsed): Promise<string> {
+async function scopeOf(
+  { store }: Pick<ServiceDeps, 'store'>,
+  accountId: string,
+  parsed: ReferencesRequest,
+): Promise<string> {
   if (parsed.operation === 'createcollection') return accountId
   const { contract_address: contractAddress, blockchain } = parsed
   return (await findOwnCollection(store.db, accountId, { contractAddress, blockchain })).id

@@ -13,7 +13,7 @@ import {
   feesPaid,
   findLimited,
   type LimitedRun,
-  type Share,
+  type RunShare,
   sharesOfChanges,
   transactionsOfRun,
 } from '../store/run-costs.ts'
@@ -24,9 +24,9 @@ import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
 import { badRequest, Refusal } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
-const WHOLE: Share = { first: 0, count: 1, total: 1 }
+const WHOLE: RunShare = { first: 0, count: 1, total: 1 }
 
-type Paid = Awaited<ReturnType<typeof feesOfMined>>[number]
+type PaidTransaction = Awaited<ReturnType<typeof feesOfMined>>[number]
 
 /** Returns the fees paid by a run's transactions, and the limits of the run. */
 export async function getRunCosts(
@@ -49,7 +49,7 @@ export async function getRunCosts(
     await nextTurn()
   }
   let [used, fees, finalFees, pending, signed] = [0n, 0n, 0n, 0, 0]
-  const add = ({ gas_used, fee_paid, watched, state }: Paid, share: Share = WHOLE) => {
+  const add = ({ gas_used, fee_paid, watched, state }: PaidTransaction, share: RunShare = WHOLE) => {
     const fee = partOf(fee_paid, share)
     used += partOf(gas_used, share)
     fees += fee
@@ -100,12 +100,12 @@ async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   const { nft_gas, nft_bytes } = run
   const fees = await feesIfKnown(gas)
   if (fees === null) return { ...unknown, nft_gas, nft_bytes }
-  const { max, left, unsigned } = await gas.budgetOf(db, run, fees)
-  return { counted: String(max - left), unsigned_nfts: unsigned, nft_gas, nft_bytes }
+  const { max, available, unsigned } = await gas.budgetOf(db, run, fees)
+  return { counted: String(max - available), unsigned_nfts: unsigned, nft_gas, nft_bytes }
 }
 
 /** Returns a run's share of an amount. The shares of all runs add up to exactly the amount. */
-function partOf(amount: string | null, { first, count, total }: Share) {
+function partOf(amount: string | null, { first, count, total }: RunShare) {
   const until = (end: number) => (BigInt(amount ?? 0) * BigInt(end)) / BigInt(total)
   return until(first + count) - until(first)
 }
@@ -141,7 +141,7 @@ async function waitingOf(
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
   // The rest of the limit isn't enough for another transaction as large as the run's largest one.
-  const isTight = budget !== null && budget.left < budget.largest
+  const isTight = budget !== null && budget.available < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null
 }

@@ -9,6 +9,12 @@ export async function getSupply(
 ) {
   const { contract_address: contractAddress, blockchain } = parsed
   const collection = await findOwnCollection(db, accountId, { contractAddress, blockchain })
-  const { max, minted, accepted, left } = await supplyOf(db, collection)
-  return { requests: parsed, max_supply: max, minted, accepted, left: left === null ? null : Math.max(0, left) }
+  const { max, minted, accepted, remaining } = await supplyOf(db, collection)
+  return {
+    requests: parsed,
+    max_supply: max,
+    minted,
+    accepted,
+    left: remaining === null ? null : Math.max(0, remaining),
+  }
 }

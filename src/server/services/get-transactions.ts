@@ -2,7 +2,7 @@ import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
-import { limitReasons, pendingReason, stuckReasons } from './pending-reason.ts'
+import { findPendingReason, limitReasons, stuckReasons } from './pending-reason.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
@@ -22,7 +22,7 @@ export async function getTransactions(
   const reasons = new Map<string, string | null>()
   for (const { id, hash, blockchain, transaction_id, request_id } of pending) {
     const limit = transaction_id === null ? limits.get(request_id) : stuck.get(transaction_id)
-    reasons.set(id, limit ?? (await pendingReason(chains, blockchain, hash !== null)))
+    reasons.set(id, limit ?? (await findPendingReason(chains, blockchain, hash !== null)))
   }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },

@@ -2,7 +2,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, RUN_ERRORS } from '../../api/headers.ts'
 import { inCoins, maxBigint } from '../../core/units.ts'
-import type { NetworkFees, RunBudget, WorstFees } from '../chain/fees.ts'
+import type { MaxCostFees, NetworkFees, RunBudget } from '../chain/fees.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import {
@@ -65,9 +65,9 @@ interface NewRows {
  */
 export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: NewRows): Promise<void> {
   const { gas, fees } = check
-  const run = await lockLimit(db, check, rows, gas.worstOfEach(rows))
+  const run = await lockLimit(db, check, rows, gas.maxPerNft(rows))
   if (run === null) return
-  const neededAt = async (at: WorstFees) => gas.worstOfNfts(run, rows.count, at)
+  const neededAt = async (at: MaxCostFees) => gas.maxCostOfNfts(run, rows.count, at)
   await refuseAbove(check, await gas.budgetOf(db, run, fees), await neededAt(fees), neededAt)
 }
 
@@ -86,11 +86,16 @@ async function reserveChange(
   if (limited === null) return
   const budget = await check.gas.budgetOf(db, limited, check.fees)
   const isOwn = ({ request_id }: UnsignedChange) => request_id === requestId
-  const neededOf = ({ changes }: RunBudget) => changes.filter(isOwn).reduce((sum, { worst }) => sum + worst, 0n)
+  const neededOf = ({ changes }: RunBudget) => changes.filter(isOwn).reduce((sum, { maxCost }) => sum + maxCost, 0n)
   const needed = neededOf(budget)
   const otherChanges = budget.changes.filter((change) => !isOwn(change)).length
-  const { reserved, left, unsigned } = budget
-  const before = { ...budget, reserved: reserved - needed, left: left + needed, unsigned: unsigned + otherChanges }
+  const { reserved, available, unsigned } = budget
+  const before = {
+    ...budget,
+    reserved: reserved - needed,
+    available: available + needed,
+    unsigned: unsigned + otherChanges,
+  }
   await refuseAbove(check, before, needed, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
 }
 
@@ -145,12 +150,12 @@ export async function lockLimit(
   const limit = limitOf(stored, maxCost)
   if (limit === null) return null
   const isOpen = each === null && row.nft_gas === null && (await transactionsOfRun(db, row)).open > 0
-  const most = isOpen ? gas.worstOfEach({ count: 1, isGrant: false, isDynamic: true }) : each
+  const maxUse = isOpen ? gas.maxPerNft({ count: 1, isGrant: false, isDynamic: true }) : each
   const limited = {
     ...row,
     max_cost: String(limit),
-    nft_gas: Math.max(Number(row.nft_gas ?? 0), most?.gas ?? 0),
-    nft_bytes: Math.max(Number(row.nft_bytes ?? 0), most?.bytes ?? 0),
+    nft_gas: Math.max(Number(row.nft_gas ?? 0), maxUse?.gas ?? 0),
+    nft_bytes: Math.max(Number(row.nft_bytes ?? 0), maxUse?.bytes ?? 0),
   }
   if (stored === null) await assignTransactions(db, limited)
   await setLimit(db, limited, limited)
@@ -187,10 +192,10 @@ async function refuseAbove(
   { fees, coin }: NonNullable<CostCheck>,
   budget: Omit<RunBudget, 'changes'>,
   needed: bigint,
-  neededAt: (fees: WorstFees) => Promise<bigint>,
+  neededAt: (fees: MaxCostFees) => Promise<bigint>,
 ): Promise<void> {
-  const { left } = budget
-  if (needed <= left) return
+  const { available } = budget
+  if (needed <= available) return
   const unpaid = budget.max - budget.paid
   // Pending transactions may cost less than the reserved amount, so more of the limit may become free later.
   const isPending = (budget.pending > 0n || budget.unsigned > 0) && needed <= unpaid
@@ -205,7 +210,7 @@ async function refuseAbove(
   throw new Refusal(
     409,
     TITLES.conflict,
-    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(maxBigint(0n, left), 'down')} ${name} is left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - left + needed, 'up')} ${name} is enough; nothing was accepted`,
+    `this request may cost up to ${inCoins(needed, 'up')} ${name}, but only ${inCoins(maxBigint(0n, available), 'down')} ${name} is left of the run's limit of ${inCoins(budget.max, 'down')} ${name} (${used}); a limit of ${inCoins(budget.max - available + needed, 'up')} ${name} is enough; nothing was accepted`,
     {
       [HEADERS.errorCode]: RUN_ERRORS.maxCost,
       ...(isTemporary ? { [HEADERS.retryAfter]: String(RETRY_SECONDS) } : {}),
@@ -214,7 +219,7 @@ async function refuseAbove(
 }
 
 /** Returns the fees of recent blocks if the current fees are at least twice as high; otherwise null. */
-function feesBeforeSpike(fees: NetworkFees): WorstFees | null {
+function feesBeforeSpike(fees: NetworkFees): MaxCostFees | null {
   const { low, typical, offered } = fees
   return typical === 0n || 2n * low > typical ? null : { ...fees, offered: (offered * low) / typical }
 }

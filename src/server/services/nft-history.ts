@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Blockchain } from '../../api/blockchains.ts'
+import { MAX_CHANGE_LENGTH, MAX_CHANGES_PER_EVENT } from '../../api/endpoints/getnfthistory.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { metadataChanges } from '../../api/metadata-changes.ts'
 import { shortenTo } from '../../core/shorten.ts'
@@ -34,9 +35,6 @@ export async function blockTimes(
   return new Map(times)
 }
 
-const MAX_CHANGES = 100
-const MAX_TEXT = 500
-
 export type ShownChange = { field: string; before: string | null; after: string | null }
 
 /**
@@ -53,10 +51,10 @@ export async function shownChangesOf(
   // Yield, because the metadata of each event may be a megabyte long.
   await nextTurn()
   const all = metadataChanges(JSON.parse(before) as NftMetadata, JSON.parse(after) as NftMetadata)
-  const shownChanges = all.slice(0, MAX_CHANGES)
+  const shownChanges = all.slice(0, MAX_CHANGES_PER_EVENT)
   return {
     changes: shownChanges.map((change) => ({
-      field: shortenTo(change.field, MAX_TEXT),
+      field: shortenTo(change.field, MAX_CHANGE_LENGTH),
       before: shortenValue(change.before),
       after: shortenValue(change.after),
     })),
@@ -65,4 +63,4 @@ export async function shownChangesOf(
 }
 
 const shortenValue = (value: unknown): string | null =>
-  value === null ? null : shortenTo(typeof value === 'string' ? value : JSON.stringify(value), MAX_TEXT)
+  value === null ? null : shortenTo(typeof value === 'string' ? value : JSON.stringify(value), MAX_CHANGE_LENGTH)

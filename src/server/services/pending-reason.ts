@@ -1,5 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { count } from '../../core/count.ts'
+import { formatUtcTime } from '../../core/time.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import { findCollections } from '../store/collections.ts'
 import { limitedRuns, runsOfRequests, runsOfUnmined } from '../store/run-costs.ts'
@@ -29,15 +30,14 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
   if (silence !== null) return `the network ${blockchain} can't be used: ${silence}`
   const newest = await remote.newestBlock(blockchain)
   if (newest === null || !newest.isStalled) return null
-  const since = new Date(newest.time).toISOString().slice(0, 19).replace('T', ' ')
-  return `the network ${blockchain} has had no new block since ${since} UTC`
+  return `the network ${blockchain} has had no new block since ${formatUtcTime(newest.time)} UTC`
 }
 
 /**
  * Returns why a request without NFTs is pending: the signers lack funds, or the nodes or blocks of the blockchain delay
  * it.
  */
-export const pendingReason = async (
+export const findPendingReason = async (
   chains: Chains,
   blockchain: Blockchain,
   isSigned: boolean,

@@ -1,6 +1,6 @@
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
-import { formatAcceptedDate } from '../../core/time.ts'
+import { formatUtcTime } from '../../core/time.ts'
 import {
   addReferences,
   createsNfts,
@@ -24,7 +24,7 @@ export interface KnownOperation extends KnownReference {
 }
 
 /** The fields that every existing operation has. */
-export type Existing = Pick<KnownOperation, 'target_id' | 'accepted_at'>
+export type ExistingOperation = Pick<KnownOperation, 'target_id' | 'accepted_at'>
 
 /**
  * Returns the scope of reference IDs in a collection. createnft and creatednft share a scope, so that a client can't
@@ -196,14 +196,18 @@ export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { t
  *
  * @param reference_id the request's reference ID, if it has one
  */
-export const showAccepted = (operation: string | Existing, acceptedAt: number, reference_id: string | undefined) => {
+export const showAccepted = (
+  operation: string | ExistingOperation,
+  acceptedAt: number,
+  reference_id: string | undefined,
+) => {
   const created = typeof operation === 'string'
   return {
-    accepted_date: formatAcceptedDate(created ? acceptedAt : operation.accepted_at),
+    accepted_date: formatUtcTime(created ? acceptedAt : operation.accepted_at),
     ...(reference_id === undefined ? {} : { reference_id, created }),
   }
 }
 
 /** Returns the ID of a new or existing operation. */
-export const idOf = (operation: string | Existing): string =>
+export const idOf = (operation: string | ExistingOperation): string =>
   typeof operation === 'string' ? operation : operation.target_id

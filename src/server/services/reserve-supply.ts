@@ -18,14 +18,14 @@ export async function reserveSupply(db: Db, collectionId: string, nfts: number):
   await lockUntilCommit(db, `supply ${collectionId}`)
   const collection = await findCollectionById(db, collectionId)
   if (collection === null) return
-  const { max, minted, accepted, left } = await supplyOf(db, collection)
-  if (left === null || nfts <= left) return
+  const { max, minted, accepted, remaining } = await supplyOf(db, collection)
+  if (remaining === null || nfts <= remaining) return
   const used = `${minted} minted and ${accepted} accepted`
-  const most = left <= 0 ? 'none is left' : `only ${left} ${left === 1 ? 'is' : 'are'} left`
+  const available = remaining <= 0 ? 'none is left' : `only ${remaining} ${remaining === 1 ? 'is' : 'are'} left`
   throw new Refusal(
     409,
     TITLES.conflict,
-    `the request has ${count(nfts, 'NFT')}, but ${most} of the collection's maximum supply of ${max} (${used}); nothing was accepted`,
+    `the request has ${count(nfts, 'NFT')}, but ${available} of the collection's maximum supply of ${max} (${used}); nothing was accepted`,
     { [HEADERS.errorCode]: SUPPLY_ERRORS.maxSupply },
   )
 }

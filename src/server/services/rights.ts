@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ZERO_ADDRESS } from '../../api/address.ts'
-import { RunElsewhere } from '../chain/chains.ts'
+import { RunsInOtherProcessError } from '../chain/chains.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { ChainFacts, CollectionState } from '../pipeline/facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -83,7 +83,7 @@ export async function askChain<Result>(
     return await Promise.race([ask(chainFacts(chains, blockchain)), tooLong()])
   } catch (cause) {
     const message =
-      cause instanceof RunElsewhere
+      cause instanceof RunsInOtherProcessError
         ? `${cause.message}, so ${subject} can't be verified; nothing was accepted`
         : `${subject} on ${blockchain} can't be verified, so nothing was accepted: try again`
     const refusal = notNow(message, 1)

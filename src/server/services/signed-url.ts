@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { WALLET_CREATE_PATH } from '../../api/endpoints/getpresignedurl.ts'
 import type { FieldIssue } from '../../api/validate.ts'
+import { tryDecodeComponent } from '../../core/decode-component.ts'
 import type { Secret } from '../../core/secret.ts'
 
 /** The parameters of a signed URL, as text. Names and meanings follow the API reference v1.1. */
@@ -117,13 +118,7 @@ const isKnown = (name: string): name is (typeof PARAMETER_NAMES)[number] =>
  */
 function decodePair(part: string): [name: string | null, value: string | null] {
   const at = part.indexOf('=')
-  return at < 0 ? [decode(part), ''] : [decode(part.slice(0, at)), decode(part.slice(at + 1))]
-}
-
-function decode(text: string): string | null {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return null
-  }
+  return at < 0
+    ? [tryDecodeComponent(part), '']
+    : [tryDecodeComponent(part.slice(0, at)), tryDecodeComponent(part.slice(at + 1))]
 }

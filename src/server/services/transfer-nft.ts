@@ -11,13 +11,13 @@ import { badRequest } from './refusals.ts'
 import { askChain, refuseUnlessTransferable, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-type Parsed = z.output<typeof transferRequest12>
+type TransferRequest = z.output<typeof transferRequest12>
 
 /**
  * Accepts a transfer if the sender currently owns the NFT on chain. The receiver may be the sender: the API reference
  * doesn't forbid it, and ERC-721 allows it.
  */
-export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+export async function transferNft(deps: ServiceDeps, request: ServiceRequest<TransferRequest>) {
   const { store, pipeline } = deps
   const { parsed } = request
   const { contract_address, blockchain, nft_gdn_id, sender_wallet_address, receiver_wallet_address } = parsed
@@ -60,7 +60,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
 const pendingTransferRefusal = () =>
   badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before you transfer it again')
 
-async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }: Parsed): Promise<void> {
+async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }: TransferRequest): Promise<void> {
   if (replaces === undefined) return
   const count = (await finalTransfers(db, [nft_gdn_id])).get(nft_gdn_id)?.count ?? 0
   if (replaces === count) return
@@ -72,7 +72,7 @@ async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }:
 async function refuseUnlessSameNft(
   { store }: Pick<ServiceDeps, 'store'>,
   collection: CollectionRow,
-  { nft_gdn_id, token_id }: Parsed,
+  { nft_gdn_id, token_id }: TransferRequest,
 ): Promise<void> {
   if (requireToken(await findNft(store.db, nft_gdn_id), collection) !== token_id) {
     throw badRequest('nft_gdn_id and token_id identify different NFTs')

@@ -1,7 +1,7 @@
 import type { Hex } from '../chain/evm/network.ts'
 import { isOperator } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
-import { isNoResponse } from '../chain/rpc/rpc-response.ts'
+import { isRpcFailure } from '../chain/rpc/rpc-response.ts'
 
 /** Returns the first operator that a factory hasn't authorized as of a block. Returns null if all are authorized. */
 export async function findMissing(
@@ -26,7 +26,7 @@ export async function wereAuthorized(
   try {
     return (await findMissing(network, factory, operators, deep)) === null
   } catch (error) {
-    if (isNoResponse(error)) return null
+    if (isRpcFailure(error)) return null
     throw error
   }
 }

@@ -2,8 +2,8 @@ import type { SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
-import { explainRefusals } from '../chain/rpc/refusals.ts'
-import { inSol, lackOfCluster, leastClusterFunds, tokenCosts } from '../chain/solana/costs.ts'
+import { convertRpcErrors } from '../chain/rpc/refusals.ts'
+import { inSol, lackOfCluster, minClusterFunds, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import type { SolanaSigner } from '../chain/solana/solana-signer.ts'
@@ -74,7 +74,7 @@ export async function withCluster<Result>(
     signal,
   })
   try {
-    return await explainRefusals(blockchain, () => work({ store, settings, network, signer }))
+    return await convertRpcErrors(blockchain, () => work({ store, settings, network, signer }))
   } finally {
     await network.close()
     await store.close()
@@ -96,7 +96,7 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
     block,
     signer: signer.address,
     balance: inSol(balance),
-    needed: inSol(leastClusterFunds(costs)),
+    needed: inSol(minClusterFunds(costs)),
     cost_per_nft: inSol(costs.nft),
     cost_per_collection: inSol(costs.collection),
     nfts_left: Number(balance / costs.nft),

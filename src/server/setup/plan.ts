@@ -2,8 +2,8 @@ import { parseTransaction } from 'viem'
 import { GdnError } from '../../core/errors.ts'
 import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
 import { ENVELOPE_BYTES } from '../chain/evm/cost/drop-gas.ts'
-import { leastSignerFunds } from '../chain/evm/cost/funding.ts'
-import { readDataFee, worstCost } from '../chain/evm/cost/network-fees.ts'
+import { minSignerFunds } from '../chain/evm/cost/funding.ts'
+import { maxCostOf, readDataFee } from '../chain/evm/cost/network-fees.ts'
 import { encodeDeployFactory, operatorsOfDeployment } from '../chain/evm/factory.ts'
 import { deployFactoryGasLimit } from '../chain/evm/gas-limits.ts'
 import { type Fees, type Hex, readQuantity } from '../chain/evm/network.ts'
@@ -114,12 +114,12 @@ export async function planSetup({
     fees,
     deploys,
     raises,
-    cost: worstCost({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
+    cost: maxCostOf({ gasLimit: gas, bytes }, { offered: fees.maxFeePerGas, data }),
     owed:
       isPending && !raises
         ? debtOf([callOf(pending.raw as Hex)], await network.publicNetwork.nextNonce(pending.signer as Hex)).owed
         : 0n,
-    neededPerOperator: leastSignerFunds(fees),
+    neededPerOperator: minSignerFunds(fees),
     balance: await balanceOf(network, admin),
     isDone:
       remembered !== undefined &&

@@ -1,6 +1,6 @@
 import { sleep } from '../../core/time.ts'
 import { inGwei } from '../../core/units.ts'
-import { isNoResponse } from '../chain/rpc/rpc-response.ts'
+import { isRpcFailure } from '../chain/rpc/rpc-response.ts'
 import type { SetupOptions } from './options.ts'
 
 /** Returns the message for fees that are higher than the approved price. */
@@ -29,7 +29,7 @@ export async function pollUntil<Found>(
         if (failures > 1) say(message)
         failures = 0
       } catch (error) {
-        if (signal.aborted || !isNoResponse(error)) throw signal.aborted ? signal.reason : error
+        if (signal.aborted || !isRpcFailure(error)) throw signal.aborted ? signal.reason : error
         failures += 1
         // Don't report a single failure, which is common, because one of several nodes may lag by a block.
         if (failures === 2) say(`${message}: ${error.message}, retrying`)

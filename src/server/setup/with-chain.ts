@@ -7,7 +7,7 @@ import { closeSigners, type Signer } from '../chain/evm/evm-signer.ts'
 import { openSigners } from '../chain/evm/open-signer.ts'
 import { createRemoteNetwork, type RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { createProviders } from '../chain/rpc/providers.ts'
-import { explainRefusals } from '../chain/rpc/refusals.ts'
+import { convertRpcErrors } from '../chain/rpc/refusals.ts'
 import { openDatabase } from '../open-database.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
@@ -89,7 +89,7 @@ export async function withChain<Result>(
     signal,
   })
   try {
-    return await explainRefusals(blockchain, () => work({ store, settings, network, operators, admin }))
+    return await convertRpcErrors(blockchain, () => work({ store, settings, network, operators, admin }))
   } finally {
     await network.close()
     await closeSigners(admin === null ? operators : [...operators, admin])

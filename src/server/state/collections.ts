@@ -1,4 +1,4 @@
-import { tellCollection } from '../store/outbox.ts'
+import { enqueueCollectionEvent } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { failNftsOfCollection } from './nfts.ts'
 import { type NewRow, stateDb } from './state-db.ts'
@@ -39,5 +39,5 @@ async function change(
     .where('id', '=', id)
     .where('status', '<>', status)
     .executeTakeFirst()
-  if (numUpdatedRows > 0n) await tellCollection(db, id, status)
+  if (numUpdatedRows > 0n) await enqueueCollectionEvent(db, id, status)
 }

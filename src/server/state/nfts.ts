@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { givenRows } from '../store/dialect.ts'
 import { OF_COLLECTION, UNFINISHED } from '../store/nfts.ts'
-import { failAndTell, hasWebhooks, tellMinted, tellNfts } from '../store/outbox.ts'
+import { enqueueDeployedEvents, enqueueNftEvents, failAndEnqueueEvents, hasWebhooks } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
@@ -24,13 +24,13 @@ export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
 /** Marks the NFT as failed because its files can't be fetched. */
 export async function failClaimedNft(db: Db, claimed: ClaimedNft & { id: string }, error: string): Promise<boolean> {
   const failed = await updateClaimed(db, 'nfts', claimed, { status: 'failed', step: 'done', error })
-  if (failed && (await hasWebhooks(db))) await tellNfts(db, 'nft.failed', [claimed])
+  if (failed && (await hasWebhooks(db))) await enqueueNftEvents(db, 'nft.failed', [claimed])
   return failed
 }
 
 /** Marks all unfinished NFTs of a collection as failed, with one reason. */
 export async function failNftsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
-  for (const unfinished of unfinishedOf(db, collectionId, error)) await failAndTell(db, unfinished)
+  for (const unfinished of unfinishedOf(db, collectionId, error)) await failAndEnqueueEvents(db, unfinished)
 }
 
 /**
@@ -39,7 +39,7 @@ export async function failNftsOfCollection(db: Db, collectionId: string, error: 
  */
 export async function failGrantsOfCollection(db: Db, collectionId: string, error: string): Promise<void> {
   for (const unfinished of unfinishedOf(db, collectionId, error)) {
-    await failAndTell(db, unfinished.where('sender', 'is not', null))
+    await failAndEnqueueEvents(db, unfinished.where('sender', 'is not', null))
   }
 }
 
@@ -79,7 +79,7 @@ async function changeFresh(
 /** Marks the NFTs of a request as failed before any work is done. */
 export async function failFreshNfts(db: Db, requestId: string, error: string): Promise<void> {
   const failed = await changeFresh(db, requestId, { status: 'failed', error })
-  if (await hasWebhooks(db)) await tellNfts(db, 'nft.failed', failed)
+  if (await hasWebhooks(db)) await enqueueNftEvents(db, 'nft.failed', failed)
 }
 
 /** Keeps the NFTs of a request in the status `initiated`, so that no step processes them. */
@@ -126,7 +126,7 @@ export async function deployNfts(db: Db, transactionIds: readonly string[]): Pro
     from transactions as minted
     where minted.id in (${sql.join(transactionIds)}) and nfts.transaction_id = minted.id and nfts.step = 'chain'
     returning nfts.id, nfts.seq`.execute(db)
-  await tellMinted(db, rows)
+  await enqueueDeployedEvents(db, rows)
 }
 
 /** A pending NFT whose token was found on chain. */
@@ -172,7 +172,7 @@ export async function failBundle(db: Db, transactionId: string, error: string): 
     .set({ status: 'failed', step: 'done', error })
     .where('transaction_id', '=', transactionId)
     .where('step', '=', 'chain')
-  await failAndTell(db, change)
+  await failAndEnqueueEvents(db, change)
 }
 
 /** Makes the NFTs of a bundle wait for the same transaction again, because a reorg removed the mint. */

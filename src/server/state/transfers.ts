@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { tellTransfer } from '../store/outbox.ts'
+import { enqueueTransferEvent } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { type NewRow, stateDb } from './state-db.ts'
 
@@ -42,5 +42,5 @@ export async function endTransfer(
     .where('id', '=', id)
     .where('status', '=', 'initiated')
     .executeTakeFirst()
-  if (numUpdatedRows > 0n) await tellTransfer(db, id, end.status)
+  if (numUpdatedRows > 0n) await enqueueTransferEvent(db, id, end.status)
 }

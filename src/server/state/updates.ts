@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import { tellUpdates } from '../store/outbox.ts'
+import { enqueueUpdateEvents } from '../store/outbox.ts'
 import type { Db } from '../store/schema.ts'
 import { reindexTitles } from '../store/title-index.ts'
 import type { TransactionRow } from '../store/transactions.ts'
@@ -25,7 +25,7 @@ export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise
 /** Marks the update as failed because its files can't be fetched. */
 export async function failClaimedUpdate(db: Db, claimed: ClaimedNft, error: string): Promise<boolean> {
   const failed = await updateClaimed(db, 'updates', claimed, { status: 'failed', step: 'done', error })
-  if (failed) await tellUpdates(db, 'failed', [claimed.seq])
+  if (failed) await enqueueUpdateEvents(db, 'failed', [claimed.seq])
   return failed
 }
 
@@ -93,7 +93,7 @@ export async function deployUpdates(
     const nftIds = deployed.flatMap(({ nft_id }) => nft_id ?? [])
     await reindexTitles(db, nftIds, () => change.execute(db))
   }
-  await tellUpdates(
+  await enqueueUpdateEvents(
     db,
     'deployed',
     deployed.map(({ seq }) => seq),
@@ -108,7 +108,7 @@ export async function deployCommitment(db: Db, seq: number, firstTokenId: string
     .where('seq', '=', seq)
     .where('step', '=', 'sign')
     .executeTakeFirst()
-  if (numUpdatedRows > 0n) await tellUpdates(db, 'deployed', [seq])
+  if (numUpdatedRows > 0n) await enqueueUpdateEvents(db, 'deployed', [seq])
 }
 
 /** Makes the updates of a transaction without effect wait for another transaction. */
@@ -141,7 +141,7 @@ export async function failUpdates(db: Db, seqs: readonly number[], error: string
     .where('status', '=', 'initiated')
     .returning('seq')
     .execute()
-  await tellUpdates(
+  await enqueueUpdateEvents(
     db,
     'failed',
     failed.map(({ seq }) => seq),

@@ -7,6 +7,6 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 export type CheckedFiles = BoundedMap<true>
 
 /** Maximum number of entries, which take about 6 MiB. */
-const MOST = 50_000
+const MAX_ENTRIES = 50_000
 
-export const createCheckedFiles = (): CheckedFiles => new BoundedMap(MOST)
+export const createCheckedFiles = (): CheckedFiles => new BoundedMap(MAX_ENTRIES)

@@ -10,7 +10,7 @@ import { keepSecret } from '../store/secrets.ts'
 import { StorageUnavailableError } from './adapter.ts'
 
 const NAME = 'files-place'
-const ASK_AGAIN_MS = 5_000
+const RETRY_MS = 5_000
 
 /**
  * Records which data directory has the larger files of a cluster's database. If a process used another directory, it
@@ -60,7 +60,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
       isOurs = true
     },
     problem() {
-      if (!isOurs && performance.now() - askedAt > ASK_AGAIN_MS) {
+      if (!isOurs && performance.now() - askedAt > RETRY_MS) {
         askedAt = performance.now()
         find().then(
           (place) => {

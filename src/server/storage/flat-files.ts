@@ -33,7 +33,7 @@ export interface UnfinishedFile {
 }
 
 /** Age in milliseconds at which an unfinished file counts as left from a crash. Uploads take a few minutes at most. */
-const LEFT_AFTER_MS = 24 * 3600_000
+const UNFINISHED_FILE_MAX_AGE_MS = 24 * 3600_000
 
 /**
  * Opens the folder and removes files that a crash left unfinished.
@@ -46,7 +46,8 @@ export async function openFlatFiles(dataDir: string, { alone = true } = {}): Pro
   await mkdir(unfinished, { recursive: true, mode: 0o700 })
   for (const name of await readdir(unfinished)) {
     const path = join(unfinished, name)
-    const isLeft = alone || Date.now() - ((await stat(path).catch(() => null))?.mtimeMs ?? 0) > LEFT_AFTER_MS
+    const isLeft =
+      alone || Date.now() - ((await stat(path).catch(() => null))?.mtimeMs ?? 0) > UNFINISHED_FILE_MAX_AGE_MS
     if (isLeft) await rm(path, { recursive: true, force: true })
   }
 

@@ -2,7 +2,7 @@ import { ipfsPathParts, ipfsPlace } from '../../core/ipfs-url.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
-import { createBlockSource } from '../../ipfs/block-source.ts'
+import { createBlockSource, temporaryFailure } from '../../ipfs/block-source.ts'
 import { type BlockReader, type ContentBlock, parseCid, RAW } from '../../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode, TooDeepError } from '../../ipfs/nodes.ts'
 import { isDecodable, type StoredNode } from '../../ipfs/unixfs.ts'
@@ -61,10 +61,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { cid: text, path } = ipfsPathParts(place)
       const root = parseCid(text)
       if (root === null) {
-        throw lastingFailure(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
+        throw permanentFailure(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
       }
       const deadline = performance.now() + FILE_TIMEOUTS * timeoutMs
-      const late = () => passingFailure(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
+      const late = () => temporaryFailure(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
       const fetched = new FetchedBlocks(url, storage, (cid) => {
         if (performance.now() > deadline) throw late()
         return source.block(cid, signal)
@@ -72,17 +72,18 @@ export function createGateway(options: GatewayOptions): Gateway {
       let cid = root
       for (const part of path) {
         const entry = await findEntry((child) => fetched.node(child, url), await fetched.node(cid, url), part)
-        if (entry === null) throw lastingFailure(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
+        if (entry === null)
+          throw permanentFailure(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
         cid = entry
       }
       const node = await fetched.node(cid, url)
       if (isDirectory(node))
-        throw lastingFailure(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
+        throw permanentFailure(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
       const content = shallow(streamNode(fetched, cid, node), url)
       const head = await readHead(content)
       const problem = contentProblem(head, { allowHtml })
-      if (problem !== null) throw lastingFailure(`${url} is ${problem}`)
+      if (problem !== null) throw permanentFailure(`${url} is ${problem}`)
       let size = head.length
       for await (const bytes of content) {
         size += bytes.length
@@ -100,10 +101,9 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-const lastingFailure = (message: string, hint = 'Use the URL of a file.') =>
+const permanentFailure = (message: string, hint = 'Use the URL of a file.') =>
   new FetchFailure(message, { lasting: true, hint })
-const malformedUrlFailure = (url: string) => lastingFailure(`${url} is not a well-formed file`)
-const passingFailure = (message: string) => new FetchFailure(message, { lasting: false })
+const malformedUrlFailure = (url: string) => permanentFailure(`${url} is not a well-formed file`)
 
 /** Yields the content of a file. Rejects a file whose tree is too deep. */
 async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
@@ -133,7 +133,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async get(cid: string): Promise<Uint8Array> {
     // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading would never
     // end.
-    if (++this.#count > MAX_BLOCKS) throw lastingFailure(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
+    if (++this.#count > MAX_BLOCKS) throw permanentFailure(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const cached = this.#nodes.get(cid)
     if (cached !== undefined) return cached
     const bytes = await this.#fetch(cid)
@@ -150,7 +150,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async node(cid: Parameters<typeof readNode>[1], url: string): Promise<StoredNode> {
     const node = await readNode(this, cid)
     if (node !== null) return node
-    throw lastingFailure(`${url} contains an unsupported kind of node in its path`)
+    throw permanentFailure(`${url} contains an unsupported kind of node in its path`)
   }
 
   async flushIfFull(): Promise<void> {

@@ -10,11 +10,11 @@ import type { PublishTarget } from '../store/schema.ts'
 import { countFilesIn, createStoredFiles, movePlace, placesOfFiles } from '../store/stored-files.ts'
 import { type FileStorage, StorageUnavailableError } from './adapter.ts'
 import { createFileStorage } from './files.ts'
-import type { RemoteSurroundings } from './remote/open-remote.ts'
+import type { RemoteContext } from './remote/open-remote.ts'
 import type { PinningService } from './remote/pinning-service.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 
-export interface OpenStorageOptions extends RemoteSurroundings {
+export interface OpenStorageOptions extends RemoteContext {
   settings: Pick<ServerSettings, 'storage' | 'pinning'>
   dataDir: string
   store: Store
@@ -22,8 +22,8 @@ export interface OpenStorageOptions extends RemoteSurroundings {
 }
 
 /** Intervals in milliseconds between reachability checks while they fail and while they succeed. */
-const ASK_AGAIN_MS = 2000
-const ASK_NOW_AND_THEN_MS = 30_000
+const FAILING_CHECK_MS = 2000
+const WORKING_CHECK_MS = 30_000
 /** Timeout for the first check in milliseconds. Configuration errors are usually detected sooner. */
 const FIRST_RESPONSE_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
@@ -68,7 +68,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   const blocks = blockTable(store.db, store.transaction)
   const { kind } = settings.storage
   const { openPinning, openRemoteFiles } =
-    kind === 'files' && settings.pinning === null ? NOTHING : await import('./remote/open-remote.ts')
+    kind === 'files' && settings.pinning === null ? WITHOUT_REMOTE_STORAGE : await import('./remote/open-remote.ts')
   const remote = await openRemoteFiles(settings.storage, options)
   let pinning: PinningService | null = null
   const close = async () => {
@@ -158,7 +158,7 @@ function checkedAgain(remote: RemoteFiles, refusal: string | null, now: () => nu
   return () => {
     const problem = remote.problem() ?? lastProblem
     const age = now() - askedAt
-    if (age < 0 || age > (problem === null ? ASK_NOW_AND_THEN_MS : ASK_AGAIN_MS)) void askWhetherThere()
+    if (age < 0 || age > (problem === null ? WORKING_CHECK_MS : FAILING_CHECK_MS)) void askWhetherThere()
     return problem
   }
 }
@@ -234,7 +234,10 @@ async function checkSoon(remote: RemoteFiles | null): Promise<void> {
 const placeInDataDir = async (store: Store, dataDir: string) =>
   await (await import('./files-place.ts')).openFilesPlace(store, dataDir)
 
-const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null, openPinning: () => null }
+const WITHOUT_REMOTE_STORAGE = {
+  openRemoteFiles: async (): Promise<RemoteFiles | null> => null,
+  openPinning: () => null,
+}
 
 /**
  * Rejects a storage change that would make stored files unavailable.

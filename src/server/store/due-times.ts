@@ -10,7 +10,7 @@ const HOUR = 60 * MINUTE
  * A time in milliseconds that is longer than any lease. The longest lease is five minutes, for fetching the files of an
  * NFT.
  */
-const LONGEST_LEASE = 10 * MINUTE
+const MAX_LEASE = 10 * MINUTE
 
 /**
  * Tables with pending rows, the condition of their partial index, and a time longer than any delay. The pipeline
@@ -55,11 +55,11 @@ export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
   for (const { table, among } of LEASED) {
     await sql`
       update ${sql.table(table)} set lease_until = 0
-      where lease_until > 0 and ${sql.raw(among)} and lease_until > ${momentIn(now, LONGEST_LEASE)}`.execute(db)
+      where lease_until > 0 and ${sql.raw(among)} and lease_until > ${momentIn(now, MAX_LEASE)}`.execute(db)
   }
   await db
     .updateTable('chains')
     .set({ follower_until: 0 })
-    .where('follower_until', '>', momentIn(now, LONGEST_LEASE))
+    .where('follower_until', '>', momentIn(now, MAX_LEASE))
     .execute()
 }

@@ -5,12 +5,12 @@ import { type NftRow, presentOf } from './nfts.ts'
 import type { Db, NftStatus } from './schema.ts'
 
 /** Maximum length of metadata that is read together with a list of NFTs. Longer metadata is read separately. */
-const SHORT = 16_384
+const MAX_INLINE_LENGTH = 16_384
 
 const COLUMNS = ['seq', 'id', 'collection_id', 'token_id', 'status', 'error', 'owner', 'receiver', 'update_id'] as const
 
 const SUMMARY = sql`${sql.join(COLUMNS.map((column) => sql.ref(`nfts.${column}`)))}, ${presentOf('files')} as files,
-  case when octet_length(${presentOf('metadata')}) <= ${sql.lit(SHORT)} then ${presentOf('metadata')} end as metadata`
+  case when octet_length(${presentOf('metadata')}) <= ${sql.lit(MAX_INLINE_LENGTH)} then ${presentOf('metadata')} end as metadata`
 
 export interface SummaryRow extends Pick<NftRow, (typeof COLUMNS)[number] | 'files'> {
   /** The metadata; null if it is longer than `SHORT`. */

@@ -3,20 +3,20 @@ import { firstSeqOf } from './explorer-counts.ts'
 import type { Db } from './schema.ts'
 import type { TransactionRow } from './transactions.ts'
 
-const SEEN = [
+const LIST_COLUMNS = [
   ...(['id', 'blockchain', 'kind', 'hash', 'state', 'block_number', 'gas_used'] as const),
   ...(['created_at', 'token_count', 'collection_id', 'start_id', 'mint'] as const),
 ] as const
 
 /** The fields of a transaction that the web explorer shows. */
-export type SeenTransaction = Pick<TransactionRow, (typeof SEEN)[number]>
+export type SeenTransaction = Pick<TransactionRow, (typeof LIST_COLUMNS)[number]>
 
 type Find = { by: 'id'; ids: readonly string[] } | { by: 'hash' | 'directory'; text: string }
 
 /** Returns transactions by ID, hash or directory, oldest first. */
 export async function findTransactions(db: Db, find: Find, limit = 100): Promise<SeenTransaction[]> {
   if (find.by === 'id' && find.ids.length === 0) return []
-  const select = db.selectFrom('transactions').select(SEEN)
+  const select = db.selectFrom('transactions').select(LIST_COLUMNS)
   const query = find.by === 'id' ? select.where('id', 'in', find.ids) : select.where(find.by, '=', find.text)
   return await query.orderBy('created_at').limit(limit).execute()
 }

@@ -6,12 +6,12 @@ import type { Db, Schema } from './schema.ts'
 export type RunTransaction = <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>
 
 /** Maximum number of transactions in a group. */
-const LARGEST_GROUP = 64
+const MAX_GROUP_SIZE = 64
 /**
  * Time in milliseconds after which a group starts no more jobs. Queries are synchronous, so readers must wait for the
  * group.
  */
-const LONGEST_MS = 5
+const MAX_GROUP_MS = 5
 
 interface Job {
   /** Runs the job. Resolves with a function that settles the caller's promise and must be called after the commit. */
@@ -24,7 +24,7 @@ interface Job {
  * that transaction. Only the commit waits for the disk (0.3 to 1 ms). With 8 clients and one request per NFT, 2.5 times
  * as many requests per second are handled as with separate commits.
  */
-export function createGroupCommit(db: Kysely<Schema>, longestMs = LONGEST_MS): RunTransaction {
+export function createGroupCommit(db: Kysely<Schema>, longestMs = MAX_GROUP_MS): RunTransaction {
   let waiting: Job[] = []
   let running = false
 
@@ -32,7 +32,7 @@ export function createGroupCommit(db: Kysely<Schema>, longestMs = LONGEST_MS): R
     while (waiting.length > 0) {
       // Let reads run between two groups, and let requests from other sockets join the group.
       await ownTurn()
-      const group = waiting.slice(0, LARGEST_GROUP)
+      const group = waiting.slice(0, MAX_GROUP_SIZE)
       const done = await commit(db, group, longestMs)
       waiting = waiting.slice(done)
     }

@@ -26,12 +26,12 @@ export async function releaseLeases(store: Store): Promise<void> {
   })
 }
 
-type Leased = 'nfts' | 'updates' | 'collections' | 'transactions'
+type LeasedTable = 'nfts' | 'updates' | 'collections' | 'transactions'
 
 /** Extends the leases of rows. Lost leases are left unchanged. */
 export async function renewLeases(
   { db }: Pick<Store, 'db'>,
-  table: Leased,
+  table: LeasedTable,
   rows: readonly { id: string; generation: number }[],
   leaseMs: number,
 ): Promise<void> {

@@ -24,7 +24,7 @@ export interface HistoryRow {
   update_seq: number | null
 }
 
-type Of = Pick<NftRow, 'id' | 'collection_id' | 'token_id'>
+type HistoryNft = Pick<NftRow, 'id' | 'collection_id' | 'token_id'>
 
 /**
  * Returns the events of an NFT in block order. Requested events come from the request tables, and changes of the owner
@@ -34,7 +34,7 @@ type Of = Pick<NftRow, 'id' | 'collection_id' | 'token_id'>
  */
 export async function listHistory(
   db: Db,
-  { id, collection_id, token_id }: Of,
+  { id, collection_id, token_id }: HistoryNft,
   { offset, limit, newestFirst = false }: { offset: number; limit: number; newestFirst?: boolean },
 ): Promise<HistoryRow[]> {
   const no = { text: sql`cast(null as text)`, number: sql`cast(null as bigint)` }

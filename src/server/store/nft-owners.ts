@@ -2,7 +2,7 @@ import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { Db } from './schema.ts'
 
 /** A deployed NFT on an EVM chain. */
-type Owned = {
+type OwnedNft = {
   token_id: string
   /** The NFT's owner; null if the NFT is burned. */
   owner: string | null
@@ -18,7 +18,7 @@ export async function listOwners(
   db: Db,
   collectionId: string,
   { after, limit }: { after: number; limit: number },
-): Promise<{ nfts: Owned[]; next: string | null }> {
+): Promise<{ nfts: OwnedNft[]; next: string | null }> {
   // The latest event may be in one place only. If the follower hasn't read the event of a settled transfer yet, only
   // the NFT has the transfer's block. If an event was read before its NFT was deployed, only the table of events has
   // its block.

@@ -308,7 +308,7 @@ export async function countRevert(db: Db, transactionId: string): Promise<void> 
 }
 
 /** Returns the highest revert count among the NFTs of a bundle. */
-export async function mostReverts(db: Db, transactionId: string): Promise<number> {
+export async function maxReverts(db: Db, transactionId: string): Promise<number> {
   const row = await db
     .selectFrom('nfts')
     .select(({ fn }) => fn.max('attempts').as('most'))

@@ -16,7 +16,7 @@ export async function hasWebhooks(db: Db): Promise<boolean> {
 }
 
 /** Writes events of NFTs. Call this in the transaction that changes the status of the NFTs. */
-export async function tellNfts(
+export async function enqueueNftEvents(
   db: Db,
   type: 'nft.deployed' | 'nft.failed',
   nfts: readonly { id: string }[],
@@ -28,9 +28,9 @@ export async function tellNfts(
 }
 
 /** Writes events of NFTs that were just deployed, in the order of acceptance. */
-export async function tellMinted(db: Db, nfts: readonly { id: string; seq: number }[]): Promise<void> {
+export async function enqueueDeployedEvents(db: Db, nfts: readonly { id: string; seq: number }[]): Promise<void> {
   if (!(await hasWebhooks(db))) return
-  await tellNfts(
+  await enqueueNftEvents(
     db,
     'nft.deployed',
     [...nfts].sort((a, b) => a.seq - b.seq),
@@ -38,28 +38,32 @@ export async function tellMinted(db: Db, nfts: readonly { id: string; seq: numbe
 }
 
 /** Runs an update that marks NFTs as failed, and writes an event for each. */
-export async function failAndTell(
+export async function failAndEnqueueEvents(
   db: Db,
   change: UpdateQueryBuilder<Schema, 'nfts', 'nfts', UpdateResult>,
 ): Promise<void> {
-  if (await hasWebhooks(db)) await tellNfts(db, 'nft.failed', await change.returning('id').execute())
+  if (await hasWebhooks(db)) await enqueueNftEvents(db, 'nft.failed', await change.returning('id').execute())
   else await change.execute()
 }
 
 /** Writes an event of a collection. Call this in the transaction that changes the collection's status. */
-export async function tellCollection(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
+export async function enqueueCollectionEvent(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
   if (await hasWebhooks(db)) await enqueueEvents(db, `collection.${status}`, [await collectionSubject(db, id)])
 }
 
 /** Writes an event of a transfer or burn. Call this in the transaction that changes its status. */
-export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
+export async function enqueueTransferEvent(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
   if (!(await hasWebhooks(db))) return
   const subject = await transferSubject(db, id)
   await enqueueEvents(db, `${subject.kind}.${status}`, [subject])
 }
 
 /** Writes an event of each update, freeze or commitment. Call this in the transaction that changes their status. */
-export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: readonly number[]): Promise<void> {
+export async function enqueueUpdateEvents(
+  db: Db,
+  status: 'deployed' | 'failed',
+  seqs: readonly number[],
+): Promise<void> {
   if (seqs.length === 0 || !(await hasWebhooks(db))) return
   const subjects = await updateSubjects(db, seqs)
   for (const kind of ['update', 'freeze', 'provenance'] as const) {
@@ -75,7 +79,7 @@ export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: r
  * Writes a test event for one webhook, even if the webhook doesn't subscribe to its type. The event is delivered before
  * all other events. Returns the event's ID, which begins with `evt_test_`.
  */
-export async function tellWebhook(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
+export async function enqueueTestEvent(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
   const event = newEvent(type, data, true)
   await db.insertInto('webhook_events').values(event).execute()
   await db
@@ -98,20 +102,20 @@ async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[
       is.or([is('expires_at', 'is', null), is('expires_at', '>', momentIn(isPostgres(db) ? 'database' : Date.now()))]),
     )
     .execute()
-  const hearers = new Map<string, string[]>()
+  const idsByAccount = new Map<string, string[]>()
   for (const { id, account_id, events } of rows) {
     const eventTypes = JSON.parse(events) as string[]
     if (eventTypes.includes('*') || eventTypes.includes(type))
-      hearers.set(account_id, [...(hearers.get(account_id) ?? []), id])
+      idsByAccount.set(account_id, [...(idsByAccount.get(account_id) ?? []), id])
   }
-  return hearers
+  return idsByAccount
 }
 
 async function enqueueEvents(db: Db, type: EventType, subjects: readonly EventSubject[]): Promise<void> {
   if (subjects.length === 0) return
-  const hearers = await webhooksFor(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
+  const webhookIds = await webhooksFor(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
   const notifications = subjects.flatMap(({ accountId, data }) => {
-    const webhooks = hearers.get(accountId) ?? []
+    const webhooks = webhookIds.get(accountId) ?? []
     return webhooks.length === 0 ? [] : [{ event: newEvent(type, data), webhooks }]
   })
   if (notifications.length === 0) return

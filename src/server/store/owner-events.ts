@@ -14,7 +14,7 @@ const ROWS_AT_ONCE = 1000
  * Number of blocks to which the follower can fall back after a reorg. If none of these blocks is still on the chain,
  * the follower reads all events again.
  */
-const CURSORS_KEPT = 64
+const MAX_CURSORS = 64
 
 /**
  * Locks the owners of a chain until the commit, so that the follower and other writers of on-chain owners don't see
@@ -44,7 +44,7 @@ export async function moveCursor(db: Db, cursor: OwnerCursor): Promise<void> {
   await sql`
     delete from owner_cursors where blockchain = ${cursor.blockchain} and block_number <= (
       select block_number from owner_cursors where blockchain = ${cursor.blockchain}
-      order by block_number desc limit 1 offset ${sql.lit(CURSORS_KEPT)})`.execute(db)
+      order by block_number desc limit 1 offset ${sql.lit(MAX_CURSORS)})`.execute(db)
 }
 
 /**

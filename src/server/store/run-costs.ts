@@ -164,7 +164,7 @@ export async function assignRunOf(db: Db, id: string, requests: readonly string[
  * The share of a run in a transaction with `total` changes. The run's changes are the `count` changes from index
  * `first`.
  */
-export interface Share {
+export interface RunShare {
   first: number
   count: number
   total: number
@@ -175,7 +175,7 @@ export interface Share {
  * its collection, with the run's share of each. A transaction with updates may have updates of several runs, ordered by
  * run name.
  */
-export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): Promise<Map<string, Share>> {
+export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): Promise<Map<string, RunShare>> {
   // A cross join makes SQLite start with the requests.
   const { rows: changeTransactions } = await sql<{ id: string; shared: number }>`
     select distinct changes.transaction_id as id, 1 as shared
@@ -191,7 +191,7 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
       where collections.id = ${collection_id} and requests.run = ${run} and collections.transaction_id is not null`.execute(
     db,
   )
-  const shares = new Map<string, Share>(changeTransactions.map(({ id }) => [id, { first: 0, count: 1, total: 1 }]))
+  const shares = new Map<string, RunShare>(changeTransactions.map(({ id }) => [id, { first: 0, count: 1, total: 1 }]))
   const shared = changeTransactions.filter((row) => Number(row.shared) === 1).map(({ id }) => id)
   for (const chunk of chunksOf(shared, IDS_AT_ONCE)) {
     const rows = await db
@@ -222,7 +222,7 @@ function indexedTable(db: Db, table: 'updates' | 'transfers', index: string) {
   return isPostgres(db) ? named : sql`${named} indexed by ${sql.id(`${table}_${index}`)}`
 }
 
-function shareOf(run: string, runs: readonly { run: string | null; count: number }[]): Share {
+function shareOf(run: string, runs: readonly { run: string | null; count: number }[]): RunShare {
   const share = { first: 0, count: 0, total: 0 }
   for (const { run: name, count } of runs) {
     if ((name ?? '') < run) share.first += Number(count)

@@ -23,7 +23,7 @@ class TransactionalDialect extends SqliteDialect {
  * Maximum number of cached statements. Together with the maximum length of their texts, this is enough for all frequent
  * statements. A longer text seldom recurs, because it depends on the number of rows.
  */
-const MAX_KEPT = 200
+const MAX_CACHED_STATEMENTS = 200
 const MAX_KEPT_LENGTH = 4000
 
 /**
@@ -34,7 +34,7 @@ const MAX_KEPT_LENGTH = 4000
  * failure is ignored.
  */
 function adapt(raw: RawDatabase): SqliteDatabase {
-  const statements = new BoundedMap<RawStatement>(MAX_KEPT)
+  const statements = new BoundedMap<RawStatement>(MAX_CACHED_STATEMENTS)
   const open = (sql: string): RawStatement => raw.prepare(sql === 'begin' ? 'begin immediate' : sql)
   return {
     close: () => raw.close(),

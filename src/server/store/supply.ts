@@ -15,7 +15,7 @@ export interface Supply {
    * Number of NFTs that can still be accepted; null for no limit. Negative if the owner has lowered the limit below
    * `minted` plus `accepted`.
    */
-  left: number | null
+  remaining: number | null
 }
 
 /**
@@ -41,7 +41,7 @@ export async function supplyOf(
   const accepted = files + waiting
   const minted = Math.max(deployed + unknown, Number(next_token_id) - 1 - signed)
   const max = max_supply === null ? null : Number(max_supply)
-  return { max, minted, accepted, left: max === null ? null : max - minted - accepted }
+  return { max, minted, accepted, remaining: max === null ? null : max - minted - accepted }
 }
 
 /** Returns the number of tokens for which transactions may still be signed. The contract would reject more. */

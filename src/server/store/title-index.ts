@@ -6,8 +6,8 @@ import { presentOf } from './nfts.ts'
 import type { Db } from './schema.ts'
 
 /** Maximum number of indexed characters of a title, and of each of its words. */
-const LONGEST_TITLE = 1000
-const LONGEST_WORD = 24
+const MAX_TITLE_LENGTH = 1000
+const MAX_WORD_LENGTH = 24
 const MAX_WORDS = 12
 /**
  * Number of characters of a CID in the index. The last characters are indexed, because the first characters are similar
@@ -24,7 +24,7 @@ const PLAIN_TOKENS = /[a-z0-9]+/g
 
 /** Normalizes a string for comparison: lower case, without accents, in one Unicode form. */
 export function fold(text: string): string {
-  const start = text.slice(0, LONGEST_TITLE)
+  const start = text.slice(0, MAX_TITLE_LENGTH)
   return PLAIN.test(start) ? start.toLowerCase() : start.normalize('NFKD').replace(/\p{M}/gu, '').toLowerCase()
 }
 
@@ -34,7 +34,7 @@ export function titleWords(text: string): string[] {
   const folded = fold(text)
   const isPlain = PLAIN.test(folded)
   for (const word of folded.match(isPlain ? PLAIN_TOKENS : TOKENS) ?? []) {
-    words.add(isPlain ? word.slice(0, LONGEST_WORD) : [...word].slice(0, LONGEST_WORD).join(''))
+    words.add(isPlain ? word.slice(0, MAX_WORD_LENGTH) : [...word].slice(0, MAX_WORD_LENGTH).join(''))
     if (words.size === MAX_WORDS) break
   }
   return [...words]
@@ -147,13 +147,13 @@ const MAX_GAPS = 1000
  * Returns the state of the indexing backlog: the last position, the number of remaining positions, and whether empty
  * positions may still be filled.
  */
-export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
+export async function indexBacklog(db: Db): Promise<{ last: number; remaining: number; gaps: boolean }> {
   const { rows } = await sql<{ last: number | null; next: number | null; gaps: string | null }>`
     select (select max(seq) from nfts) as last, (select next_seq from nft_term_cursor) as next,
       (select gaps from nft_term_cursor) as gaps`.execute(db)
   const { last, next, gaps } = rows[0] ?? {}
   const end = Number(last ?? -1)
-  return { last: end, left: Math.max(0, end + 1 - Number(next ?? 0)), gaps: (gaps ?? '[]') !== '[]' }
+  return { last: end, remaining: Math.max(0, end + 1 - Number(next ?? 0)), gaps: (gaps ?? '[]') !== '[]' }
 }
 
 /**
@@ -164,7 +164,7 @@ export async function indexBacklog(db: Db): Promise<{ last: number; left: number
  *
  * @returns whether no NFTs remain to be indexed, or another process is indexing
  */
-export async function indexMore(db: Db, now: number, limit: number): Promise<boolean> {
+export async function indexNextBatch(db: Db, now: number, limit: number): Promise<boolean> {
   await sql`insert into nft_term_cursor (id, next_seq, gaps) values (1, 0, '[]') on conflict do nothing`.execute(db)
   const cursor = await db
     .selectFrom('nft_term_cursor')

@@ -27,10 +27,10 @@ export async function listWatched(db: Db, blockchain: Blockchain): Promise<Trans
     .execute()
 }
 
-type Seen = Pick<TransactionRow, 'id' | 'block_hash'>
+type SeenBlock = Pick<TransactionRow, 'id' | 'block_hash'>
 type Changes = Updateable<TransactionsTable>
 
-const watchedAs = (db: Db, { id, block_hash }: Seen) =>
+const watchedAs = (db: Db, { id, block_hash }: SeenBlock) =>
   db
     .updateTable('transactions')
     .where('id', '=', id)
@@ -41,7 +41,7 @@ const watchedAs = (db: Db, { id, block_hash }: Seen) =>
  * Stops watching transactions whose blocks are final. Returns how many of them were still in the block in which they
  * were seen.
  */
-export async function endWatch(db: Db, transactions: readonly Seen[]): Promise<number> {
+export async function endWatch(db: Db, transactions: readonly SeenBlock[]): Promise<number> {
   if (transactions.length === 0) return 0
   const { numUpdatedRows } = await db
     .updateTable('transactions')
@@ -62,6 +62,6 @@ export async function endWatch(db: Db, transactions: readonly Seen[]): Promise<n
  * Changes a watched transaction. Returns false without writing anything if the transaction is no longer in the block in
  * which it was seen.
  */
-export async function updateWatched(db: Db, transaction: Seen, changes: Changes): Promise<boolean> {
+export async function updateWatched(db: Db, transaction: SeenBlock, changes: Changes): Promise<boolean> {
   return (await watchedAs(db, transaction).set(changes).executeTakeFirst()).numUpdatedRows > 0n
 }

@@ -25,7 +25,7 @@ export async function listDue(db: Db, webhookId: string, now: number, limit: num
 }
 
 /** Returns deliveries with their results, newest event first. */
-export async function listDeliveries(
+export async function listDeliveryRows(
   db: Db,
   webhookId: string,
   { state, limit }: { state?: DeliveryState | undefined; limit: number },

@@ -20,7 +20,7 @@ const withEmail = (db: Db) =>
 export type ListedWebhook = WebhookRow & { email: string | null }
 
 /** Returns webhooks with the e-mail addresses of their accounts, oldest first. Omits listeners. */
-export async function listWebhooks(db: Db, accountId?: string): Promise<ListedWebhook[]> {
+export async function listWebhookRows(db: Db, accountId?: string): Promise<ListedWebhook[]> {
   return withEmail(db)
     .$if(accountId !== undefined, (query) => query.where('webhooks.account_id', '=', accountId ?? ''))
     .orderBy('webhooks.created_at')
@@ -41,7 +41,7 @@ export async function isSentTo(db: Db): Promise<boolean> {
   return (await active.limit(1).executeTakeFirst()) !== undefined
 }
 
-export async function updateWebhook(
+export async function updateWebhookRow(
   db: Db,
   id: string,
   changes: { url?: string | undefined; events?: string | undefined },
@@ -50,7 +50,7 @@ export async function updateWebhook(
 }
 
 /** Deletes a webhook with its deliveries. */
-export async function removeWebhook(db: Db, id: string): Promise<void> {
+export async function removeWebhookRow(db: Db, id: string): Promise<void> {
   await db.deleteFrom('webhook_deliveries').where('webhook_id', '=', id).execute()
   await db.deleteFrom('webhooks').where('id', '=', id).execute()
 }

@@ -44,7 +44,7 @@ export interface Interfaces {
 }
 
 /** An address that contracts don't treat specially. */
-const ANYBODY = '1'.repeat(40)
+export const ORDINARY_ADDRESS = '1'.repeat(40)
 
 const supports = (id: string): Question<boolean> => ({
   signature: 'supportsInterface(bytes4)',
@@ -67,11 +67,11 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
   const [[erc165, never, ...answers], functions, unknown] = await Promise.all([
     reader.ask([supports('01ffc9a7'), supports('ffffffff'), ...ids.map(supports)]),
     reader.ask([
-      number('balanceOf(address)', ANYBODY),
-      number('balanceOf(address,uint256)', ANYBODY, 0n),
+      number('balanceOf(address)', ORDINARY_ADDRESS),
+      number('balanceOf(address,uint256)', ORDINARY_ADDRESS, 0n),
       number('totalSupply()'),
       number('decimals()'),
-      number('isApprovedForAll(address,address)', ANYBODY, ANYBODY),
+      number('isApprovedForAll(address,address)', ORDINARY_ADDRESS, ORDINARY_ADDRESS),
     ]),
     // No contract has this function. If a contract answers the call, its fallback answers all calls.
     reader.ask([{ signature: 'gdn_function_that_does_not_exist()', decode: String }]),

@@ -8,7 +8,7 @@ import { addWebhook } from '../../../src/server/admin/webhooks.ts'
 import { writeRunning } from '../../../src/server/data-dir/running.ts'
 import { openLocalAccount } from '../../../src/server/services/local-account.ts'
 import { openStore } from '../../../src/server/store/open-store.ts'
-import { tellWebhook } from '../../../src/server/store/outbox.ts'
+import { enqueueTestEvent } from '../../../src/server/store/outbox.ts'
 import { recordAttempt } from '../../../src/server/store/webhook-deliveries.ts'
 import { withStore } from '../../helpers/backend.ts'
 import { cli, errorOf, tempHome } from '../harness.ts'
@@ -157,7 +157,7 @@ describe('gdn webhook deliveries and replay', () => {
     const home = await withDataDir()
     const { id } = await home.add()
     const [taken, refused] = await withStore(home.dataDir, async ({ db }) => {
-      const ids = [await tellWebhook(db, id, 'nft.deployed', {}), await tellWebhook(db, id, 'nft.failed', {})]
+      const ids = [await enqueueTestEvent(db, id, 'nft.deployed', {}), await enqueueTestEvent(db, id, 'nft.failed', {})]
       for (const [index, event_id] of ids.entries()) {
         await recordAttempt(
           db,
@@ -257,7 +257,7 @@ describe('a webhook', () => {
   test('deletes a webhook with its pending deliveries', async () => {
     const { gdn, json, add, dataDir } = await withDataDir()
     const { id } = await add()
-    await withStore(dataDir, ({ db }) => tellWebhook(db, id, 'nft.deployed', {}))
+    await withStore(dataDir, ({ db }) => enqueueTestEvent(db, id, 'nft.deployed', {}))
     expect((await gdn(['webhook', 'rm', id, '--yes'])).stderr).toContain(`Deleted the webhook to ${URL}.`)
     expect(await json('webhook', 'list')).toEqual([])
     const left = await withStore(dataDir, ({ db }) => db.selectFrom('webhook_deliveries').selectAll().execute())

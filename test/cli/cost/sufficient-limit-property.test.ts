@@ -47,10 +47,10 @@ async function accept(requests: readonly Mint[], wei: bigint, fees: NetworkFees,
 async function costs(fees: NetworkFees): Promise<RunCosts | null> {
   const [run] = await limitedRuns(place.store.db, 'c')
   if (run === undefined || !hasMaxCost(run)) return null
-  const { max, left, unsigned } = await budgetOf(place.store.db, run, fees)
+  const { max, available, unsigned } = await budgetOf(place.store.db, run, fees)
   return {
     ...{ blockchain: 'polygon', is_simulated: false, currency: 'POL', gas_used: '0', fee_paid: '0', waiting: null },
-    ...{ max_fee: null, max_cost: run.max_cost, counted: String(max - left) },
+    ...{ max_fee: null, max_cost: run.max_cost, counted: String(max - available) },
     ...{ unsigned_nfts: unsigned, nft_gas: run.nft_gas, nft_bytes: run.nft_bytes },
   }
 }

@@ -2,7 +2,7 @@
 import { getAddress } from 'viem'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { withdrawUpdates } from '../../../src/server/state/updates.ts'
-import { indexMore } from '../../../src/server/store/title-index.ts'
+import { indexNextBatch } from '../../../src/server/store/title-index.ts'
 import { recordUnknownUpdate } from '../../../src/server/store/updates.ts'
 import {
   backendForFile,
@@ -112,7 +112,7 @@ describe('an updated NFT', () => {
     await withStore(backend.dataDir, async ({ db }) => {
       await db.deleteFrom('nft_terms').execute()
       await db.deleteFrom('nft_term_cursor').execute()
-      while (!(await indexMore(db, Date.now(), 500))) {}
+      while (!(await indexNextBatch(db, Date.now(), 500))) {}
     })
     expect(await find('zephyr')).toEqual([[id, 'Zephyr common']])
     expect(await find('placeholder')).toEqual([[other, 'Placeholder rare']])

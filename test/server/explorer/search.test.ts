@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { sql } from 'kysely'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { indexMore, titleIn, titleWords } from '../../../src/server/store/title-index.ts'
+import { indexNextBatch, titleIn, titleWords } from '../../../src/server/store/title-index.ts'
 import {
   backendForFile,
   call,
@@ -303,7 +303,7 @@ it('an NFT committed with a lower sequence number than indexed ones is indexed t
       [3, 3],
     ])
     // After six minutes, gaps are no longer waited for.
-    await beside.transaction((on) => indexMore(on, Date.now() + 6 * 60_000, 10))
+    await beside.transaction((on) => indexNextBatch(on, Date.now() + 6 * 60_000, 10))
     expect((await db.selectFrom('nft_term_cursor').selectAll().executeTakeFirstOrThrow()).gaps).toBe('[]')
     await sql`delete from nfts where id like 'late-%'`.execute(db)
   })

@@ -75,8 +75,8 @@ async function deployCollection(): Promise<{ id: string; address: Hex }> {
   })
   await anvil.send(operator, factory, encodeMake(collectionInit(facts)))
   const receiver = person(0)
-  const runs = [{ receiver, count: TOKENS }]
-  await anvil.send(operator, address, encodeMint({ startId: 1n, runs, digest: `0x${'11'.repeat(32)}` }))
+  const groups = [{ receiver, count: TOKENS }]
+  await anvil.send(operator, address, encodeMint({ startId: 1n, groups, digest: `0x${'11'.repeat(32)}` }))
   const done = { status: 'deployed', step: 'done', owner: receiver } as const
   await insertNfts(
     store.db,

@@ -121,8 +121,8 @@ describe('on a public network, while the backend runs', () => {
     const [signer] = await openSigners(chain?.operators ?? [], undefined)
     if (signer === undefined) throw new Error('no signer')
     const nonce = Number(await real.call<Hex>('eth_getTransactionCount', [signer.address, 'latest']))
-    const runs = [{ receiver: BOB, count: 1 }]
-    const data = encodeMint({ startId: 1n, runs, digest: `0x${'11'.repeat(32)}` })
+    const groups = [{ receiver: BOB, count: 1 }]
+    const data = encodeMint({ startId: 1n, groups, digest: `0x${'11'.repeat(32)}` })
     const fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }
     const { raw } = await signer.sign({ chainId: 137, nonce, to: collection.address as Hex, data, gas: 500_000n, fees })
     await real.call('eth_sendRawTransaction', [raw])

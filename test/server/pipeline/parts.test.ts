@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { nftMetadata } from '../../../src/api/metadata.ts'
-import { toRuns } from '../../../src/server/pipeline/evm/mint-bundle.ts'
+import { groupByReceiver } from '../../../src/server/pipeline/evm/mint-bundle.ts'
 import { metadataFile } from '../../../src/server/pipeline/metadata-file.ts'
 import { symbolOf } from '../../../src/server/services/create-collection.ts'
 
@@ -27,8 +27,8 @@ describe('the bytes of a metadata file', () => {
 describe('runs of a batch', () => {
   it('join adjacent NFTs of one receiver, in the order of the batch', () => {
     const batch = ['a', 'a', 'b', 'a', 'b', 'b', 'b'].map((receiver) => ({ receiver }))
-    expect(toRuns(batch).map(({ receiver, count }) => `${receiver}${count}`)).toEqual(['a2', 'b1', 'a1', 'b3'])
-    expect(toRuns([])).toEqual([])
+    expect(groupByReceiver(batch).map(({ receiver, count }) => `${receiver}${count}`)).toEqual(['a2', 'b1', 'a1', 'b3'])
+    expect(groupByReceiver([])).toEqual([])
   })
 })
 

@@ -47,8 +47,8 @@ const SMALL = [
 
 /** Functions of operator commands and of a start after files were moved, which may read everything. */
 const OF_OPERATORS = [
-  ...['store/stored-files.countFilesIn', 'store/stored-files.movePlace', 'store/webhooks.removeWebhook'],
-  ...['countDeliveries', 'listDeliveries', 'requeueDeliveries'].map((name) => `store/webhook-deliveries.${name}`),
+  ...['store/stored-files.countFilesIn', 'store/stored-files.movePlace', 'store/webhooks.removeWebhookRow'],
+  ...['countDeliveries', 'listDeliveryRows', 'requeueDeliveries'].map((name) => `store/webhook-deliveries.${name}`),
   // `gdn collection restore` replaces blocks by their primary key.
   'store/block-table.repairBlocks',
   // Read at most 10,000 NFTs, while no signer can pay.

@@ -20,7 +20,7 @@ import { forgetOld, listDue, recordAttempt } from '../../../src/server/store/web
 import {
   claimWebhooks,
   insertWebhook,
-  removeWebhook,
+  removeWebhookRow,
   updateClaimedWebhook,
 } from '../../../src/server/store/webhooks.ts'
 import { temporaryStore, WALLETS } from '../../helpers/backend.ts'
@@ -225,7 +225,7 @@ it('removes events pending for removed webhooks and listeners only', async () =>
 
 it('removes old events even if the last webhook has been removed', async () => {
   await store.transaction((db) => failNftsOfCollection(db, 'c', 'why'))
-  for (const id of ['mine', 'theirs']) await removeWebhook(store.db, id)
+  for (const id of ['mine', 'theirs']) await removeWebhookRow(store.db, id)
   const nobody = { post: () => Promise.reject(new Error('nothing is sent')), close: async () => {} }
   let now = NOW
   const step = createWebhookStep({ store, poster: nobody, now: () => now, log: SILENT_LOG, onAttempt() {} })

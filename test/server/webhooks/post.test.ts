@@ -41,9 +41,9 @@ describe('the response of a receiver', () => {
 
   it('is truncated to 200 characters', async () => {
     const server = closing(await startHttpServer([{ text: `\0${'ä🎨'.repeat(300)}` }]))
-    const { answer, error } = await poster().post(message(server.url))
-    expect([error, [...(answer ?? '')].length]).toEqual([null, 200])
-    expect(answer?.startsWith('ä🎨ä🎨')).toBe(true)
+    const { responseText, error } = await poster().post(message(server.url))
+    expect([error, [...(responseText ?? '')].length]).toEqual([null, 200])
+    expect(responseText?.startsWith('ä🎨ä🎨')).toBe(true)
   })
 
   it('includes Retry-After in seconds', async () => {
@@ -74,7 +74,7 @@ describe('a hostile receiver', () => {
       }),
     )
     const outcome = await poster().post(message(server.url))
-    expect(outcome).toMatchObject({ status: 200, error: null, answer: 'x'.repeat(200) })
+    expect(outcome).toMatchObject({ status: 200, error: null, responseText: 'x'.repeat(200) })
     await expect.poll(() => closed).toBe(true)
   })
 

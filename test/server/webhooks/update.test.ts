@@ -4,15 +4,15 @@ import { updateWebhook } from '../../../src/server/admin/webhooks.ts'
 import type { PostOutcome } from '../../../src/server/pipeline/webhooks/post.ts'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
-import { tellWebhook } from '../../../src/server/store/outbox.ts'
+import { enqueueTestEvent } from '../../../src/server/store/outbox.ts'
 import { insertWebhook } from '../../../src/server/store/webhooks.ts'
 import { temporaryStore } from '../../helpers/backend.ts'
 import { SILENT_LOG } from '../../helpers/silent-log.ts'
 
 const OLD = 'https://example.com/old'
 const NEW = 'https://example.com/new'
-const DELIVERED: PostOutcome = { status: 200, answer: '', error: null, retryAfterMs: null }
-const GONE: PostOutcome = { status: 410, answer: '', error: 'the receiver returned HTTP 410', retryAfterMs: null }
+const DELIVERED: PostOutcome = { status: 200, responseText: '', error: null, retryAfterMs: null }
+const GONE: PostOutcome = { status: 410, responseText: '', error: 'the receiver returned HTTP 410', retryAfterMs: null }
 
 let store: Store
 
@@ -36,7 +36,7 @@ function gate() {
 /** Delivers events. Posts to the old URL wait until the webhook has the new one, and have an outcome then. */
 async function deliverDuringUpdate(events: number, ofOld: PostOutcome): Promise<Record<string, number>> {
   await store.transaction(async (db) => {
-    for (let i = 0; i < events; i++) await tellWebhook(db, 'w', 'nft.deployed', { nft_gdn_id: String(i) })
+    for (let i = 0; i < events; i++) await enqueueTestEvent(db, 'w', 'nft.deployed', { nft_gdn_id: String(i) })
   })
   const delivered: Record<string, number> = { [OLD]: 0, [NEW]: 0 }
   const hold = gate()

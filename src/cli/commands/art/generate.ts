@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
 import { explain } from '../../../art/edition-report.ts'
 import type { Generated } from '../../../art/generate/generate.ts'
@@ -12,6 +12,7 @@ import { type Art, type ArtIssue, DEFAULT_SEED, type Edition, type EditionItem, 
 import { count as counted } from '../../../core/count.ts'
 import { flagError, GdnError, isInterruption } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
+import { isInside } from '../../../core/is-inside.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
 import { printArtWarnings, warningsOf } from '../../art/check-images.ts'
@@ -316,19 +317,17 @@ async function pageOf(
  * Refuses an output folder that contains an input or the current folder, because the command replaces the whole folder.
  */
 function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): void {
-  const contains = (inside: string) => inside === out || inside.startsWith(out.endsWith(sep) ? out : `${out}${sep}`)
   const inputs = [
     [cwd, 'the current folder'],
     [dirname(resolve(cwd, path)), path],
     ...art.layers.map(({ folder, name }) => [folder, `the images of ${name}`]),
     ...art.oneOfOnes.map((oneOfOne) => [oneOfOne.path, oneOfOne.image]),
   ] as const
-  const inside = inputs.find(([full]) => contains(full))
+  const inside = inputs.find(([full]) => isInside(full, out))
   const base = dirname(resolve(cwd, path))
-  const isIn = (inner: string, folder: string) => `${inner}${sep}`.startsWith(`${folder}${sep}`)
   const folders = art.layers.flatMap(({ folder }) => (folder === base ? [] : [folder, dirname(folder)]))
   // The folder of `art.yaml` may also contain the layer folders.
-  const layers = folders.find((folder) => !isIn(base, folder) && isIn(out, folder))
+  const layers = folders.find((folder) => !isInside(base, folder) && isInside(out, folder))
   if (layers !== undefined) {
     const message = `the folder is in ${relative(cwd, layers) || '.'}, which contains layers`
     throw flagError(

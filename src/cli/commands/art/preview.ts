@@ -1,5 +1,5 @@
 import { realpath, stat } from 'node:fs/promises'
-import { basename, dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
 import { explain } from '../../../art/edition-report.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
@@ -8,6 +8,7 @@ import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
+import { isInside } from '../../../core/is-inside.ts'
 import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { checkImages, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
@@ -127,8 +128,6 @@ async function* recordsOf(
 async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): Promise<void> {
   const real = async (folder: string) => await realpath(folder).catch(() => folder)
   const [folder, base] = await Promise.all([real(dirname(out)), real(dirname(resolve(cwd, path)))])
-  const isIn = (inner: string, outer: string) =>
-    `${inner}${sep}`.startsWith(outer.endsWith(sep) ? outer : `${outer}${sep}`)
   const inputs = new Map([
     [resolve(cwd, path), path],
     ...art.oneOfOnes.map((oneOfOne) => [oneOfOne.path, oneOfOne.image] as const),
@@ -141,7 +140,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   for (const layerFolder of new Set(art.layers.map((layer) => layer.folder))) {
     const layers = await real(layerFolder)
     // A layer folder may also contain `art.yaml`. In this case, the page may be there too.
-    if (isIn(base, layers) || !isIn(folder, layers)) continue
+    if (isInside(base, layers) || !isInside(folder, layers)) continue
     const message = `the file is in ${relative(cwd, layerFolder) || '.'}, which contains layers`
     throw flagError(FLAG, message, 'Use a file outside the layer folders.')
   }

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { orAborted } from '../../../core/or-aborted.ts'
-import type { Examined } from '../../../server/checkup/examined.ts'
+import type { CheckResult } from '../../../server/checkup/check-result.ts'
 import { databasePlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { VERSION } from '../../version.ts'
@@ -36,7 +36,7 @@ export async function diagnoseBackend(deps: Deps, flags: BackendFlags): Promise<
   return checks.map(findingOf)
 }
 
-function findingOf(examined: Examined): Finding {
+function findingOf(examined: CheckResult): Finding {
   if (examined.status === 'fail') return fail(examined.check, examined.error)
   const { check, message } = examined
   return examined.status === 'ok' ? ok(check, message) : warn(check, message, examined.fix)

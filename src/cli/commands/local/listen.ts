@@ -1,4 +1,5 @@
 import { runningBackend } from '../../../config/local-backend.ts'
+import { formatUtcTime } from '../../../core/time.ts'
 import type { EventReceiver, ReceivedEvent } from '../../../server/admin/listen.ts'
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../../connect/data-dir.ts'
@@ -139,5 +140,4 @@ async function forward(deps: Deps, { json }: ListenFlags, listener: EventReceive
   await deps.io.read(`${time(deps)}  <-- ${outcome} POST ${safe(url)}  [${event.id}]\n`)
 }
 
-const time = ({ io, now }: Deps) =>
-  io.stdoutTty ? localTime(now()) : new Date(now()).toISOString().slice(0, 19).replace('T', ' ')
+const time = ({ io, now }: Deps) => (io.stdoutTty ? localTime(now()) : formatUtcTime(now()))

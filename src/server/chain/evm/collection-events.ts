@@ -22,7 +22,7 @@ export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const)
   (eventName) => encodeEventTopics({ abi, eventName })[0],
 )
 const [TRANSFER] = EVENT_TOPICS
-const FROM_NOBODY = zeroAddress.slice(2).padStart(64, '0')
+const ZERO_TOPIC = zeroAddress.slice(2).padStart(64, '0')
 
 /** A change to a collection. Addresses are checksummed. */
 export type CollectionChange =
@@ -68,7 +68,7 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
   const mints = new Map<string, Mint>()
   for (const { topics, address, blockNumber, transactionHash } of logs) {
     const tokenId = topics[3]
-    if (topics[0] !== TRANSFER || !topics[1]?.endsWith(FROM_NOBODY) || tokenId === undefined) continue
+    if (topics[0] !== TRANSFER || !topics[1]?.endsWith(ZERO_TOPIC) || tokenId === undefined) continue
     const key = `${transactionHash} ${address.toLowerCase()}`
     const id = BigInt(tokenId)
     const mint = mints.get(key)
@@ -100,7 +100,7 @@ export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
 
 function changeOf({ topics, data }: RawLog): CollectionChange | null {
   // Skip mints before decoding, because most events on a busy chain are mints.
-  if (topics[0] === TRANSFER && topics[1]?.endsWith(FROM_NOBODY)) return null
+  if (topics[0] === TRANSFER && topics[1]?.endsWith(ZERO_TOPIC)) return null
   const event = decode(topics, data)
   if (event === null) return null
   const { eventName, args } = event

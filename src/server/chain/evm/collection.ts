@@ -5,8 +5,8 @@ import type { Hex } from './network.ts'
 /** Maximum number of tokens in a bundle, an update or a freeze. The contract rejects more. */
 export const MAX_TOKENS_PER_CALL = 200
 
-/** A run of consecutive tokens in a bundle that have the same receiver. */
-export interface MintRun {
+/** Consecutive tokens in a bundle that have the same receiver. */
+export interface ReceiverGroup {
   receiver: Hex
   count: number
 }
@@ -18,7 +18,7 @@ export interface MintCall {
    */
   startId: bigint
   /** The mints of the bundle, in the order of its metadata files. */
-  runs: readonly MintRun[]
+  groups: readonly ReceiverGroup[]
   /** sha2-256 digest (32 bytes) of the IPFS directory with the bundle's `0.json`, `1.json`, … */
   digest: Hex
   /** Whether the tokens can be updated. Not set in a dynamic collection, where all tokens can be updated. */
@@ -35,9 +35,9 @@ export interface GrantCall {
 }
 
 /** Returns call data that mints a bundle. An operator sends the call to the collection. */
-export function encodeMint({ startId, runs, digest, dynamic = false }: MintCall): Hex {
-  const receivers = runs.map((run) => run.receiver)
-  const counts = runs.map((run) => BigInt(run.count))
+export function encodeMint({ startId, groups, digest, dynamic = false }: MintCall): Hex {
+  const receivers = groups.map((group) => group.receiver)
+  const counts = groups.map((group) => BigInt(group.count))
   return encodeFunctionData({
     abi: gdnCollection.abi,
     functionName: dynamic ? 'mintDynamic' : 'mint',

@@ -1,4 +1,4 @@
-import type { MintRun } from './collection.ts'
+import type { ReceiverGroup } from './collection.ts'
 import type { CollectionInit } from './factory.ts'
 import type { Hex } from './network.ts'
 
@@ -25,7 +25,7 @@ const MINT_BASE = 61_500
 const LOCKED_EVENT = 1_280
 const NEW_RECEIVER = 22_150
 /** Gas for an owner entry. The contract writes one for every 10 tokens of a run. */
-const PIECE = 23_300
+const OWNER_ENTRY = 23_300
 const PIECE_TOKENS = 10
 const TOKEN = 1_940
 const RUN_CALLDATA = 600
@@ -72,23 +72,23 @@ const FACTORY_BASE = 4_330_000
 const FACTORY_OPERATOR = 25_000
 
 /**
- * Returns a sufficient gas limit for `mint` with these runs. For 200 tokens to 200 receivers, the limit is below 10
+ * Returns a sufficient gas limit for `mint` with these groups. For 200 tokens to 200 receivers, the limit is below 10
  * million unless the collection is locked.
  *
  * @param locked whether the collection is locked, which costs one more event per token
  * @param dynamic whether the call is `mintDynamic`
  */
-export function mintGasLimit(runs: readonly MintRun[], locked = true, dynamic = false): bigint {
-  return withHeadroom(mintGas(runs, locked, dynamic) + LAST_WRITE, PROXY_HEADROOM)
+export function mintGasLimit(groups: readonly ReceiverGroup[], locked = true, dynamic = false): bigint {
+  return withHeadroom(mintGas(groups, locked, dynamic) + LAST_WRITE, PROXY_HEADROOM)
 }
 
-/** Returns the gas that `mint` with these runs uses, within 1 %, if no receiver has tokens of the collection yet. */
-export function mintGas(runs: readonly MintRun[], locked: boolean, dynamic = false): number {
+/** Returns the gas that `mint` with these groups uses, within 1 %, if no receiver has tokens of the collection yet. */
+export function mintGas(groups: readonly ReceiverGroup[], locked: boolean, dynamic = false): number {
   const receivers = new Set<string>()
   let used = MINT_BASE + (dynamic ? DYNAMIC : 0)
-  for (const { receiver, count } of runs) {
+  for (const { receiver, count } of groups) {
     receivers.add(receiver.toLowerCase())
-    used += RUN_CALLDATA + PIECE * Math.ceil(count / PIECE_TOKENS) + TOKEN * count
+    used += RUN_CALLDATA + OWNER_ENTRY * Math.ceil(count / PIECE_TOKENS) + TOKEN * count
     if (locked) used += LOCKED_EVENT * count
   }
   return used + NEW_RECEIVER * receivers.size

@@ -90,7 +90,7 @@ function rawOf(transaction: RpcTransaction, chainId: number): Hex | null {
 }
 
 /** Returns whether a signed transaction makes the same call as a mined one. */
-export function makesCall(raw: Hex, { to, data }: Pick<MinedTransaction, 'to' | 'data'>): boolean {
+export function isSameCall(raw: Hex, { to, data }: Pick<MinedTransaction, 'to' | 'data'>): boolean {
   try {
     const call = parseTransaction(raw)
     return call.to?.toLowerCase() === to?.toLowerCase() && (call.data ?? '0x') === data

@@ -28,9 +28,9 @@ export interface Providers {
 
 /** First pause in milliseconds if the provider doesn't request a duration. Each further pause is twice as long. */
 const FIRST_REST_MS = 1000
-const LONGEST_OWN_REST_MS = 60_000
+const MAX_BACKOFF_MS = 60_000
 /** Maximum pause in milliseconds, in case a provider requests an unreasonably long pause. */
-const LONGEST_REST_MS = 5 * 60_000
+const MAX_REST_MS = 5 * 60_000
 
 /**
  * Rate limits and pauses of all providers. A rate limit applies to a provider's host, for all requests of this process.
@@ -76,8 +76,8 @@ export function createProviders(
         // Don't extend the pause for a request that was in flight when the pause began.
         if (restUntil > now() && ms === null) return
         inARow += 1
-        const ownRestMs = backoffMs(inARow, { firstMs: firstRestMs, maxMs: LONGEST_OWN_REST_MS, jitter: 0 })
-        restUntil = Math.max(restUntil, now() + Math.min(ms ?? ownRestMs, LONGEST_REST_MS))
+        const ownRestMs = backoffMs(inARow, { firstMs: firstRestMs, maxMs: MAX_BACKOFF_MS, jitter: 0 })
+        restUntil = Math.max(restUntil, now() + Math.min(ms ?? ownRestMs, MAX_REST_MS))
       },
       restMs: () => Math.max(0, restUntil - now()),
     }

@@ -7,7 +7,7 @@ import { RpcError } from './rpc-response.ts'
  *
  * @throws GdnError `unreachable` if a node rejects a request of `work`
  */
-export async function explainRefusals<Result>(blockchain: Blockchain, work: () => Promise<Result>): Promise<Result> {
+export async function convertRpcErrors<Result>(blockchain: Blockchain, work: () => Promise<Result>): Promise<Result> {
   try {
     return await work()
   } catch (error) {

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { RpcError } from './rpc-response.ts'
+import { RPC_ERRORS, RpcError } from './rpc-response.ts'
 
 export interface LoopbackRpc {
   url: string
@@ -10,21 +10,17 @@ export interface LoopbackRpc {
 /** Returns the result of a call. Throws an RpcError, or any other error for an internal error. */
 export type CallHandler = (method: string, params: readonly unknown[]) => unknown
 
-const PARSE_ERROR = -32700
-const INTERNAL = -32603
-const METHOD_NOT_FOUND = -32601
-
-export const methodNotFound = (): RpcError => new RpcError(METHOD_NOT_FOUND, 'method not found')
+export const methodNotFound = (): RpcError => new RpcError(RPC_ERRORS.methodNotFound, 'method not found')
 
 /** Serves JSON-RPC calls and batches to a process on this machine. */
 export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
   const server = createServer(async (request, response) => {
-    const reply = await readJson(request).then(
-      (body) => (Array.isArray(body) ? Promise.all(body.map((call) => replyTo(handle, call))) : replyTo(handle, body)),
-      () => ({ jsonrpc: '2.0', id: null, error: { code: PARSE_ERROR, message: 'parse error' } }),
+    const responseBody = await readJson(request).then(
+      (body) => (Array.isArray(body) ? Promise.all(body.map((call) => respond(handle, call))) : respond(handle, body)),
+      () => ({ jsonrpc: '2.0', id: null, error: { code: RPC_ERRORS.parse, message: 'parse error' } }),
     )
     response.setHeader('content-type', 'application/json')
-    response.end(JSON.stringify(reply))
+    response.end(JSON.stringify(responseBody))
   })
   server.keepAliveTimeout = 0
   await new Promise<void>((resolve, reject) => {
@@ -42,13 +38,14 @@ export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
   }
 }
 
-async function replyTo(handle: CallHandler, call: unknown): Promise<object> {
+async function respond(handle: CallHandler, call: unknown): Promise<object> {
   const { id = null, method, params } = (call ?? {}) as { id?: unknown; method?: unknown; params?: unknown }
   try {
     if (typeof method !== 'string') throw methodNotFound()
     return { jsonrpc: '2.0', id, result: await handle(method, Array.isArray(params) ? params : []) }
   } catch (error) {
-    const { code, message, data } = error instanceof RpcError ? error : new RpcError(INTERNAL, 'internal error')
+    const { code, message, data } =
+      error instanceof RpcError ? error : new RpcError(RPC_ERRORS.internal, 'internal error')
     return { jsonrpc: '2.0', id, error: { code, message, data } }
   }
 }

@@ -21,7 +21,7 @@ export interface NetworkProblem {
 }
 
 const UNKNOWN: NetworkProblem = { reason: 'no node has responded yet', silent: true }
-const SILENT: NetworkProblem = { reason: 'no node responds', silent: true }
+const UNREACHABLE_NETWORK: NetworkProblem = { reason: 'no node responds', silent: true }
 
 export interface NetworkWatch {
   /** Starts a check unless one is in flight. If the check fails, its error becomes the result. */
@@ -75,12 +75,12 @@ export function watchNetwork(
     async seen() {
       const now = performance.now()
       if (last === null) return await Promise.race([(asking ?? begin()).seen, unknown()])
-      if (isSilent()) return SILENT
+      if (isSilent()) return UNREACHABLE_NETWORK
       if (now - last.at > FRESH_MS) asking ??= begin()
       return last.found
     },
     silence() {
-      if (isSilent()) return SILENT.reason
+      if (isSilent()) return UNREACHABLE_NETWORK.reason
       return last?.found?.silent === true ? last.found.reason : null
     },
     hangs() {

@@ -3,9 +3,9 @@ import type { Log } from '../../log.ts'
 import { type NetworkProblem, watchNetwork } from './watch-network.ts'
 
 /** Interval in milliseconds between checks of networks and signers, even while nothing is signed. */
-const LOOK_EVERY_MS = 15_000
+const CHECK_INTERVAL_MS = 15_000
 /** Interval in milliseconds while something prevents work, so that a recovery is noticed soon. */
-const LOOK_AGAIN_MS = 3_000
+const RECOVERY_CHECK_INTERVAL_MS = 3_000
 
 export interface WatchedNetwork<Name> {
   blockchain: Name
@@ -40,10 +40,10 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
   })
   let turns = 0
   const look = () => {
-    const all = turns++ % (LOOK_EVERY_MS / LOOK_AGAIN_MS) === 0
+    const all = turns++ % (CHECK_INTERVAL_MS / RECOVERY_CHECK_INTERVAL_MS) === 0
     for (const { problem, watch } of watches) if (all || problem() !== null) watch.look()
   }
-  const looking = setInterval(look, LOOK_AGAIN_MS).unref()
+  const looking = setInterval(look, RECOVERY_CHECK_INTERVAL_MS).unref()
   look()
   return {
     async unreachable() {

@@ -24,11 +24,11 @@ const SOL_DECIMALS = 9
 export const inSol = (lamports: bigint): string => formatUnits(lamports, SOL_DECIMALS, SOL_DECIMALS)
 
 /** Returns the minimum balance in lamports at which requests are accepted. */
-export const leastClusterFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
+export const minClusterFunds = ({ nft }: Pick<TokenCosts, 'nft'>): bigint => RESERVE_NFTS * nft
 
 /** Returns the funds that a cluster's signer lacks before requests are accepted, as a sentence; null if it can pay. */
 export const lackOfCluster = (blockchain: string, address: string, balance: bigint, costs: TokenCosts): string | null =>
-  missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastClusterFunds(costs))
+  missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, minClusterFunds(costs))
 
 export interface TokenCosts {
   /** Cost of a collection in lamports: rent for its token and for the holder's account, plus fees. */

@@ -1,7 +1,7 @@
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
 /** Length to which a string is cut before it is split into characters, because a string can be a megabyte long. */
-const LOOKED_AT = 2000
+const MAX_SCANNED = 2000
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
@@ -12,7 +12,7 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text
   const maxTextBytes = maxBytes - ELLIPSIS_BYTES
-  const start = text.slice(0, LOOKED_AT).toWellFormed()
+  const start = text.slice(0, MAX_SCANNED).toWellFormed()
   const fitting = takeWhileFitting(
     Array.from(segmenter.segment(start), ({ segment }) => segment),
     maxTextBytes,

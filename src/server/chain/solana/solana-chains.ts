@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
-import type { SecretPlace } from '../../data-dir/kept-secret.ts'
+import type { SecretPlace } from '../../data-dir/secret-in-file.ts'
 import { blockJournal } from '../../store/block-journal.ts'
 import { recordEmbeddedChain } from '../../store/chains.ts'
 import type { Db } from '../../store/schema.ts'

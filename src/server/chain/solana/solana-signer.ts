@@ -4,7 +4,7 @@ import * as z from 'zod'
 import { GdnError } from '../../../core/errors.ts'
 import { parseJson } from '../../../core/json.ts'
 import { ed25519Key, publicKeyBytes } from '../../../keystore/solana-key.ts'
-import { keptSecret, type SecretPlace } from '../../data-dir/kept-secret.ts'
+import { type SecretPlace, secretInFile } from '../../data-dir/secret-in-file.ts'
 
 const FILE = 'solana-signer.json'
 
@@ -30,7 +30,7 @@ export async function openEmbeddedSolanaSigner(
   dataDir: string,
   store: SecretPlace['store'] = null,
 ): Promise<SolanaSigner> {
-  const { text, place } = await keptSecret(
+  const { text, place } = await secretInFile(
     { dataDir, file: FILE, store },
     () => `${JSON.stringify({ version: 1, seed: randomBytes(32).toString('hex') })}\n`,
   )

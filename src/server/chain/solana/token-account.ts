@@ -23,7 +23,7 @@ export function tokenAccount(owner: Key, mint: Key): Key {
 const AMOUNT_AT = 64
 
 /** Returns whether a wallet holds the token of a mint in its associated token account. */
-export async function holds(network: Pick<SolanaNetwork, 'account'>, owner: Key, mint: Key): Promise<boolean> {
+export async function holdsToken(network: Pick<SolanaNetwork, 'account'>, owner: Key, mint: Key): Promise<boolean> {
   const account = await network.account(tokenAccount(owner, mint).address)
   return account?.owner === TOKEN_2022 && Buffer.from(account.data).readBigUInt64LE(AMOUNT_AT) > 0n
 }

@@ -14,7 +14,7 @@ import { judge } from './judge.ts'
 import { createPublicObserver } from './public-network/observe.ts'
 import { startPublicOwnerLoop } from './public-network/public-owner-loop.ts'
 import { watchSettled } from './public-network/reorgs.ts'
-import { createEvmExplainer } from './recovery/explain.ts'
+import { createEvmMintRecovery } from './recovery/recover-mint.ts'
 import { adoptTransfer, findMadeTransfer } from './recovery/recover-transfer.ts'
 import { openEvmPreparer } from './transaction-preparer.ts'
 import { createTransferStep } from './transfer-step.ts'
@@ -169,7 +169,7 @@ export function createEvmDriver(options: EvmDriverOptions): ChainDriver {
     collectionsAtOnce: COLLECTIONS_AT_ONCE,
     commit: (work) => commitSigned(store, work),
     openPreparer: () => openEvmPreparer(options),
-    explain: createEvmExplainer(options),
+    recoverMint: createEvmMintRecovery(options),
     signTransfers: createTransferStep({ store, blockchain, chains, now, onSigned, recover }),
     signUpdates: createEvmUpdateStep(options),
     startFollower: () =>

@@ -8,7 +8,7 @@ import { startLoop } from '../loop.ts'
 import { followOwners } from './follow-owners.ts'
 
 /** Maximum wait in milliseconds for a follower that lags or fails. */
-const LONGEST_WAIT_MS = 2000
+const MAX_WAIT_MS = 2000
 
 /**
  * Blocks within this number of milliseconds are read together, because each turn costs a commit and three calls.
@@ -52,7 +52,7 @@ export function startEmbeddedOwnerLoop({ store, chains, blockchain, log }: Follo
     async caughtUp() {
       const caughtUp = new Promise<void>((resolve) => waiting.push(resolve))
       loop.wake()
-      await Promise.race([caughtUp, delay(LONGEST_WAIT_MS, undefined, { ref: false })])
+      await Promise.race([caughtUp, delay(MAX_WAIT_MS, undefined, { ref: false })])
     },
     async stop() {
       clearTimeout(gathering)

@@ -4,8 +4,8 @@ import { collectionAddress } from '../../chain/evm/collection-init.ts'
 import { readCollectionState, readLifecycle, readMetadataState, readOwnerOf } from '../../chain/evm/collection-reads.ts'
 import { MAX_UPDATES } from '../../chain/evm/collection-updates.ts'
 import { currentFees } from '../../chain/evm/cost/cached-fees.ts'
-import { mostOfEach } from '../../chain/evm/cost/drop-gas.ts'
-import { budgetOf, worstOfNfts } from '../../chain/evm/cost/run-budget.ts'
+import { maxPerNft } from '../../chain/evm/cost/drop-gas.ts'
+import { budgetOf, maxCostOfNfts } from '../../chain/evm/cost/run-budget.ts'
 import { waitingForFees } from '../../chain/evm/cost/run-fee.ts'
 import { EMBEDDED_FEES } from '../../chain/evm/evm-signer.ts'
 import type { Hex } from '../../chain/evm/network.ts'
@@ -16,8 +16,8 @@ import { coinOf } from '../../settings/networks.ts'
 import type { CollectionRow } from '../../store/collections.ts'
 import type { ChainFacts, ContractFacts, GasFacts } from '../facts.ts'
 import { readBlock } from './follow-owners.ts'
-import { whyNotChanged } from './limit-fees.ts'
-import { whyNotSigned } from './mint-bundle.ts'
+import { changeBlockedByCost } from './limit-fees.ts'
+import { mintBlockedByCost } from './mint-bundle.ts'
 import { stuckAtLimit } from './public-network/stuck-at-limit.ts'
 
 type Contract = Pick<CollectionRow, 'contract_address'>
@@ -100,8 +100,8 @@ const contractFacts = (network: AskNetwork): ContractFacts => ({
 const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
   blockchain,
   budgetOf,
-  worstOfNfts,
-  worstOfEach: mostOfEach,
+  maxCostOfNfts,
+  maxPerNft,
   isSimulated: !chains.remote.has(blockchain),
   coin: async () => coinOf((await chains.network(blockchain)).chainId),
 
@@ -122,7 +122,7 @@ const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
     if (waiting !== null || !hasMaxCost(run)) return waiting
     const { offered, typical, base } = current
     const fees = { maxFeePerGas: offered, maxPriorityFeePerGas: typical - base }
-    return (await whyNotSigned(db, run, fees, current)) ?? (await whyNotChanged(db, run, fees, current))
+    return (await mintBlockedByCost(db, run, fees, current)) ?? (await changeBlockedByCost(db, run, fees, current))
   },
 
   stuckAtLimit: async (db, run, current) =>

@@ -54,7 +54,7 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   if (head === null) throw new Error(`${blockchain} has no blocks`)
   const cursor = await findCursor(store.db, blockchain)
   if (cursor !== null && !(await isAncestor(network, cursor, head))) {
-    await takeBack(store, cursor, await lastOnChain({ store, network }))
+    await revertEvents(store, cursor, await lastOnChain({ store, network }))
     return true
   }
   const from = (cursor?.block_number ?? -1) + 1
@@ -73,7 +73,11 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
  * Rolls back the changes from blocks above `lastKept`. Does nothing if another follower has already rolled them back,
  * because that follower may have continued since then.
  */
-export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, lastKept: number): Promise<void> {
+export async function revertEvents(
+  store: Store,
+  { blockchain, block_hash }: OwnerCursor,
+  lastKept: number,
+): Promise<void> {
   await store.transaction(async (db) => {
     await lockTokenOwners(db, blockchain, 'alone')
     if ((await findCursor(db, blockchain))?.block_hash !== block_hash) return

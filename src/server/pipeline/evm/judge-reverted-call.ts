@@ -7,7 +7,7 @@ import { isUnreachable, RpcError } from '../../chain/rpc/rpc-response.ts'
  * Maximum number of reverts that count as temporary. After that, a revert is permanent even if the network's response
  * shows that the call would succeed now.
  */
-export const PASSING_REVERTS = 3
+export const MAX_TEMPORARY_REVERTS = 3
 
 export interface Call {
   from: Hex
@@ -28,13 +28,13 @@ export type RevertVerdict = 'again' | 'wait' | 'never'
 /** Judges a reverted call in the newest state and in the newest final state. */
 export async function judgeRevertedCall(network: EvmNetwork, call: Call): Promise<RevertVerdict> {
   const { publicNetwork } = network
-  if (await succeeds(network, call, 'latest')) return 'again'
+  if (await callSucceeds(network, call, 'latest')) return 'again'
   // If every block is final immediately, the newest state is the only one.
   if (publicNetwork === undefined) return 'never'
   // Also try the call in the newest known block, because a lagging node may not have the transaction that the call
   // depends on. A node without that block returns an error.
-  if (await succeeds(network, call, numberToHex(await publicNetwork.head()))) return 'again'
-  return (await atFinality(publicNetwork, (block) => succeeds(network, call, block))) === true ? 'wait' : 'never'
+  if (await callSucceeds(network, call, numberToHex(await publicNetwork.head()))) return 'again'
+  return (await atFinality(publicNetwork, (block) => callSucceeds(network, call, block))) === true ? 'wait' : 'never'
 }
 
 /** Returns the result of `ask` for the newest final block. Returns null if no node has the state of that block. */
@@ -51,7 +51,7 @@ export async function atFinality<Result>(
   }
 }
 
-async function succeeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex | 'latest'): Promise<boolean> {
+async function callSucceeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex | 'latest'): Promise<boolean> {
   try {
     await network.request('eth_call', [{ ...call, gas: numberToHex(gas) }, block])
     return true

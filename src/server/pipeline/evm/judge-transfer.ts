@@ -5,7 +5,7 @@ import type { Store } from '../../store/open-store.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { findTransferOf, transferFollowsUnfinal } from '../../store/transfers.ts'
 import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
-import { judgeRevertedCall, PASSING_REVERTS, type RevertVerdict } from './judge-reverted-call.ts'
+import { judgeRevertedCall, MAX_TEMPORARY_REVERTS, type RevertVerdict } from './judge-reverted-call.ts'
 import { findMadeTransfer } from './recovery/recover-transfer.ts'
 import { transferCall } from './transfer-call.ts'
 
@@ -48,7 +48,7 @@ async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfe
 /** Judges a reverted transfer whose dependencies are all final. */
 async function judge(network: EvmNetwork, transfer: Transfer, { signer }: TransactionRow): Promise<RevertVerdict> {
   const { nft_status, reverts } = transfer
-  if (nft_status === 'failed' || reverts >= PASSING_REVERTS) return 'never'
+  if (nft_status === 'failed' || reverts >= MAX_TEMPORARY_REVERTS) return 'never'
   return await judgeRevertedCall(network, { from: signer as Hex, ...transferCall(transfer) })
 }
 

@@ -5,7 +5,7 @@ import type { Hex } from '../../chain/evm/network.ts'
 import { findCollectionById } from '../../store/collections.ts'
 import { collectionOfUpdates, listUpdatesOf, updatesFollowUnfinal } from '../../store/updates.ts'
 import type { OutcomeVerdict } from '../driver.ts'
-import { judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
+import { judgeRevertedCall, MAX_TEMPORARY_REVERTS } from './judge-reverted-call.ts'
 import type { ChangeJudging } from './judge-transfer.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
 
@@ -67,6 +67,6 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Chan
   const reverted = to ? await judgeRevertedCall(network, { from: signer as Hex, to, data, gas }) : 'never'
   if (reverted === 'wait') return wait
   const reverts = Math.max(0, ...updates.map(({ attempts }) => attempts))
-  if (reverted === 'again' && reverts < PASSING_REVERTS) return { kind: 'again', counted: true }
+  if (reverted === 'again' && reverts < MAX_TEMPORARY_REVERTS) return { kind: 'again', counted: true }
   return { kind: 'failed', error: `the ${kind} failed on the network: its transaction ${hash} reverted` }
 }

@@ -5,7 +5,7 @@ import { type CollectionAtBlock, readCollectionState } from '../../chain/evm/col
 import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Log } from '../../log.ts'
 import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
-import { mostReverts } from '../../store/nfts.ts'
+import { maxReverts } from '../../store/nfts.ts'
 import type { TransactionKind } from '../../store/schema.ts'
 import {
   isMint,
@@ -17,7 +17,7 @@ import {
 } from '../../store/transactions.ts'
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
-import { atFinality, type Call, judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
+import { atFinality, type Call, judgeRevertedCall, MAX_TEMPORARY_REVERTS } from './judge-reverted-call.ts'
 import { type ChangeJudging, judgeTransfer } from './judge-transfer.ts'
 import { judgeUpdate } from './judge-update.ts'
 
@@ -137,7 +137,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   const call = callOf(transaction, outcome)
   const reverted = call === null ? 'never' : await judgeRevertedCall(network, call)
   if (reverted === 'wait') return wait
-  if (reverted === 'again' && (await mostReverts(store.db, transaction.id)) < PASSING_REVERTS) {
+  if (reverted === 'again' && (await maxReverts(store.db, transaction.id)) < MAX_TEMPORARY_REVERTS) {
     return { kind: 'again', counted: true, collection: { next_token_id, ...oneAtATime(collection) } }
   }
   const max_supply = await exceededSupply(network, collection, count)

@@ -1,9 +1,9 @@
 import { maxBigint } from '../../../core/units.ts'
 import { ENVELOPE_BYTES } from '../../chain/evm/cost/drop-gas.ts'
-import { budgetOf, dataCost, shareOf, worstOfNfts, worstOfSignings } from '../../chain/evm/cost/run-budget.ts'
+import { budgetOf, dataCost, maxCostOfNfts, maxCostOfSignings, shareOf } from '../../chain/evm/cost/run-budget.ts'
 import { isTooExpensive, limitFees, waitingForLimit } from '../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
-import { type CurrentFees, hasMaxCost, type WorstFees } from '../../chain/fees.ts'
+import { type CurrentFees, hasMaxCost, type MaxCostFees } from '../../chain/fees.ts'
 import { type CostLimitedRun, type LimitedRun, limitedRuns, lockRun, lockRunIn } from '../../store/run-costs.ts'
 import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
@@ -32,43 +32,43 @@ export async function feesWithin(
   if (isTooExpensive(run.max_fee, current)) return null
   const fees = limitFees(suggested, run.max_fee)
   if (!hasMaxCost(run)) return fees
-  const { most } = await mostWithin(db, run, call, { offered: fees.maxFeePerGas, data: current.data })
-  if (most >= fees.maxFeePerGas) return fees
-  if (most < leastFee(fees, current)) return null
+  const { maxFee } = await maxFeeWithin(db, run, call, { offered: fees.maxFeePerGas, data: current.data })
+  if (maxFee >= fees.maxFeePerGas) return fees
+  if (maxFee < minFee(fees, current)) return null
   const { maxPriorityFeePerGas: priority } = fees
-  const isBelow = priority < most
-  return { maxFeePerGas: most, maxPriorityFeePerGas: isBelow ? priority : most }
+  const isBelow = priority < maxFee
+  return { maxFeePerGas: maxFee, maxPriorityFeePerGas: isBelow ? priority : maxFee }
 }
 
 /**
  * Returns the lowest acceptable gas price. A legacy gas price can't be lowered, because it is already the lowest that
  * blocks accept.
  */
-const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
+const minFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
 /**
  * Returns the maximum gas price of a call at which its run stays within its cost limit. Also returns the cost limit
  * that would suffice for the call and all other accepted requests.
  */
-async function mostWithin(
+async function maxFeeWithin(
   db: Db,
   run: CostLimitedRun,
   { gas, data, nfts = [], changes = [] }: ReservedCall,
-  worst: WorstFees,
-): Promise<{ most: bigint; enough: bigint }> {
-  const budget = await budgetOf(db, run, worst)
+  upperBound: MaxCostFees,
+): Promise<{ maxFee: bigint; sufficientLimit: bigint }> {
+  const budget = await budgetOf(db, run, upperBound)
   const reserve = budget.changes
     .filter(({ id }) => changes.includes(id))
     .reduce(
-      (sum, change) => sum + change.worst,
-      BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNfts(run, 1, worst),
+      (sum, change) => sum + change.maxCost,
+      BigInt(Math.min(nfts.length, budget.unsigned)) * maxCostOfNfts(run, 1, upperBound),
     )
-  const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, worst)
+  const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, upperBound)
   // If a request is minted in parts, a part can cost more than was reserved for it.
-  const more = gas * worst.offered + dataFee - reserve
+  const excess = gas * upperBound.offered + dataFee - reserve
   return {
-    most: (shareOf(budget, reserve) - dataFee) / gas,
-    enough: budget.max - budget.left + maxBigint(0n, more),
+    maxFee: (shareOf(budget, reserve) - dataFee) / gas,
+    sufficientLimit: budget.max - budget.available + maxBigint(0n, excess),
   }
 }
 
@@ -81,15 +81,15 @@ export async function waitingForCost(
   current: CurrentFees,
 ): Promise<string | null> {
   const fees = limitFees(suggested, run.max_fee)
-  const worst = { offered: fees.maxFeePerGas, data: current.data }
-  const { most, enough } = await mostWithin(db, run, call, worst)
-  const least = leastFee(fees, current)
-  if (most >= least || most >= fees.maxFeePerGas) return null
-  return waitingForLimit(least, maxBigint(0n, most), enough)
+  const upperBound = { offered: fees.maxFeePerGas, data: current.data }
+  const { maxFee, sufficientLimit } = await maxFeeWithin(db, run, call, upperBound)
+  const lowest = minFee(fees, current)
+  if (maxFee >= lowest || maxFee >= fees.maxFeePerGas) return null
+  return waitingForLimit(lowest, maxBigint(0n, maxFee), sufficientLimit)
 }
 
 /** Returns why a run's cost limit blocks the run's next change. Returns null if the limit doesn't block it. */
-export async function whyNotChanged(
+export async function changeBlockedByCost(
   db: Db,
   run: CostLimitedRun,
   fees: Fees,
@@ -146,7 +146,7 @@ export async function payableFee(
   if (run === null || !hasMaxCost(run)) return null
   const { unspent } = await budgetOf(db, run, current)
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, current)
-  return (worstOfSignings(signings, current) + maxBigint(0n, unspent) - dataFee) / gas
+  return (maxCostOfSignings(signings, current) + maxBigint(0n, unspent) - dataFee) / gas
 }
 
 /**
@@ -167,8 +167,8 @@ export async function mayReplace(
   const run = await lockRunIn(db, { collection_id, run: name })
   if (!hasMaxCost(run)) return true
   const { unspent } = await budgetOf(db, run, current)
-  const more = worstOfSignings([...signings, raw], current) - worstOfSignings(signings, current)
-  return more === 0n || more <= unspent
+  const increase = maxCostOfSignings([...signings, raw], current) - maxCostOfSignings(signings, current)
+  return increase === 0n || increase <= unspent
 }
 
 /** Returns the gas price limit of the run of a pending transaction; null without a limit. */

@@ -1,5 +1,5 @@
 import { zeroHash } from 'viem'
-import { encodeGrant, encodeMint, MAX_TOKENS_PER_CALL, type MintRun } from '../../chain/evm/collection.ts'
+import { encodeGrant, encodeMint, MAX_TOKENS_PER_CALL, type ReceiverGroup } from '../../chain/evm/collection.ts'
 import { isTooExpensive } from '../../chain/evm/cost/run-fee.ts'
 import { grantGasLimit, mintGasLimit } from '../../chain/evm/gas-limits.ts'
 import type { Fees, Hex } from '../../chain/evm/network.ts'
@@ -94,7 +94,12 @@ async function draftBundle(
   const { sender } = first
   const call = (digest: Hex) =>
     sender === null
-      ? encodeMint({ startId, digest, runs: toRuns(nfts), dynamic: first.dynamic === 1 && collection.dynamic === 0 })
+      ? encodeMint({
+          startId,
+          digest,
+          groups: groupByReceiver(nfts),
+          dynamic: first.dynamic === 1 && collection.dynamic === 0,
+        })
       : encodeGrant({ startId, digest, sender: sender as Hex, receivers: receiversOf(nfts) })
   const kind = sender === null ? 'mint' : 'grant'
   const isFull = nfts.length < rows.length || rows.length === limit
@@ -108,7 +113,7 @@ async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): 
 }
 
 /** Returns why a run's cost limit blocks the run's next NFTs. Returns null if the limit doesn't block them. */
-export async function whyNotSigned(
+export async function mintBlockedByCost(
   db: Db,
   run: CostLimitedRun,
   fees: Fees,
@@ -124,14 +129,14 @@ export async function whyNotSigned(
 }
 
 /** Groups consecutive NFTs with the same receiver, as the contract requires. */
-export function toRuns(bundle: readonly Pick<Mintable, 'receiver'>[]): MintRun[] {
-  const runs: MintRun[] = []
+export function groupByReceiver(bundle: readonly Pick<Mintable, 'receiver'>[]): ReceiverGroup[] {
+  const groups: ReceiverGroup[] = []
   for (const { receiver } of bundle) {
-    const last = runs.at(-1)
+    const last = groups.at(-1)
     if (last?.receiver === receiver) last.count += 1
-    else runs.push({ receiver: receiver as Hex, count: 1 })
+    else groups.push({ receiver: receiver as Hex, count: 1 })
   }
-  return runs
+  return groups
 }
 
 /**
@@ -148,13 +153,15 @@ const receiversOf = (bundle: readonly Mintable[]) => bundle.map(({ receiver }) =
 
 function gasOf(bundle: readonly Mintable[], locked: boolean): bigint {
   const granted = bundle.some(({ sender }) => sender !== null)
-  return granted ? grantGasLimit(receiversOf(bundle)) : mintGasLimit(toRuns(bundle), locked, bundle[0]?.dynamic === 1)
+  return granted
+    ? grantGasLimit(receiversOf(bundle))
+    : mintGasLimit(groupByReceiver(bundle), locked, bundle[0]?.dynamic === 1)
 }
 
 function fitIntoGas(rows: readonly Mintable[], payable: bigint, locked: boolean): readonly Mintable[] {
-  const most = payable < MAX_BUNDLE_GAS ? payable : MAX_BUNDLE_GAS
+  const maxGas = payable < MAX_BUNDLE_GAS ? payable : MAX_BUNDLE_GAS
   let bundle = rows
-  while (bundle.length > 1 && gasOf(bundle, locked) > most) {
+  while (bundle.length > 1 && gasOf(bundle, locked) > maxGas) {
     bundle = bundle.slice(0, Math.ceil(bundle.length * 0.9) - 1)
   }
   return bundle

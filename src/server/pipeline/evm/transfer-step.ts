@@ -15,16 +15,16 @@ import { commitSigned } from './commit-signed.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
 import { limitedRunsOf, requireUnlimited } from './limited-runs.ts'
 import { signAndStoreAll, type TransactionDraft } from './sign-and-store.ts'
-import { LEFT_FREE, readSignerCapacities } from './signer-pool.ts'
+import { RESERVED_SLOTS, readSignerCapacities } from './signer-pool.ts'
 import { transferCall } from './transfer-call.ts'
 
 /** Delay in milliseconds before a burn checks again whether the mint of its NFT is final. */
 const UNFINAL_MS = 1000
 /** Amount of gas that exceeds any call, for signers on an embedded chain, whose funds aren't limited. */
-const MANY = 1_000_000_000n
+const UNLIMITED_GAS = 1_000_000_000n
 
 /** The outcome of a transfer whose token was removed by a reorg and couldn't be minted again. */
-const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed, so it has no token to transfer' } as const
+const FAILED_NFT = { status: 'failed', error: 'the NFT failed, so it has no token to transfer' } as const
 
 export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
   chains: Pick<Chains, 'signing' | 'network' | 'remote'>
@@ -74,10 +74,10 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     const { chainId, signers, fees, affordable } = await chains.signing(blockchain)
     if (await isBehind(store.db, blockchain)) return null
     // Returns the number of burns for which a signer can pay. A burn needs more gas than a transfer.
-    const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / BURN_GAS_LIMIT)
+    const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? UNLIMITED_GAS) / BURN_GAS_LIMIT)
     const free = await readSignerCapacities(store.db, blockchain, signers.operators)
     const capacities = free.map(({ signer, capacity }) => {
-      return { signer, capacity: Math.min(Math.max(0, capacity - LEFT_FREE), paidFor(signer)) }
+      return { signer, capacity: Math.min(Math.max(0, capacity - RESERVED_SLOTS), paidFor(signer)) }
     })
     const places = capacities.reduce((sum, { capacity }) => sum + capacity, 0)
     if (places === 0) return null
@@ -86,7 +86,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     const recovered = await recover(unsigned)
     for (const transfer of unsigned) {
       if (recovered.has(transfer.id)) continue
-      if (transfer.nft_status === 'failed') await store.transaction((db) => endTransfer(db, transfer.id, NEVER_AGAIN))
+      if (transfer.nft_status === 'failed') await store.transaction((db) => endTransfer(db, transfer.id, FAILED_NFT))
       else transfers.push(transfer)
     }
     const terms = { blockchain, chainId, fees }

@@ -31,9 +31,9 @@ import { commitSigned } from './commit-signed.ts'
 import { atFinality } from './judge-reverted-call.ts'
 import { feesFor, feesWithin } from './limit-fees.ts'
 import { type OfRun, ofOneRun, requireUnlimited } from './limited-runs.ts'
-import { explainUpdate } from './recovery/explain-update.ts'
+import { recoverUpdate } from './recovery/recover-update.ts'
 import { signAndStore, type TransactionDraft } from './sign-and-store.ts'
-import { LEFT_FREE, lockSigner, readSignerCapacities } from './signer-pool.ts'
+import { lockSigner, RESERVED_SLOTS, readSignerCapacities } from './signer-pool.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRefusal } from './update-refusal.ts'
 
 /** Delay in milliseconds before a freeze checks again whether the mints of its NFTs are final. */
@@ -99,7 +99,7 @@ async function signFor(turn: UpdateTurn, collection: CollectionRow): Promise<boo
   // A lagging node doesn't have the collection yet.
   if (onChain === null) return false
   const { updateCount } = onChain.lifecycle
-  if (updateCount > collection.update_count) return await explainUpdate(turn, collection)
+  if (updateCount > collection.update_count) return await recoverUpdate(turn, collection)
   // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would have the same
   // sequence number.
   if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
@@ -173,7 +173,9 @@ async function commit(
   const directory = sequence === null ? null : await updateDirectory(updates)
   const call = callOf(updates, tokenIds, sequence, directory)
   const [signer, ...otherSigners] = (await readSignerCapacities(store.db, blockchain, signers.operators))
-    .filter(({ capacity, signer }) => capacity > LEFT_FREE && (affordable?.get(signer.address) ?? call.gas) >= call.gas)
+    .filter(
+      ({ capacity, signer }) => capacity > RESERVED_SLOTS && (affordable?.get(signer.address) ?? call.gas) >= call.gas,
+    )
     .map(({ signer }) => signer)
   if (signer === undefined) return true
   const current = run === null ? null : await currentFees(chains, blockchain)

@@ -1,6 +1,6 @@
 import { parseKey } from '../../chain/solana/key.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
-import { holds } from '../../chain/solana/token-account.ts'
+import { holdsToken } from '../../chain/solana/token-account.ts'
 import { burnInstructions } from '../../chain/solana/update-instructions.ts'
 import { addTransactions } from '../../state/transactions.ts'
 import { endTransfer } from '../../state/transfers.ts'
@@ -30,7 +30,7 @@ export function createBurnStep(options: ChangeOptions): Turn {
       })
       return null
     }
-    if (!(await holds(network, parseKey(burn.sender), mint))) {
+    if (!(await holdsToken(network, parseKey(burn.sender), mint))) {
       const error = `the NFT no longer belonged to the sender ${burn.sender}`
       await store.transaction((db) => endTransfer(db, burn.id, { status: 'failed', error }))
       return null

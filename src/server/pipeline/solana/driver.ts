@@ -5,8 +5,8 @@ import type { ChainDriver, DriverOptions, OnSigned, OutcomeVerdict, TransactionO
 import type { FileSources } from '../store-files-again.ts'
 import { startBurnFollower } from './burn-follower.ts'
 import { createBurnStep } from './burn-step.ts'
-import { createSolanaExplainer } from './explain.ts'
 import { observeSolana } from './observe.ts'
+import { createSolanaMintRecovery } from './recover-mint.ts'
 import { MAX_PENDING, openSolanaPreparer, signAgain } from './transaction-preparer.ts'
 import { createSolanaUpdateStep } from './update-step.ts'
 
@@ -35,7 +35,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
     collectionsAtOnce: 1,
     commit: (work) => options.store.transaction(work),
     openPreparer: () => openSolanaPreparer(preparerOptions),
-    explain: createSolanaExplainer(options),
+    recoverMint: createSolanaMintRecovery(options),
     signUpdates: createSolanaUpdateStep(options),
     signTransfers: createBurnStep(options),
     startFollower: () => startBurnFollower(options),

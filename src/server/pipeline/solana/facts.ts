@@ -3,7 +3,7 @@ import { parseKey, TOKEN_2022 } from '../../chain/solana/key.ts'
 import { mintAddress } from '../../chain/solana/mint-address.ts'
 import { readMint } from '../../chain/solana/read-mint.ts'
 import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
-import { holds } from '../../chain/solana/token-account.ts'
+import { holdsToken } from '../../chain/solana/token-account.ts'
 import type { ChainFacts } from '../facts.ts'
 import { checkGroup } from './group-members.ts'
 
@@ -33,7 +33,7 @@ export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockc
   lifecycle: async ({ enable_burn }) => ({ frozen: false, enableBurn: enable_burn === 1, hasUpdatesLeft: true }),
 
   async ownerOf(_, tokenId, wallet) {
-    return (await holds(await solana.network(blockchain), parseKey(wallet), parseKey(tokenId))) ? wallet : null
+    return (await holdsToken(await solana.network(blockchain), parseKey(wallet), parseKey(tokenId))) ? wallet : null
   },
 
   async token(_, { tokenId, isDynamic }) {

@@ -19,7 +19,7 @@ import { buildSignedRow, type SignedRow } from './transaction-preparer.ts'
 export type SolanaUpdateStepOptions = ChangeOptions & FileSources
 
 /** A prepared update. Either its transaction is signed, or its effect was found on chain. */
-interface Ready {
+interface PreparedUpdate {
   update: UpdateWithNft
   row: SignedRow
   isFound: boolean
@@ -27,7 +27,7 @@ interface Ready {
 }
 
 /** An update that fails. `unknown` is the revision on chain if it is from an update that the database doesn't have. */
-interface Refused {
+interface RejectedUpdate {
   update: UpdateWithNft
   error: string
   unknown?: { revision: number; directory: string }
@@ -70,7 +70,7 @@ async function prepare(
   { blockchain, now }: SolanaUpdateStepOptions,
   { signer, network, sign }: ChangeSigning,
   update: UpdateWithNft,
-): Promise<Ready | Refused> {
+): Promise<PreparedUpdate | RejectedUpdate> {
   const error = updateReason(update)
   if (error !== null) return { update, error }
   const { kind, token_id: token } = update
@@ -123,7 +123,7 @@ async function prepare(
 async function refuse(
   { store, blockchain, log }: SolanaUpdateStepOptions,
   collectionId: string,
-  { update, error, unknown }: Refused,
+  { update, error, unknown }: RejectedUpdate,
 ): Promise<void> {
   await store.transaction(async (db) => {
     if (unknown !== undefined) {
@@ -138,7 +138,7 @@ async function refuse(
 }
 
 /** Stores the transactions of prepared updates before any of them is sent. */
-async function commit(options: SolanaUpdateStepOptions, ready: readonly Ready[]): Promise<void> {
+async function commit(options: SolanaUpdateStepOptions, ready: readonly PreparedUpdate[]): Promise<void> {
   const { store, blockchain, log, onSigned } = options
   const adopted = ready.filter(({ isFound }) => isFound)
   for (const { update, directory } of adopted) {

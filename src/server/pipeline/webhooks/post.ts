@@ -18,7 +18,7 @@ export interface PostOutcome {
   /** HTTP status; null without a response. */
   status: number | null
   /** The beginning of the response; null without a response. */
-  answer: string | null
+  responseText: string | null
   /** The reason why the event wasn't delivered, in one sentence. Null if it was delivered. */
   error: string | null
   /** The server's Retry-After in milliseconds. */
@@ -81,9 +81,9 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
       body,
     })
     const { statusCode: status } = response
-    const answer = await readBeginning(response.body)
+    const responseText = await readBeginning(response.body)
     const [after] = [response.headers['retry-after']].flat()
-    return { status, answer, error: statusProblem(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
+    return { status, responseText, error: statusProblem(status), retryAfterMs: parseRetryAfter(after, Date.now()) }
   }
 
   return {
@@ -99,7 +99,7 @@ export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT
   }
 }
 
-const failedPost = (error: string): PostOutcome => ({ status: null, answer: null, error, retryAfterMs: null })
+const failedPost = (error: string): PostOutcome => ({ status: null, responseText: null, error, retryAfterMs: null })
 
 function statusProblem(status: number): string | null {
   if (status >= 200 && status < 300) return null

@@ -7,7 +7,7 @@ const HOUR = 60 * MINUTE
 
 /** The delays before the second attempt, the third attempt, and so on. The last delay repeats. */
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR]
-const LAST_WAIT = 8 * HOUR
+const MAX_WAIT = 8 * HOUR
 
 /** Time in milliseconds for which an event is retried after its first attempt. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR
@@ -32,7 +32,7 @@ export function webhookStatus(
 
 /** Returns the delay before the next attempt in milliseconds, with 25 % jitter. */
 export function retryMs(attempts: number, random: () => number = Math.random): number {
-  return addJitter(WAITS[Math.max(0, attempts - 1)] ?? LAST_WAIT, random)
+  return addJitter(WAITS[Math.max(0, attempts - 1)] ?? MAX_WAIT, random)
 }
 
 /**

@@ -7,9 +7,9 @@ import type { PostOutcome } from './post.ts'
 import type { Timings } from './schedule.ts'
 
 /** Maximum Retry-After that is respected, in milliseconds. */
-const LONGEST_RETRY_AFTER_MS = 3_600_000
+const MAX_RETRY_AFTER_MS = 3_600_000
 
-export interface Settling {
+export interface SettleContext {
   store: Store
   now: () => number
   log: Log
@@ -28,13 +28,13 @@ export interface WebhookSession {
 
 /** Records an attempt to deliver an event. After a failure, decides when the event and its webhook are tried again. */
 export async function settleDelivery(
-  { store, now, log, onAttempt, timings }: Settling,
+  { store, now, log, onAttempt, timings }: SettleContext,
   session: WebhookSession,
   delivery: Delivery,
   outcome: PostOutcome,
 ): Promise<void> {
   const { webhook } = session
-  const { status: response_status, answer: response, error } = outcome
+  const { status: response_status, responseText: response, error } = outcome
   const at = now()
   const attempts = delivery.attempts + 1
   const attempt = { attempts, response_status, response, error, attempted_at: at }
@@ -86,5 +86,5 @@ export async function settleDelivery(
 
 function retryAfter({ status, retryAfterMs }: PostOutcome): number {
   if (status !== 429 && status !== 503) return 0
-  return Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS)
+  return Math.min(retryAfterMs ?? 0, MAX_RETRY_AFTER_MS)
 }

@@ -7,7 +7,7 @@ import { claimOptions, leaseMs } from '../leases.ts'
 import { createTaskPool } from '../task-pool.ts'
 import type { Poster, PostOutcome } from './post.ts'
 import { PROBE_AFTER, SCHEDULE, type Timings } from './schedule.ts'
-import { type Settling, settleDelivery, type WebhookSession } from './settle-delivery.ts'
+import { type SettleContext, settleDelivery, type WebhookSession } from './settle-delivery.ts'
 
 /**
  * Limits for requests to one webhook: the number of concurrent requests, and the milliseconds between the starts of two
@@ -18,13 +18,13 @@ const WEBHOOKS_AT_ONCE = 32
 const EVENTS_AT_ONCE = 64
 const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 3000
-const KEEP_MS = 7 * 24 * 3_600_000
+const RETENTION_MS = 7 * 24 * 3_600_000
 const FORGET_EVERY_MS = 600_000
 /** Delay of the first cleanup in milliseconds, because other work is more urgent at startup. */
 const FORGET_FIRST_AFTER_MS = 60_000
 const FORGET_AT_ONCE = 500
 
-export interface WebhookStepOptions extends Omit<Settling, 'timings'> {
+export interface WebhookStepOptions extends Omit<SettleContext, 'timings'> {
   poster: Poster
   /** Overrides of the schedule for tests. */
   timings?: Timings | undefined
@@ -99,7 +99,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
     // If the wait is longer than the interval, the clock was set back, so clean up now.
     if (wait > 0 && wait <= FORGET_EVERY_MS) return
     forgetAt = now() + FORGET_EVERY_MS
-    const more = await store.transaction((db) => forgetOld(db, now() - KEEP_MS, now(), FORGET_AT_ONCE))
+    const more = await store.transaction((db) => forgetOld(db, now() - RETENTION_MS, now(), FORGET_AT_ONCE))
     if (more) forgetAt = 0
   }
 

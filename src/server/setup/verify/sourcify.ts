@@ -1,4 +1,5 @@
 import { textOrJson } from '../../../core/excerpt.ts'
+import { asObject } from '../../../core/json.ts'
 import { compilerVersion, standardInput } from './contracts.ts'
 import {
   connectVerifier,
@@ -57,9 +58,9 @@ export function createSourcify(options: VerifierOptions): SourceVerifier {
           await http.wait()
           continue
         }
-        const error = objectIn(job.error)
+        const error = asObject(job.error)
         if (error?.customCode === 'already_verified') return already(address, await look(address))
-        const match = matchIn(objectIn(job.contract) ?? {})
+        const match = matchIn(asObject(job.contract) ?? {})
         if (error !== null || match === null) return rejectedResult(reasonIn(error ?? {}))
         return { status: 'verified', match, url: pageOf(address), message: null }
       }
@@ -71,9 +72,6 @@ export function createSourcify(options: VerifierOptions): SourceVerifier {
 
 const matchIn = ({ match }: Record<string, unknown>): VerificationResult['match'] =>
   match === 'exact_match' ? 'exact' : match === 'match' ? 'partial' : null
-
-const objectIn = (value: unknown): Record<string, unknown> | null =>
-  typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
 
 const reasonIn = ({ message, customCode }: Record<string, unknown>): string =>
   textOrJson(message ?? customCode ?? 'the service returned no reason')

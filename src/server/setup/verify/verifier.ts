@@ -2,7 +2,7 @@ import { Agent, EnvHttpProxyAgent, request } from 'undici'
 import { backoffMs } from '../../../core/backoff.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 import { excerpt } from '../../../core/excerpt.ts'
-import { isRecord, parseJson } from '../../../core/json.ts'
+import { parseRecord } from '../../../core/json.ts'
 import { sleep } from '../../../core/time.ts'
 import type { DeployedContract } from './contracts.ts'
 
@@ -51,11 +51,6 @@ export interface SourceVerifier {
   /** Submits a contract and waits for the result. A repeated call has no further effect. */
   verify(contract: DeployedContract): Promise<VerificationResult>
   close(): Promise<void>
-}
-
-function objectIn(text: string): Record<string, unknown> | null {
-  const json = parseJson(text)
-  return isRecord(json) ? json : null
 }
 
 /** Returns the result for a contract that differs from its sources or that can't be compared with them. */
@@ -107,7 +102,7 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
     if (status >= 500) throw new Error(`HTTP ${status}`)
     if (status >= 300 && status < 400) throw new Error(`HTTP ${status}, a redirect`)
     if (status === TOO_MANY_REQUESTS) return { status, json: {} }
-    const json = objectIn(text)
+    const json = parseRecord(text)
     if (json === null) throw new Error(`HTTP ${status} without a JSON object`)
     return { status, json }
   }

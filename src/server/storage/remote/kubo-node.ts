@@ -55,7 +55,7 @@ export function openKuboNode(options: KuboNodeOptions): RemoteFiles {
 
     async *read(cid, start, end) {
       const { status, body } = await node.open(`cat?arg=${cid}&offset=${start}&length=${end - start}`)
-      if (status !== 200) throw refusal(name, { status, body: await collect(body, MAX_BLOCK_BYTES) })
+      if (status !== 200) throw refusal(name, { status, body: await collect(body, MAX_BLOCK_RESPONSE_BYTES) })
       yield* body
     },
 
@@ -116,7 +116,7 @@ function blocksOf({ name, ask, open }: Rpc): NodeBlocks {
     async block(cid) {
       // Read only local content, because the node would otherwise search the whole network for minutes.
       const response = await open(`block/get?arg=${cid}&offline=true`)
-      const body = await collect(response.body, MAX_BLOCK_BYTES)
+      const body = await collect(response.body, MAX_BLOCK_RESPONSE_BYTES)
       if (response.status === 200) return body
       if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
       throw refusal(name, { status: response.status, body })
@@ -187,7 +187,7 @@ async function carOf(roots: readonly CID[], blocks: readonly { cid: CID; bytes: 
 }
 
 /** Maximum size of a response with a block, in bytes. The limit is larger than any block on the IPFS network. */
-const MAX_BLOCK_BYTES = 4 * 2 ** 20
+const MAX_BLOCK_RESPONSE_BYTES = 4 * 2 ** 20
 
 type Json = Record<string, unknown>
 

@@ -17,7 +17,7 @@ const MAX_SECRET_BYTES = 64 * 1024
  */
 const FRESH_MS = 60_000
 
-export interface RemoteSurroundings {
+export interface RemoteContext {
   /** The directory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory: string | undefined
   /** The environment, which may have AWS_* variables. */
@@ -31,10 +31,7 @@ export interface RemoteSurroundings {
  *
  * @throws GdnError if a secret is missing, or if others may read it
  */
-export async function openRemoteFiles(
-  entry: StorageEntry,
-  surroundings: RemoteSurroundings,
-): Promise<RemoteFiles | null> {
+export async function openRemoteFiles(entry: StorageEntry, surroundings: RemoteContext): Promise<RemoteFiles | null> {
   const { userAgent } = surroundings
   if (entry.kind === 'files') return null
   if (entry.kind === 'ipfs') {
@@ -67,7 +64,7 @@ export async function openRemoteFiles(
  *
  * @throws GdnError if the token is missing, or if others may read it
  */
-export function openPinning(entry: PinningEntry | null, surroundings: RemoteSurroundings): PinningService | null {
+export function openPinning(entry: PinningEntry | null, surroundings: RemoteContext): PinningService | null {
   if (entry === null) return null
   const { endpoint, token_file: file, token_credential: credential } = entry
   const token = cacheValue(
@@ -77,7 +74,7 @@ export function openPinning(entry: PinningEntry | null, surroundings: RemoteSurr
   return openPinningService({ endpoint, token, userAgent: surroundings.userAgent })
 }
 
-async function readCredentials(entry: S3Entry, surroundings: RemoteSurroundings): Promise<AwsCredentials> {
+async function readCredentials(entry: S3Entry, surroundings: RemoteContext): Promise<AwsCredentials> {
   const { credentials_file: file, credentials_credential: credential, profile } = entry
   if (file === undefined && credential === undefined) return await awsCredentials(surroundings.env)
   const { text, path } = readText(
@@ -98,12 +95,12 @@ interface SecretPlace {
   what: string
 }
 
-function readText({ file, credential = '', what }: SecretPlace, { credentialsDirectory }: RemoteSurroundings) {
+function readText({ file, credential = '', what }: SecretPlace, { credentialsDirectory }: RemoteContext) {
   if (file !== undefined) return { text: readSecretFile(file, MAX_SECRET_BYTES), path: file }
   return readCredential(credential, what, credentialsDirectory)
 }
 
-function readSecret(place: SecretPlace, surroundings: RemoteSurroundings): Secret {
+function readSecret(place: SecretPlace, surroundings: RemoteContext): Secret {
   const { text, path } = readText(place, surroundings)
   return passwordIn(text.trimEnd(), path, passwordProblem)
 }

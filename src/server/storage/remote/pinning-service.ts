@@ -42,7 +42,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
   const get = (path: string) => client.ask(async () => ({ method: 'GET', url: endpoint + path, headers: headers() }))
 
   /** Returns the result of `read` for a response. If `read` returns undefined, the response is invalid. */
-  const understand = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
+  const parseResponse = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
     const json = parseJson(body.toString('utf8'))
     const result = status === 200 || status === 202 ? read(json) : undefined
     if (result !== undefined) return result
@@ -79,12 +79,12 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
       }
       // Send this request only once. After a lost response, the pin must be looked up first.
       const response = await client.askOnce(request)
-      return understand(response.status, response.body, (json) => pinIn(json) ?? undefined)
+      return parseResponse(response.status, response.body, (json) => pinIn(json) ?? undefined)
     },
 
     async find(cid) {
       const { status, body } = await get(`/pins?cid=${cid}&status=queued,pinning,pinned&limit=1`)
-      return understand(status, body, (json) => {
+      return parseResponse(status, body, (json) => {
         const results = isObject(json) ? json.results : undefined
         return Array.isArray(results) ? pinIn(results[0]) : undefined
       })
@@ -92,7 +92,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
 
     async status(id) {
       const { status, body } = await get(`/pins/${encodeURIComponent(id)}`)
-      return status === 404 ? null : understand(status, body, (json) => pinIn(json) ?? undefined)
+      return status === 404 ? null : parseResponse(status, body, (json) => pinIn(json) ?? undefined)
     },
 
     problem: client.problem,

@@ -4,11 +4,11 @@ import type { AwsCredentials } from '../../../object-store/aws-credentials.ts'
 import { type BucketPlace, bucketRoot, objectUrl } from '../../../object-store/bucket.ts'
 import { EMPTY_SHA256, signS3 } from '../../../object-store/s3-signature.ts'
 import { StorageUnavailableError } from '../adapter.ts'
-import { leftUploads } from './left-uploads.ts'
 import type { RemoteFiles } from './remote-files.ts'
 import { type S3Response, s3Refusal } from './s3-refusal.ts'
 import { bytesOf, createS3Upload } from './s3-upload.ts'
 import { collect, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
+import { createUploadCleanup } from './upload-cleanup.ts'
 
 export interface S3BucketOptions extends BucketPlace {
   /** Prefix of the keys, which is empty or ends with a slash. */
@@ -75,7 +75,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       throw refusal({ ...response, body })
     },
 
-    tidy: leftUploads({
+    tidy: createUploadCleanup({
       client,
       signed: signRequest,
       prefix,

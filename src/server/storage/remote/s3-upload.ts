@@ -2,12 +2,12 @@ import { createHash } from 'node:crypto'
 import { GdnError } from '../../../core/errors.ts'
 import { sha256Hex } from '../../../core/sha256-hex.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../../files/content-type.ts'
-import { FOR_EVER } from '../../../object-store/bucket.ts'
+import { IMMUTABLE_CACHE_CONTROL } from '../../../object-store/bucket.ts'
 import { refusalCode } from '../../../object-store/refusal.ts'
-import { unescapeXml } from './left-uploads.ts'
 import type { SpooledContent } from './remote-files.ts'
 import type { S3Response } from './s3-refusal.ts'
 import type { StorageRequest, StorageTextResponse } from './storage-client.ts'
+import { unescapeXml } from './upload-cleanup.ts'
 
 /**
  * Size of parts in bytes. Larger content is sent in parts, each of which is retried separately. S3 rejects parts that
@@ -99,7 +99,10 @@ export function createS3Upload({
   }
 
   return async (key, content) => {
-    const headers: Record<string, string> = { 'content-type': await typeOf(content), 'cache-control': FOR_EVER }
+    const headers: Record<string, string> = {
+      'content-type': await typeOf(content),
+      'cache-control': IMMUTABLE_CACHE_CONTROL,
+    }
     const large = content.size > PART_BYTES
     if (large && (await sizeOf(key)) === content.size) return
     const send = large ? putParts : putWhole

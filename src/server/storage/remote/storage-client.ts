@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Agent, request } from 'undici'
 import { backoffMs } from '../../../core/backoff.ts'
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
+import { isTemporaryStorageStatus } from '../../../core/http-status.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 
 const ATTEMPTS = 3
@@ -47,8 +48,6 @@ export interface StorageClient {
   close(): Promise<void>
 }
 
-const isTemporary = (status: number) => status === 429 || status >= 500
-
 /**
  * Returns the timeout in milliseconds of a request that sends this number of bytes. A request that only receives (null)
  * gets the timeout for 64 MiB.
@@ -91,7 +90,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
       // garbage collection. `close` destroys the agent, which also aborts this request.
       signal: AbortSignal.timeout(longestMs(size)),
     })
-    problem = isTemporary(statusCode) ? `${name} returned HTTP ${statusCode}` : null
+    problem = isTemporaryStorageStatus(statusCode) ? `${name} returned HTTP ${statusCode}` : null
     return { status: statusCode, headers: response.headers, body: convertErrors(response.body) }
   }
 
@@ -125,7 +124,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
         try {
           const { status, headers, body } = await open(await prepare())
           const response = { status, headers, body: await collect(body) }
-          if (last || !isTemporary(status)) return response
+          if (last || !isTemporaryStorageStatus(status)) return response
         } catch (error) {
           if (last || isOwn(error)) throw reportFailure(error)
         }

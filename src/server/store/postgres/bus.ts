@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { sql } from 'kysely'
 import { chunksOf } from '../../../core/chunks-of.ts'
 import type { Store } from '../open-store.ts'
-import { type Direct, keepDirect } from './direct.ts'
+import { type DirectConnection, keepDirect } from './direct.ts'
 
 /** A notification about new work that other processes can do. */
 export type Notification =
@@ -53,7 +53,7 @@ export function openBus({ store, onNotification }: BusOptions): Bus {
     }
   }
 
-  let listening: Direct | null = null
+  let listening: DirectConnection | null = null
   if (onNotification !== undefined) {
     listening = keepDirect({
       config: postgres.direct,

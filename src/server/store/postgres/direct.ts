@@ -2,13 +2,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
 /** A resource that exists as long as a connection to the server itself. */
-export interface Direct {
+export interface DirectConnection {
   close(): Promise<void>
 }
 
-const LEAST_WAIT_MS = 200
+const MIN_WAIT_MS = 200
 const MAX_WAIT_MS = 5000
-const LOOK_EVERY_MS = 3000
+const CHECK_INTERVAL_MS = 3000
 const RESPONSE_WITHIN_MS = 5000
 
 export interface DirectOptions {
@@ -23,7 +23,7 @@ export interface DirectOptions {
  * Keeps a dedicated connection to the server, and reopens it if it is lost. Checks the connection every three seconds,
  * because a server on a failed machine doesn't close its connections.
  */
-export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
+export function keepDirect({ config, open, onLost }: DirectOptions): DirectConnection {
   const closing = new AbortController()
   const { signal } = closing
 
@@ -42,7 +42,7 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
       signal.addEventListener('abort', leave, { once: true })
       opened = !signal.aborted && (await open(client))
       while (opened && !signal.aborted) {
-        const isGone = await Promise.race([gone.then(() => true), pause(LOOK_EVERY_MS, signal)])
+        const isGone = await Promise.race([gone.then(() => true), pause(CHECK_INTERVAL_MS, signal)])
         if (isGone === true || signal.aborted) break
         await client.query('select 1')
       }
@@ -51,15 +51,15 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
     } finally {
       signal.removeEventListener('abort', leave)
       // Don't wait for a graceful disconnect, because a pending query would delay it.
-      await Promise.race([client.end().catch(() => {}), delay(LEAST_WAIT_MS, undefined, { ref: false })])
+      await Promise.race([client.end().catch(() => {}), delay(MIN_WAIT_MS, undefined, { ref: false })])
       if (opened) await onLost()
     }
     return opened
   }
 
   const running = (async () => {
-    for (let wait = LEAST_WAIT_MS; !signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
-      if (await once()) wait = LEAST_WAIT_MS
+    for (let wait = MIN_WAIT_MS; !signal.aborted; wait = Math.min(wait * 2, MAX_WAIT_MS)) {
+      if (await once()) wait = MIN_WAIT_MS
       await pause(wait * (0.5 + Math.random() / 2), signal)
     }
   })()

@@ -1,7 +1,7 @@
 import { GdnError, messageOf, systemCode } from '../../../core/errors.ts'
 
 /** Codes of temporary PostgreSQL errors. All codes of class 08 (connection exception) count as well. */
-const PASSING = new Set([
+const TEMPORARY_CODES = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
@@ -28,7 +28,7 @@ const WORDS =
 export function isDatabaseGone(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     const code = systemCode(at) ?? ''
-    if (PASSING.has(code) || code.startsWith('08') || WORDS.test(messageOf(at))) return true
+    if (TEMPORARY_CODES.has(code) || code.startsWith('08') || WORDS.test(messageOf(at))) return true
     if (SYSTEM.has(code) && 'syscall' in at && /^(connect|read|write|getaddrinfo)$/.test(String(at.syscall)))
       return true
     if (at instanceof AggregateError && at.errors.some(isDatabaseGone)) return true
@@ -40,7 +40,7 @@ export function isDatabaseGone(error: unknown): boolean {
  * Returns an `unreachable` error for a failure of the database, so that it isn't reported as a failure of the command
  * or of the backend's start. Returns other errors unchanged.
  */
-export function toldOfDatabase(error: unknown): unknown {
+export function databaseErrorOf(error: unknown): unknown {
   if (error instanceof GdnError || !isDatabaseGone(error)) return error
   return new GdnError('unreachable', `the database connection was lost: ${messageOf(error)}`, {
     hint: 'Check that the server is running, then try again.',
@@ -48,13 +48,13 @@ export function toldOfDatabase(error: unknown): unknown {
   })
 }
 
-const REPEATED = new Set(['40001', '40P01'])
+const CONFLICT_CODES = new Set(['40001', '40P01'])
 
 /**
  * Returns whether a transaction was aborted in favor of another one (deadlock, serialization). If so, an immediate
  * retry may succeed.
  */
-export const isConflict = (error: unknown): boolean => REPEATED.has(systemCode(error) ?? '')
+export const isConflict = (error: unknown): boolean => CONFLICT_CODES.has(systemCode(error) ?? '')
 
 /** Returns whether a query failed because a string has a NUL character, which PostgreSQL can't store. */
 export const isUnstorableText = (error: unknown): boolean => systemCode(error) === '22021'

@@ -1,7 +1,7 @@
 import type { Store } from '../open-store.ts'
-import { type Direct, keepDirect } from './direct.ts'
+import { type DirectConnection, keepDirect } from './direct.ts'
 
-export interface OnlyOne extends Direct {
+export interface OnlyOne extends DirectConnection {
   /** Whether this process has the role. */
   readonly held: boolean
 }

@@ -36,7 +36,7 @@ const CONNECT_WITHIN_MS = 5000
 const RESPONSE_WITHIN_MS = 60_000
 /** Delay in milliseconds until the first keepalive probe of a connection without a statement timeout. */
 const KEEP_ALIVE_AFTER_MS = 10_000
-const LEAST_VERSION = 15
+const MIN_VERSION = 15
 const MAX_TRIES = 20
 
 /**
@@ -134,9 +134,9 @@ async function refuseOldServers(db: Db, { shown }: DatabaseAddress): Promise<voi
     db,
   )
   const major = Math.floor((rows[0]?.version ?? 0) / 10_000)
-  if (major >= LEAST_VERSION) return
+  if (major >= MIN_VERSION) return
   throw new GdnError('invalid_config', `${shown} is PostgreSQL ${major}`, {
-    hint: `Use PostgreSQL ${LEAST_VERSION} or newer.`,
+    hint: `Use PostgreSQL ${MIN_VERSION} or newer.`,
   })
 }
 

@@ -7,7 +7,7 @@ import { flagError, GdnError } from '../../../../core/errors.ts'
 import { inCoins } from '../../../../core/units.ts'
 import { DEFAULT_WAIT_MS } from '../../../../operations/defaults.ts'
 import { ENVELOPE_BYTES } from '../../../../server/chain/evm/cost/drop-gas.ts'
-import { readDataFee, worstCost } from '../../../../server/chain/evm/cost/network-fees.ts'
+import { maxCostOf, readDataFee } from '../../../../server/chain/evm/cost/network-fees.ts'
 import type { Signer } from '../../../../server/chain/evm/evm-signer.ts'
 import type { Fees, Hex } from '../../../../server/chain/evm/network.ts'
 import { checkKeystoreFile, openKeystoreFile } from '../../../../server/chain/evm/open-signer.ts'
@@ -300,7 +300,7 @@ async function priceChanges(
       const data = encodeOwnerCall(estimate)
       const gas = await estimateGas(network, { from, to, data })
       const used = { gasLimit: gas, bytes: ENVELOPE_BYTES + size(data) }
-      costs.set(setting, { gas, most: worstCost(used, { data: dataFee, offered: fees.maxFeePerGas }) })
+      costs.set(setting, { gas, most: maxCostOf(used, { data: dataFee, offered: fees.maxFeePerGas }) })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new GdnError('refused', `the change to ${setting} would fail: ${safe(error.message)}`, {

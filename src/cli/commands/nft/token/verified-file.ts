@@ -1,7 +1,7 @@
 import { retryRead } from '../../../../client/retry-read.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { ipfsPathParts, ipfsPlace } from '../../../../core/ipfs-url.ts'
-import { matchesCid, parseCid, RAW } from '../../../../ipfs/cid.ts'
+import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW } from '../../../../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode } from '../../../../ipfs/nodes.ts'
 import type { GatewayAccess } from './gateway-access.ts'
 
@@ -14,7 +14,6 @@ export type VerifiedFile =
   | { kind: 'differs'; reason: string }
   | { kind: 'unknown'; reason: string }
 
-const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 const MAX_BLOCKS = 100
 const MAX_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000

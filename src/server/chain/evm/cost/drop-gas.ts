@@ -1,4 +1,4 @@
-import { MAX_TOKENS_PER_CALL, type MintRun } from '../collection.ts'
+import { MAX_TOKENS_PER_CALL, type ReceiverGroup } from '../collection.ts'
 import { grantGas, grantGasLimit, makeGas, makeGasLimit, mintGas, mintGasLimit } from '../gas-limits.ts'
 import type { Hex } from '../network.ts'
 
@@ -14,7 +14,7 @@ export interface DropGas {
   /** Typical totals if each request gets a separate transaction, as on an idle backend. */
   apart: { transactions: number; gas: bigint; bytes: number }
   /** Maximum totals, which assume one transaction per request. They are valid for any grouping of requests. */
-  worst: WorstGas
+  worst: MaxGas
   reserved: ReservedNfts
 }
 
@@ -24,11 +24,11 @@ export interface DropGas {
  */
 export interface ReservedNfts {
   nfts: number
-  each: Pick<WorstGas, 'gasLimit' | 'bytes'>
+  each: Pick<MaxGas, 'gasLimit' | 'bytes'>
 }
 
 /** Maximum totals of a drop's transactions. */
-export interface WorstGas {
+export interface MaxGas {
   gasLimit: bigint
   bytes: number
   /** Gas limit of the smallest mint; 0 if there is none. */
@@ -52,7 +52,7 @@ const MAKE_WORDS = 15
 /** Placeholder for a collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
 /** The most expensive collection to deploy. Names have up to 500 characters of 4 bytes. */
-const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }
+const LARGEST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }
 /** Number of NFTs for one receiver in one request of `batch mint`. */
 const REQUEST_NFTS = 50
 
@@ -70,11 +70,11 @@ export class DropMeter {
     bytes: 0,
   }
   readonly #apart = { transactions: 0, gas: 0n }
-  readonly #worst: WorstGas = { gasLimit: 0n, bytes: 0, smallestMint: 0n }
+  readonly #worst: MaxGas = { gasLimit: 0n, bytes: 0, smallestMint: 0n }
   #nfts = 0
   /** Maximum gas and bytes per NFT of any request. */
   readonly #ofEach = { gas: 0, bytes: 0 }
-  #runs: MintRun[] = []
+  #groups: ReceiverGroup[] = []
   #size = 0
   #sender: string | null = null
 
@@ -92,23 +92,23 @@ export class DropMeter {
     this.#addRequests(count, sender !== null)
     if (sender !== this.#sender) this.#close()
     this.#sender = sender
-    const most = sender === null ? MAX_TOKENS_PER_CALL : MAX_GRANTS
+    const bundleLimit = sender === null ? MAX_TOKENS_PER_CALL : MAX_GRANTS
     for (let remaining = count; remaining > 0; ) {
-      const takenCount = Math.min(remaining, most - this.#size)
-      const last = this.#runs.at(-1)
+      const takenCount = Math.min(remaining, bundleLimit - this.#size)
+      const last = this.#groups.at(-1)
       if (last?.receiver === receiver) last.count += takenCount
-      else this.#runs.push({ receiver: receiver as Hex, count: takenCount })
+      else this.#groups.push({ receiver: receiver as Hex, count: takenCount })
       this.#size += takenCount
       remaining -= takenCount
-      if (this.#size === most) this.#close()
+      if (this.#size === bundleLimit) this.#close()
     }
   }
 
   addDeployment(): void {
     this.#add(makeGas(SOME_COLLECTION), makeGasLimit(SOME_COLLECTION), makeBytes(SOME_COLLECTION))
     this.#addApart(1, makeGas(SOME_COLLECTION))
-    this.#worst.gasLimit += makeGasLimit(WORST_COLLECTION)
-    this.#worst.bytes += makeBytes(WORST_COLLECTION)
+    this.#worst.gasLimit += makeGasLimit(LARGEST_COLLECTION)
+    this.#worst.bytes += makeBytes(LARGEST_COLLECTION)
   }
 
   total(): DropGas {
@@ -126,14 +126,14 @@ export class DropMeter {
     const bytesOf = (nfts: number) => (isGrant ? grantBytes(nfts) : mintBytes(1))
     this.#nfts += count
     for (const size of [Math.min(count, this.#requestNfts), count % this.#requestNfts]) {
-      if (size > 0) this.#reserve(mostOfEach({ count: size, isGrant, isDynamic: this.#dynamic }))
+      if (size > 0) this.#reserve(maxPerNft({ count: size, isGrant, isDynamic: this.#dynamic }))
     }
     // A larger request may need several transactions.
-    const most = Math.min(this.#requestNfts, REQUEST_NFTS)
-    const full = Math.floor(count / most)
+    const nftsPerRequest = Math.min(this.#requestNfts, REQUEST_NFTS)
+    const full = Math.floor(count / nftsPerRequest)
     for (const [requests, nfts] of [
-      [full, most],
-      [1, count % most],
+      [full, nftsPerRequest],
+      [1, count % nftsPerRequest],
     ] as const) {
       if (requests * nfts === 0) continue
       const limit = limitOf(nfts)
@@ -156,12 +156,16 @@ export class DropMeter {
   }
 
   #close(): void {
-    const [runs, size] = [this.#runs, this.#size]
+    const [groups, size] = [this.#groups, this.#size]
     if (size === 0) return
     if (this.#sender === null) {
-      this.#add(mintGas(runs, false, this.#dynamic), mintGasLimit(runs, true, this.#dynamic), mintBytes(runs.length))
+      this.#add(
+        mintGas(groups, false, this.#dynamic),
+        mintGasLimit(groups, true, this.#dynamic),
+        mintBytes(groups.length),
+      )
     } else this.#add(grantGas(size), grantGasLimit(Array(size)), grantBytes(size))
-    this.#runs = []
+    this.#groups = []
     this.#size = 0
   }
 
@@ -182,11 +186,12 @@ const countWords = (text: string): number => Math.ceil(Buffer.byteLength(text) /
 /**
  * Returns the size in bytes of a mint. Its call data has a list of receivers and a list of counts, each with a length.
  */
-export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
+export const mintBytes = (groupCount: number): number =>
+  ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + groupCount))
 export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
 
 /** Returns the maximum gas and bytes per NFT of a request for one receiver. */
-export function mostOfEach({ count, isGrant, isDynamic }: { count: number; isGrant: boolean; isDynamic: boolean }) {
+export function maxPerNft({ count, isGrant, isDynamic }: { count: number; isGrant: boolean; isDynamic: boolean }) {
   const limit = isGrant ? grantGasLimit(Array(count)) : mintGasLimit([{ receiver: '0x', count }], true, isDynamic)
   const bytes = isGrant ? grantBytes(count) : mintBytes(1)
   return { gas: Math.ceil(Number(limit) / count), bytes: Math.ceil(bytes / count) }

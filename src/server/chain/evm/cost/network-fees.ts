@@ -1,6 +1,6 @@
 import { decodeAbiParameters, encodeFunctionData, keccak256, numberToHex, parseAbi, serializeTransaction } from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
-import type { CurrentFees, NetworkFees, WorstFees } from '../../fees.ts'
+import type { CurrentFees, MaxCostFees, NetworkFees } from '../../fees.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
 import { encodeMint } from '../collection.ts'
 import { EMBEDDED_FEES } from '../evm-signer.ts'
@@ -30,9 +30,9 @@ export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, .
 }
 
 /** Returns the maximum cost of transactions that are signed at these fees. Includes a margin for rising data fees. */
-export function worstCost(
+export function maxCostOf(
   { gasLimit, bytes }: Pick<DropGas, 'gasLimit' | 'bytes'>,
-  { data, offered }: WorstFees,
+  { data, offered }: MaxCostFees,
 ): bigint {
   const length = BigInt(data.bytes)
   const gas = gasLimit + ceilDiv(data.gas * BigInt(bytes), length) * DATA_MARGIN
@@ -178,11 +178,11 @@ export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
 
 /** Returns a sample mint to many receivers. Like real addresses, the receivers' addresses can't be compressed. */
 function sample(): { call: Hex; raw: Hex } {
-  const runs = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
+  const groups = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
     receiver: keccak256(numberToHex(index + 1)).slice(0, 42) as Hex,
     count: 1,
   }))
-  const call = encodeMint({ startId: 1000n, runs, digest: keccak256('0x') })
+  const call = encodeMint({ startId: 1000n, groups, digest: keccak256('0x') })
   const fees = { maxFeePerGas: SAMPLE_FEE, maxPriorityFeePerGas: SAMPLE_FEE }
   const raw = serializeTransaction({
     type: 'eip1559',

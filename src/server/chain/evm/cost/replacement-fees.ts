@@ -2,7 +2,7 @@ import type { AttemptRow } from '../../../store/attempts.ts'
 import type { Fees, Hex } from '../network.ts'
 
 /** Maximum multiple of the network's usual fees that an automatic replacement may offer. */
-const FAR_ABOVE = 4n
+const MAX_FEE_FACTOR = 4n
 
 /** The values that determine the fees of a replacement. Fees are in wei per gas. */
 export interface FeeTerms {
@@ -32,7 +32,7 @@ export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequest
   if (offered > cap) return 'cap'
   // A transaction may be stuck for another reason, such as a halted network. In this case, don't raise its fees up to
   // the cap.
-  if (!isRequested && offered > FAR_ABOVE * suggested.maxFeePerGas) return 'far_above'
+  if (!isRequested && offered > MAX_FEE_FACTOR * suggested.maxFeePerGas) return 'far_above'
   return fees
 }
 
@@ -42,8 +42,8 @@ export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequest
  */
 export function raiseFees(before: Fees, suggested: Fees): Fees {
   const raise = (fee: bigint, suggestion: bigint) => {
-    const least = (fee * 9n + 7n) / 8n
-    return suggestion > least ? suggestion : least
+    const minimum = (fee * 9n + 7n) / 8n
+    return suggestion > minimum ? suggestion : minimum
   }
   return {
     maxFeePerGas: raise(before.maxFeePerGas, suggested.maxFeePerGas),
@@ -60,8 +60,8 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 export function lowerFees(suggested: Fees, payable: bigint): Fees {
   const { maxFeePerGas, maxPriorityFeePerGas: tip, baseFee, legacy } = suggested
   if (legacy || baseFee === undefined || payable >= maxFeePerGas) return suggested
-  const least = baseFee + tip
-  return { ...suggested, maxFeePerGas: payable > least ? payable : least }
+  const minFee = baseFee + tip
+  return { ...suggested, maxFeePerGas: payable > minFee ? payable : minFee }
 }
 
 /**

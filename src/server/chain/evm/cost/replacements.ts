@@ -10,7 +10,7 @@ import type { EvmNetwork, Fees, Hex } from '../network.ts'
 import { callOf, type PendingCall } from './debt.ts'
 import { readDataFee } from './network-fees.ts'
 import { offeredFees, raiseFees } from './replacement-fees.ts'
-import { budgetOf, dataCost, worstOfSignings } from './run-budget.ts'
+import { budgetOf, dataCost, maxCostOfSignings } from './run-budget.ts'
 import { limitFees } from './run-fee.ts'
 
 /** A pending transaction with the fields that determine its replacement. */
@@ -36,7 +36,7 @@ export interface Replacement<Row extends Unmined> {
   /** Maximum cost of the replacement without the data fee. */
   cost: bigint
   /** Maximum additional cost of the replacement, compared with the most expensive earlier signed version. */
-  more: bigint
+  increase: bigint
 }
 
 /**
@@ -68,8 +68,8 @@ export async function replacementsOf<Row extends Unmined>(
     const raised = raiseFees(fees, suggested).maxFeePerGas
     const cost = gas * raised + value
     const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
-    const more = cost + dataCost(transaction.raw.length / 2, current) - worstOfSignings(signings, current)
-    return [{ transaction, offered: fees.maxFeePerGas, raised, cost, more: maxBigint(0n, more) }]
+    const increase = cost + dataCost(transaction.raw.length / 2, current) - maxCostOfSignings(signings, current)
+    return [{ transaction, offered: fees.maxFeePerGas, raised, cost, increase: maxBigint(0n, increase) }]
   })
 }
 
@@ -92,16 +92,16 @@ export async function pendingCalls(
     const runs: LimitedRun[] = []
     for (const id of collections) runs.push(...(await limitedRuns(db, id)).filter(({ run }) => run === name))
     const run = runs[0] ?? null
-    const worst = { offered: suggested.maxFeePerGas, data: current.data }
-    let unspent = run !== null && hasMaxCost(run) ? (await budgetOf(db, run, worst)).unspent : null
-    for (const { transaction, raised, cost, more } of await replacementsOf(
+    const upperBound = { offered: suggested.maxFeePerGas, data: current.data }
+    let unspent = run !== null && hasMaxCost(run) ? (await budgetOf(db, run, upperBound)).unspent : null
+    for (const { transaction, raised, cost, increase } of await replacementsOf(
       db,
       rowsOfRun,
       run?.max_fee ?? null,
       current,
     )) {
-      const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (unspent !== null && more > unspent)
-      if (!isHeld && unspent !== null) unspent -= more
+      const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (unspent !== null && increase > unspent)
+      if (!isHeld && unspent !== null) unspent -= increase
       const call = callOf(transaction.raw as Hex)
       calls.set(transaction.id, isHeld ? { ...call, state: 'held' } : { ...call, cost, state: 'raised' })
     }

@@ -19,12 +19,12 @@ export const isTooExpensive = (maxFee: string | null, current: Current): boolean
 export const waitingForFees = (maxFee: string | null, current: Current): string | null =>
   maxFee === null || !isTooExpensive(maxFee, current)
     ? null
-    : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, but the run offers at most ${inGwei(BigInt(maxFee))} gwei${RAISE} --max-fee-gwei ${inGwei(sufficientFee(current.base), 'up')} or more to raise the limit`
+    : `${LOWER_FEES}the next blocks need up to ${inGwei(neededNow(current))} gwei, but the run offers at most ${inGwei(BigInt(maxFee))} gwei${RAISE_HINT} --max-fee-gwei ${inGwei(sufficientFee(current.base), 'up')} or more to raise the limit`
 
 /** Returns a maximum fee that is high enough for signing even if the next two blocks raise the base fee. */
 export const sufficientFee = (base: bigint): bigint => (base * 3n) / 2n + 1n
 
-const RAISE = "; repeat the run's command with"
+const RAISE_HINT = "; repeat the run's command with"
 
 /** Prefix of the reason why a run with a limit waits for lower fees. Additional funds would not help such a run. */
 const LOWER_FEES = 'waiting for lower fees: '
@@ -35,12 +35,12 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
 /**
  * Returns the reason to show for a run that waits because its cost limit is too low for the current fees.
  *
- * @param least the lowest gas price that blocks accept
- * @param most the highest gas price that the limit can pay
- * @param enough the cost limit that would pay for all accepted requests
+ * @param minFee the lowest gas price that blocks accept
+ * @param payableFee the highest gas price that the limit can pay
+ * @param sufficientLimit the cost limit that would pay for all accepted requests
  */
-export const waitingForLimit = (least: bigint, most: bigint, enough: bigint): string =>
-  `${LOWER_FEES}blocks require at least ${inGwei(least)} gwei, but the rest of the run's cost limit is enough for only ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+export const waitingForLimit = (minFee: bigint, payableFee: bigint, sufficientLimit: bigint): string =>
+  `${LOWER_FEES}blocks require at least ${inGwei(minFee)} gwei, but the rest of the run's cost limit is enough for only ${inGwei(payableFee)} gwei${RAISE_HINT} --max-cost ${inCoins(sufficientLimit, 'up')} or more to raise the limit`
 
 /** Returns fees capped by the fee limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {

@@ -4,8 +4,8 @@ import type { Db } from '../../../store/schema.ts'
 import { hasMaxCost, type NetworkFees } from '../../fees.ts'
 import type { Fees } from '../network.ts'
 import { fundsOfMints, type GasOfMints, gasOfMints, type WaitingFunds } from './funding.ts'
-import { worstCost } from './network-fees.ts'
-import { budgetOf, dataCost, shareOf, worstOfNfts } from './run-budget.ts'
+import { maxCostOf } from './network-fees.ts'
+import { budgetOf, dataCost, maxCostOfNfts, shareOf } from './run-budget.ts'
 import { isTooExpensive } from './run-fee.ts'
 
 /**
@@ -21,9 +21,9 @@ export async function fundsOfWaiting(
   const { baseFee = 0n, maxFeePerGas: offered, maxPriorityFeePerGas: priority, legacy } = fees
   const current = { offered, data, base: baseFee }
   // As in `waitingForCost`, a legacy gas price can't be lowered.
-  const least = legacy || baseFee + priority > offered ? offered : baseFee + priority
+  const minFee = legacy || baseFee + priority > offered ? offered : baseFee + priority
   const payable = new Set(mints)
-  // A run is held if its limits allow no transaction at `least`. Any other run needs at most its unspent budget.
+  // A run is held if its limits allow no transaction at `minFee`. Any other run needs at most its unspent budget.
   let [heldNfts, excessWei] = [0, 0n]
   for (const collection of new Set(mints.flatMap(({ run, collection_id }) => (run === null ? [] : [collection_id])))) {
     for (const run of await limitedRuns(db, collection)) {
@@ -34,9 +34,9 @@ export async function fundsOfWaiting(
       if (!isHeld && hasMaxCost(run)) {
         const budget = await budgetOf(db, run, current)
         const gas = gasOfMints(mintsOfRun)
-        const share = shareOf(budget, worstOfNfts(run, Math.min(nfts, budget.unsigned), current))
-        isHeld = priceFor(gas, share, current) < least
-        const excess = worstCost(gas.worst, current) - budget.unspent
+        const share = shareOf(budget, maxCostOfNfts(run, Math.min(nfts, budget.unsigned), current))
+        isHeld = priceFor(gas, share, current) < minFee
+        const excess = maxCostOf(gas.worst, current) - budget.unspent
         if (!isHeld && excess > 0n) excessWei += excess
       }
       if (!isHeld) continue

@@ -14,7 +14,7 @@ const PACKAGES: Record<string, string> = {
   'win32-x64': '@foundry-rs/anvil-win32-amd64',
 }
 
-const NEEDS =
+const REQUIREMENTS =
   'Anvil runs on Linux (x64, arm64) with glibc 2.35 or newer (Ubuntu 22.04, Debian 12, not Alpine), on macOS, and on Windows x64.'
 
 /** The platform, named as in `node:os`, and the function that resolves modules from gdn's own files. */
@@ -37,7 +37,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
   const name = PACKAGES[machine]
   if (name === undefined) {
     throw new GdnError('native_missing', `the embedded EVM chains need anvil, which has no build for ${machine}`, {
-      hint: `Configure an RPC URL for the chain. ${NEEDS}`,
+      hint: `Configure an RPC URL for the chain. ${REQUIREMENTS}`,
     })
   }
   const resolve = lookup.resolve ?? createRequire(import.meta.url).resolve
@@ -46,7 +46,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
     return join(folder, 'bin', system === 'win32' ? 'anvil.exe' : 'anvil')
   } catch (cause) {
     throw new GdnError('native_missing', `the embedded EVM chains need anvil: the package ${name} is not installed`, {
-      hint: `${howToInstall(`${name}@${ANVIL_VERSION}`)} ${NEEDS}`,
+      hint: `${howToInstall(`${name}@${ANVIL_VERSION}`)} ${REQUIREMENTS}`,
       cause,
     })
   }
@@ -55,7 +55,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
 /** Returns the error for a binary that doesn't start, usually because of another libc or a missing executable bit. */
 export function anvilCannotRun(binary: string, reason: string, cause?: unknown): GdnError {
   return new GdnError('native_missing', `anvil can't run on this machine: ${reason}`, {
-    hint: `Configure an RPC URL for the chain. ${NEEDS}`,
+    hint: `Configure an RPC URL for the chain. ${REQUIREMENTS}`,
     details: { binary },
     cause,
   })

@@ -44,9 +44,9 @@ const FORK_STATES = 128
 const LISTENING = /Listening on (127\.[\d.]+):(\d+)/
 
 /** Child processes that are killed if this process exits without closing them. */
-const living = new Set<ChildProcess>()
+const runningNodes = new Set<ChildProcess>()
 const killLiving = () => {
-  for (const child of living) child.kill('SIGKILL')
+  for (const child of runningNodes) child.kill('SIGKILL')
 }
 
 /**
@@ -91,7 +91,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   const exited = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(messageOf(error)))
     child.once('exit', (code, signal) => {
-      living.delete(child)
+      runningNodes.delete(child)
       resolve(signal === null ? `exited with code ${code}` : `was terminated by ${signal}`)
     })
   })
@@ -101,8 +101,8 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
     throw anvilCannotRun(binary, startFailure(cause), cause)
   }
   failed.catch(() => {})
-  if (living.size === 0 && !process.listeners('exit').includes(killLiving)) process.on('exit', killLiving)
-  living.add(child)
+  if (runningNodes.size === 0 && !process.listeners('exit').includes(killLiving)) process.on('exit', killLiving)
+  runningNodes.add(child)
   const abort = () => child.kill('SIGKILL')
   signal?.addEventListener('abort', abort, { once: true })
   if (signal?.aborted) abort()

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import * as z from 'zod'
 import { GdnError } from '../../../../core/errors.ts'
 import { parseJson } from '../../../../core/json.ts'
-import { keptSecret, type SecretPlace } from '../../../data-dir/kept-secret.ts'
+import { type SecretPlace, secretInFile } from '../../../data-dir/secret-in-file.ts'
 import type { Signer, Signers } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 
@@ -24,7 +24,7 @@ export type LazySigners = () => Promise<EmbeddedSigners>
  * IDs as public networks.
  */
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
-  const { text, place } = await keptSecret(
+  const { text, place } = await secretInFile(
     { dataDir, file: FILE, store },
     () => `${JSON.stringify({ version: 1, admin: randomEvmKey(), operator: randomEvmKey() })}\n`,
   )

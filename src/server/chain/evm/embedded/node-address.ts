@@ -12,7 +12,7 @@ export interface NodeAddress {
  * Ports that no browser connects to ("port blocking" in the Fetch standard). Anvil accepts any Host header, and
  * WebSockets from any origin. A page that found the port could call `anvil_setBalance`, directly or by DNS rebinding.
  */
-const SHUNNED_BY_BROWSERS = [6666, 6665, 6667, 6668, 6669, 6697, 6679, 6566, 10080, 4190]
+const BLOCKED_BY_BROWSERS = [6666, 6665, 6667, 6668, 6669, 6697, 6679, 6566, 10080, 4190]
 
 /**
  * Returns an address for an embedded node that a web page can neither reach nor guess. On Linux and Windows, all of
@@ -22,7 +22,7 @@ const SHUNNED_BY_BROWSERS = [6666, 6665, 6667, 6668, 6669, 6697, 6679, 6566, 100
 export async function chooseNodeAddress(): Promise<NodeAddress> {
   const hidden = `127.${randomInt(1, 255)}.${randomInt(1, 255)}.${randomInt(1, 255)}`
   for (const host of [hidden, '127.0.0.1']) {
-    for (const port of SHUNNED_BY_BROWSERS) {
+    for (const port of BLOCKED_BY_BROWSERS) {
       const outcome = await tryListening({ host, port })
       if (outcome === 'free') return { host, port }
       if (outcome === 'no such address') break

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
-import { type RpcCall, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
+import { RPC_ERRORS, type RpcCall, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
 import type { NodeAddress } from './node-address.ts'
 
 /**
@@ -37,10 +37,10 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
     },
     async batch(calls) {
       if (calls.length === 0) return []
-      const reply = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
-      if (!Array.isArray(reply) || reply.length !== calls.length)
+      const body = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
+      if (!Array.isArray(body) || body.length !== calls.length)
         throw nodeUnreachable('returned an invalid response to a batch')
-      const responses = new Map(reply.map((response: { id: number }) => [response.id, response]))
+      const responses = new Map(body.map((response: { id: number }) => [response.id, response]))
       return calls.map((_, id) => nodeResponseOf(responses.get(id)))
     },
     close: () => agent.destroy(),
@@ -51,9 +51,10 @@ export function nodeUnreachable(problem: string, cause?: unknown): GdnError {
   return new GdnError('unreachable', `the embedded chain ${problem}`, { hint: 'Try again.', cause })
 }
 
-function nodeResponseOf(reply: unknown): RpcResponse {
-  const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
-  if (error !== undefined) return { error: new RpcError(error.code ?? -32603, error.message ?? '', error.data) }
+function nodeResponseOf(response: unknown): RpcResponse {
+  const { result, error } = (response ?? {}) as { result?: unknown; error?: Partial<RpcError> }
+  if (error !== undefined)
+    return { error: new RpcError(error.code ?? RPC_ERRORS.internal, error.message ?? '', error.data) }
   if (result === undefined) throw nodeUnreachable('returned an invalid response')
   return { result }
 }

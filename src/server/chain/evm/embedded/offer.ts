@@ -13,7 +13,7 @@ import { legacyChainId } from './raw-transaction.ts'
 const BATCH = 30
 
 /** Submits the transactions to the node's pool in this order. */
-export async function handIn(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcResponse[]> {
+export async function submit(rpc: NodeRpc, raws: readonly Hex[]): Promise<RpcResponse[]> {
   const responses: RpcResponse[] = []
   for (const chunk of chunksOf(raws, BATCH)) {
     const calls = chunk.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
@@ -44,7 +44,7 @@ export async function offer(rpc: NodeRpc, chainId: number, raws: readonly Hex[])
  * in a block, regardless of the error message ("nonce too low", "already imported").
  */
 async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
-  const responses = await handIn(rpc, raws)
+  const responses = await submit(rpc, raws)
   const outcomes = responses.map((response, index): BroadcastOutcome => {
     if ('result' in response) return { hash: response.result as Hex, outcome: 'accepted' }
     return { hash: hashOf(raws[index] ?? '0x'), outcome: 'rejected', reason: response.error.message }

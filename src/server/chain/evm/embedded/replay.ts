@@ -4,12 +4,12 @@ import { RpcError } from '../../rpc/rpc-response.ts'
 import type { Hex } from '../network.ts'
 import { poolStatus, type Tip } from './mine.ts'
 import type { NodeRpc } from './node-rpc.ts'
-import { handIn } from './offer.ts'
+import { submit } from './offer.ts'
 
 /** Number of blocks whose hashes are checked in one JSON-RPC batch. */
 const CHECK_EVERY = 100
 
-export interface Replayed {
+export interface ReplayResult {
   tip: Tip
   transactions: number
 }
@@ -26,7 +26,7 @@ export async function replayJournal(
   journal: BlockJournal<Hex>,
   genesis: { hash: Hex; timestamp: number },
   onBlocks: (height: number) => void,
-): Promise<Replayed> {
+): Promise<ReplayResult> {
   const tip: Tip = { number: 0, timestamp: genesis.timestamp, hash: genesis.hash, waiting: 0 }
   let transactions = 0
   let unchecked: HashedBlock<Hex>[] = []
@@ -52,7 +52,7 @@ export async function replayJournal(
 }
 
 async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void> {
-  for (const response of await handIn(rpc, block.transactions)) {
+  for (const response of await submit(rpc, block.transactions)) {
     if ('error' in response) {
       throw damagedChainError(`a transaction of block ${block.number} is now rejected (${response.error.message})`)
     }

@@ -1,6 +1,6 @@
 import { isRecord } from '../../../../core/json.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
-import { isUnreachable, RpcError } from '../../rpc/rpc-response.ts'
+import { isUnreachable, RPC_ERRORS, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
 
@@ -20,17 +20,11 @@ const BATCH_GAS = 1_000_000_000
 
 const MAX_BATCH = 100
 
-const INVALID_REQUEST = -32600
-const METHOD_NOT_FOUND = -32601
-const INVALID_PARAMS = -32602
-const INTERNAL_ERROR = -32603
-/** JSON-RPC code "Server error": the request is valid but can't be served at the moment. */
-const UNAVAILABLE = -32000
 /** JSON-RPC code of EIP-7966: the transaction is in the pool but not in a block. */
 const NOT_MINED = 4
 
 type Id = string | number | null
-type Reply =
+type JsonRpcResponse =
   | { jsonrpc: '2.0'; id: Id; result: unknown }
   | { jsonrpc: '2.0'; id: Id; error: { code: number; message: string; data?: unknown } }
 
@@ -44,9 +38,13 @@ type Reply =
  */
 export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {
   if (!Array.isArray(body)) return respond(chain, body, { sent: Promise.resolve(), gas: READ_GAS })
-  if (body.length === 0) return failure(null, INVALID_REQUEST, 'the batch is empty')
+  if (body.length === 0) return failure(null, RPC_ERRORS.invalidRequest, 'the batch is empty')
   if (body.length > MAX_BATCH) {
-    return failure(null, INVALID_REQUEST, `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`)
+    return failure(
+      null,
+      RPC_ERRORS.invalidRequest,
+      `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`,
+    )
   }
   // Transactions are submitted together and in order. A read sees the effects of the transactions before it in the
   // batch.
@@ -54,9 +52,9 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / body.filter(executes).length))
   return Promise.all(
     body.map((call: unknown) => {
-      const reply = respond(chain, call, { sent, gas })
-      if (isSend(call)) sent = Promise.all([sent, reply])
-      return reply
+      const response = respond(chain, call, { sent, gas })
+      if (isSend(call)) sent = Promise.all([sent, response])
+      return response
     }),
   )
 }
@@ -67,14 +65,14 @@ interface CallLimits {
   gas: number
 }
 
-async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Promise<Reply> {
-  if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call must be an object')
+async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Promise<JsonRpcResponse> {
+  if (!isRecord(call)) return failure(null, RPC_ERRORS.invalidRequest, 'a call must be an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null
   if (call.jsonrpc !== '2.0' || typeof method !== 'string' || (call.id !== undefined && !isId(call.id))) {
-    return failure(id, INVALID_REQUEST, 'a call must have jsonrpc "2.0", an id and a method')
+    return failure(id, RPC_ERRORS.invalidRequest, 'a call must have jsonrpc "2.0", an id and a method')
   }
-  if (!Array.isArray(params)) return failure(id, INVALID_PARAMS, 'params must be a list')
+  if (!Array.isArray(params)) return failure(id, RPC_ERRORS.invalidParams, 'params must be a list')
   try {
     return { jsonrpc: '2.0', id, result: await dispatch(chain, method, params, terms) }
   } catch (error) {
@@ -93,15 +91,15 @@ async function dispatch(
   // The endpoint doesn't sign for clients, so it has no accounts.
   if (method === 'eth_accounts') return []
   if (!READ_METHODS.has(method))
-    throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)
+    throw new RpcError(RPC_ERRORS.methodNotFound, `the method ${method.slice(0, 80)} is not available`)
   await sent
   return chain.request(method, EXECUTES.has(method) ? capGas(params, gas) : params)
 }
 
-function capGas([call, ...rest]: readonly unknown[], most: number): readonly unknown[] {
+function capGas([call, ...rest]: readonly unknown[], maxGas: number): readonly unknown[] {
   if (!isRecord(call)) return [call, ...rest]
-  const gas = Number(call.gas ?? most)
-  return gas < most ? [call, ...rest] : [{ ...call, gas: `0x${most.toString(16)}` }, ...rest]
+  const gas = Number(call.gas ?? maxGas)
+  return gas < maxGas ? [call, ...rest] : [{ ...call, gas: `0x${maxGas.toString(16)}` }, ...rest]
 }
 
 async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promise<unknown> {
@@ -116,13 +114,13 @@ async function sendAndWait(chain: EvmNetwork, params: readonly unknown[]): Promi
   return receipt
 }
 
-function describe(id: Id, error: unknown): Reply {
+function describe(id: Id, error: unknown): JsonRpcResponse {
   if (error instanceof RpcError) return failure(id, error.code, error.message, error.data)
-  if (isUnreachable(error)) return failure(id, UNAVAILABLE, "the chain's node did not respond: try again")
-  return failure(id, INTERNAL_ERROR, 'internal error')
+  if (isUnreachable(error)) return failure(id, RPC_ERRORS.server, "the chain's node did not respond: try again")
+  return failure(id, RPC_ERRORS.internal, 'internal error')
 }
 
-function failure(id: Id, code: number, message: string, data?: unknown): Reply {
+function failure(id: Id, code: number, message: string, data?: unknown): JsonRpcResponse {
   return { jsonrpc: '2.0', id, error: { code, message, data } }
 }
 

@@ -1,9 +1,5 @@
-import { RpcError } from '../../rpc/rpc-response.ts'
+import { RPC_ERRORS, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
-
-/** JSON-RPC code "Server error", which nodes return when they reject a transaction. */
-const REFUSED = -32000
-const INVALID_PARAMS = -32602
 
 /**
  * Implements `eth_sendRawTransaction` with a broadcast. Also returns the hash for bytes that the chain already has, so
@@ -13,10 +9,11 @@ const INVALID_PARAMS = -32602
  */
 export async function sendRaw(chain: Pick<EvmNetwork, 'broadcast'>, params: readonly unknown[]): Promise<Hex> {
   const [raw] = params
-  if (!isHex(raw)) throw new RpcError(INVALID_PARAMS, 'the first parameter must be a signed transaction in hex')
+  if (!isHex(raw))
+    throw new RpcError(RPC_ERRORS.invalidParams, 'the first parameter must be a signed transaction in hex')
   const [result] = await chain.broadcast([raw])
-  if (result === undefined) throw new RpcError(REFUSED, 'the node did not respond to the transaction')
-  if (result.outcome === 'rejected') throw new RpcError(REFUSED, result.reason)
+  if (result === undefined) throw new RpcError(RPC_ERRORS.server, 'the node did not respond to the transaction')
+  if (result.outcome === 'rejected') throw new RpcError(RPC_ERRORS.server, result.reason)
   return result.hash
 }
 

@@ -29,7 +29,7 @@ interface Submission {
   reject: (error: unknown) => void
 }
 
-interface Item {
+interface QueuedTransaction {
   raw: Hex
   gas: bigint
   submission: Submission
@@ -62,7 +62,7 @@ export interface SequencerOptions {
  */
 export function createSequencer(options: SequencerOptions): Sequencer {
   const { chainId, journal, supervisor, now, onUnrecordedHash, onMined } = options
-  let queue: Item[] = []
+  let queue: QueuedTransaction[] = []
   let running: Promise<void> | undefined
   let appending: Promise<unknown> = Promise.resolve()
   let closing = false
@@ -79,7 +79,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     running = undefined
   }
 
-  async function turn(items: readonly Item[]): Promise<void> {
+  async function turn(items: readonly QueuedTransaction[]): Promise<void> {
     const raws = items.map(({ raw }) => raw)
     const { node, outcomes } = await offerAlive(raws)
     const accepted = raws.filter((_, index) => outcomes[index]?.outcome === 'accepted')
@@ -180,7 +180,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
 }
 
 /** Returns as many items from the front of the queue as fit into one turn, but at least one. */
-function takeTurn(queue: readonly Item[]): Item[] {
+function takeTurn(queue: readonly QueuedTransaction[]): QueuedTransaction[] {
   let gas = 0n
   let characters = 0
   let count = 0
@@ -193,13 +193,13 @@ function takeTurn(queue: readonly Item[]): Item[] {
   return queue.slice(0, count)
 }
 
-function recordOutcome({ submission, index }: Item, outcome: BroadcastOutcome | undefined): void {
+function recordOutcome({ submission, index }: QueuedTransaction, outcome: BroadcastOutcome | undefined): void {
   submission.outcomes[index] = outcome
   submission.missing -= 1
   if (submission.missing === 0) submission.resolve(submission.outcomes.filter((entry) => entry !== undefined))
 }
 
-function rejectAll(items: readonly Item[], error: unknown): void {
+function rejectAll(items: readonly QueuedTransaction[], error: unknown): void {
   for (const { submission } of items) {
     submission.failed = true
     submission.reject(error)

@@ -32,9 +32,9 @@ const BOOT_ATTEMPTS = 3
  * start is delayed to limit the load.
  */
 const SHORT_LIFE_MS = 1_000
-const SHORT_LIVES_FORGIVEN = 3
+const MAX_EARLY_EXITS = 3
 const PAUSE_MS = 100
-const LONGEST_PAUSE_MS = 2_000
+const MAX_PAUSE_MS = 2_000
 const STOP_GRACE_MS = 700
 
 /**
@@ -64,8 +64,8 @@ export function superviseNode(
   }
 
   async function bootPatiently(): Promise<LiveNode> {
-    const pause = Math.max(0, shortLives - SHORT_LIVES_FORGIVEN) * PAUSE_MS
-    if (pause > 0) await sleep(Math.min(pause, LONGEST_PAUSE_MS), signal).catch(() => {})
+    const pause = Math.max(0, shortLives - MAX_EARLY_EXITS) * PAUSE_MS
+    if (pause > 0) await sleep(Math.min(pause, MAX_PAUSE_MS), signal).catch(() => {})
     for (let attempt = 1; ; attempt++) {
       if (signal.aborted) throw closedError()
       try {

@@ -8,6 +8,7 @@ import { passwordIn, passwordProblem, readPasswordFile } from '../../../../keyst
 import { readSecretFile } from '../../../../keystore/private-file.ts'
 import { readCredential } from '../../../settings/credentials.ts'
 import type { RemoteSignerEntry } from '../../../settings/signer-schema.ts'
+import { RPC_ERRORS } from '../../rpc/rpc-response.ts'
 import { requestOf, type Signer, type UnsignedTransaction } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 import { checkSigned } from './check-signed.ts'
@@ -16,7 +17,6 @@ import { connectSigner } from './signer-rpc.ts'
 const MAX_PEM_BYTES = 256 * 1024
 const TIMEOUT_MS = 10_000
 const MAX_PAUSE_MS = 30_000
-const METHOD_NOT_FOUND = -32_601
 
 export interface RemoteSignerOptions {
   credentialsDirectory: string | undefined
@@ -119,7 +119,7 @@ const rawIn = (response: unknown): unknown =>
 const isMissingMethod = (error: unknown): boolean =>
   error instanceof GdnError &&
   error.code === 'refused' &&
-  (error.details as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND
+  (error.details as { code?: unknown } | undefined)?.code === RPC_ERRORS.methodNotFound
 
 function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefined): (() => Secret) | null {
   const { token_file: file, token_credential: credential } = entry
@@ -145,7 +145,7 @@ function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefine
         : undefined
   const [cert, ca] = [client_cert_file, ca_file].map((file) => (file === undefined ? undefined : readPem(file)))
   const keyFile = client_key_file ?? client_key_credential ?? ''
-  const understand = <Found>(file: string, problem: string, parse: () => Found): Found => {
+  const parsePem = <Found>(file: string, problem: string, parse: () => Found): Found => {
     try {
       return parse()
     } catch (cause) {
@@ -155,11 +155,11 @@ function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefine
   const certificate = (file: string | undefined, text: string | undefined) =>
     file === undefined || text === undefined
       ? null
-      : understand(file, 'has no certificate in PEM format', () => new X509Certificate(text))
+      : parsePem(file, 'has no certificate in PEM format', () => new X509Certificate(text))
   certificate(ca_file, ca)
   const clientCertificate = certificate(client_cert_file, cert)
   if (clientCertificate !== null && key !== undefined) {
-    const parsed = understand(keyFile, 'has no unencrypted private key in PEM format', () => createPrivateKey(key))
+    const parsed = parsePem(keyFile, 'has no unencrypted private key in PEM format', () => createPrivateKey(key))
     if (!clientCertificate.checkPrivateKey(parsed)) {
       throw new GdnError('invalid_config', `is not the key of ${client_cert_file}`, { place: { file: keyFile } })
     }

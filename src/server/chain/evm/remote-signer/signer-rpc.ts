@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
 import { excerpt, textOrJson } from '../../../../core/excerpt.ts'
-import { isObject, parseJson } from '../../../../core/json.ts'
+import { asObject, parseJson } from '../../../../core/json.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
 /**
@@ -90,8 +90,8 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
           },
         )
       }
-      const response = objectIn(parseJson(text))
-      const error = objectIn(response?.error)
+      const response = asObject(parseJson(text))
+      const error = asObject(response?.error)
       if (error !== null) {
         const why = excerpt(textOrJson(error.message ?? 'it returned no reason'))
         throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
@@ -115,5 +115,3 @@ function describeSignerFailure(cause: unknown, { aborted }: AbortSignal, timeout
   if (systemCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') return `returned more than ${MAX_RESPONSE_BYTES} bytes`
   return `does not respond (${excerpt(messageOf(cause))})`
 }
-
-const objectIn = (value: unknown): Record<string, unknown> | null => (isObject(value) ? value : null)

@@ -1,6 +1,6 @@
 import type { Providers } from '../../rpc/providers.ts'
 import type { RpcCall } from '../../rpc/rpc-response.ts'
-import { isTooMuch, NodeFailed, rpcResponseOf, throwNodeFailures } from './responses.ts'
+import { isQueryTooLarge, NodeFailed, rpcResponseOf, throwNodeFailures } from './responses.ts'
 
 /** Maximum number of calls that one node must answer together, so that the results are consistent. */
 export const MAX_CALLS_PER_BATCH = 100
@@ -21,27 +21,27 @@ export function createBatches(
   const send = async (url: string, calls: readonly RpcCall[]): Promise<unknown[]> => {
     const limit = limitOf(url)
     if (calls.length > limit) {
-      const replies: unknown[] = []
-      while (replies.length < calls.length) {
-        replies.push(...(await send(url, calls.slice(replies.length, replies.length + limitOf(url)))))
+      const responses: unknown[] = []
+      while (responses.length < calls.length) {
+        responses.push(...(await send(url, calls.slice(responses.length, responses.length + limitOf(url)))))
       }
-      return replies
+      return responses
     }
     const bodies = calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params }))
     const [only] = bodies
     if (only !== undefined && limit === 1) return [await post(url, only)]
-    const reply = await post(url, bodies)
-    if (Array.isArray(reply)) {
-      if (reply.length !== calls.length) throw new NodeFailed('a node returned an invalid response to a batch')
-      const byId = new Map(reply.map((response: { id?: unknown } | null) => [response?.id, response]))
+    const body = await post(url, bodies)
+    if (Array.isArray(body)) {
+      if (body.length !== calls.length) throw new NodeFailed('a node returned an invalid response to a batch')
+      const byId = new Map(body.map((response: { id?: unknown } | null) => [response?.id, response]))
       return bodies.map(({ id }) => byId.get(id))
     }
     // The node returned a single error for the whole batch. Either one call exceeds a limit, the rate limit is reached,
     // or the batch is too long.
-    if (reply !== null) {
-      const response = throwNodeFailures(rpcResponseOf(reply, 'a batch'))
-      if ('error' in response && isTooMuch(response.error) && !/batch/i.test(response.error.message)) {
-        return calls.map(() => reply)
+    if (body !== null) {
+      const response = throwNodeFailures(rpcResponseOf(body, 'a batch'))
+      if ('error' in response && isQueryTooLarge(response.error) && !/batch/i.test(response.error.message)) {
+        return calls.map(() => body)
       }
     }
     limits.set(url, Math.max(1, Math.floor(calls.length / 2)))

@@ -55,12 +55,12 @@ export interface RemoteRpc {
   close(): Promise<void>
 }
 
-const LONGEST_RETRY_MS = 10_000
+const MAX_RETRY_MS = 10_000
 /**
  * Maximum wait in milliseconds if every provider is paused. If the pauses are longer, the request fails and is retried
  * later.
  */
-const PATIENCE_MS = 3_000
+const MAX_PAUSE_MS = 3_000
 
 /**
  * Connects to a network. Every request can safely be sent twice: reads have no effect, and a network accepts the same
@@ -79,12 +79,12 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     const provider = providers.of(url)
     await provider.enter(Array.isArray(body) ? body.length : 1, closing.signal)
     try {
-      const reply = await connections.send(url, body)
-      const outcome = rpcOutcome(reply)
+      const responseBody = await connections.send(url, body)
+      const outcome = rpcOutcome(responseBody)
       onRequest(provider.host, outcome)
       if (outcome === 'limited') provider.limited(null)
       else provider.responded()
-      return reply
+      return responseBody
     } catch (error) {
       const limited = error instanceof NodeFailed && error.limited
       if (limited) provider.limited(error.restMs)
@@ -115,8 +115,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 
   const askChain = async (url: string): Promise<void> => {
-    const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
-    const response = rpcResponseOf(reply, identity.method)
+    const body = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
+    const response = rpcResponseOf(body, identity.method)
     const { host } = new URL(url)
     if ('error' in response) {
       const { error: cause } = response
@@ -145,7 +145,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     for (let attempt = 1; ; attempt++) {
       const url = choose(failed)
       const restMs = providers.of(url).restMs()
-      if (restMs > PATIENCE_MS) {
+      if (restMs > MAX_PAUSE_MS) {
         const { host } = new URL(url)
         throw new NodeFailed(`the provider at ${host} rejects requests for another ${Math.ceil(restMs / 1000)} s`)
       }
@@ -163,7 +163,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         if (attempt === tries) throw error
         // Use another node at once. Wait before a retry only if all have failed or are paused.
         if (failed.has(choose(failed)))
-          await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: LONGEST_RETRY_MS, jitter: 0 }), closing.signal)
+          await sleep(backoffMs(attempt, { firstMs: retryMs, maxMs: MAX_RETRY_MS, jitter: 0 }), closing.signal)
       }
     }
   }
@@ -189,8 +189,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
       const responses: RpcResponse[] = []
       for (const chunk of chunksOf(calls, MAX_CALLS_PER_BATCH)) {
         const part = await exchange(async (url) => {
-          const replies = await batches.send(url, chunk)
-          return chunk.map(({ method }, index) => throwNodeFailures(rpcResponseOf(replies[index], method), options))
+          const bodies = await batches.send(url, chunk)
+          return chunk.map(({ method }, index) => throwNodeFailures(rpcResponseOf(bodies[index], method), options))
         })
         responses.push(...part)
       }

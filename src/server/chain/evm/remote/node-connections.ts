@@ -71,8 +71,8 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
     try {
       return JSON.parse(text)
     } catch (cause) {
-      const reply = refused === null ? 'a response that is not JSON' : `HTTP ${refused}`
-      throw new NodeFailed(`the node at ${host} returned ${reply}`, { cause })
+      const description = refused === null ? 'a response that is not JSON' : `HTTP ${refused}`
+      throw new NodeFailed(`the node at ${host} returned ${description}`, { cause })
     }
   }
 

@@ -5,7 +5,7 @@ import type { NetworkFees } from '../../fees.ts'
 import { aboveLimits, missingFunds, type Shortage } from '../../missing-funds.ts'
 import { rememberFor } from '../../rpc/remember-for.ts'
 import { type Debt, debtOf, type PendingCall } from '../cost/debt.ts'
-import { leastSignerFunds, type WaitingFunds } from '../cost/funding.ts'
+import { minSignerFunds, type WaitingFunds } from '../cost/funding.ts'
 import { readDataFee } from '../cost/network-fees.ts'
 import type { Signer } from '../evm-signer.ts'
 import type { Fees, Hex } from '../network.ts'
@@ -126,7 +126,7 @@ export function watchOperators(options: {
 
   const readStates = async (fees: Fees): Promise<readonly OperatorState[]> => {
     const hasLowFunds = lastStates.some(
-      ({ balance, isAuthorized }) => isAuthorized && balance < WELL_FUNDED_REQUESTS * leastSignerFunds(fees),
+      ({ balance, isAuthorized }) => isAuthorized && balance < WELL_FUNDED_REQUESTS * minSignerFunds(fees),
     )
     const freshMs = hasLowFunds ? FRESH_WITH_LOW_FUNDS_MS : FRESH_MS
     const isFresh = now() >= fetchedAt && now() - fetchedAt < freshMs && problem === null
@@ -158,14 +158,14 @@ export function watchOperators(options: {
       for (const signer of signers) {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
-        const hasLowFunds = state.balance < WELL_FUNDED_REQUESTS * leastSignerFunds(fees)
+        const hasLowFunds = state.balance < WELL_FUNDED_REQUESTS * minSignerFunds(fees)
         // A signer with ample funds can ignore transactions that were signed since the check. A transaction that was
         // mined since still counts, because the balance was read before.
         const later = hasLowFunds ? await options.waiting(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
         const { owed } = debtOf([...signed.values()], state.nextNonce)
         const free = state.balance - owed
-        if (free >= leastSignerFunds(fees)) operators.push({ signer, gas: free / fees.maxFeePerGas })
+        if (free >= minSignerFunds(fees)) operators.push({ signer, gas: free / fees.maxFeePerGas })
       }
       return operators
     },
@@ -222,7 +222,7 @@ const canSign = (state: Pick<OperatorState, 'isAuthorized' | 'balance' | 'due'>,
  * is higher.
  */
 export function neededBy({ due }: Pick<Funds, 'due'>, fees: Fees): bigint {
-  const least = leastSignerFunds(fees)
+  const least = minSignerFunds(fees)
   return due > least ? due : least
 }
 

@@ -148,7 +148,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     confirmations,
     publicNetwork,
     request: (method, params) => rpc.call(method, params),
-    broadcast: (raws) => handIn(rpc, raws),
+    broadcast: (raws) => submit(rpc, raws),
     async receipts(hashes) {
       return (await rpc.batch(receiptCalls(hashes))).map((response) => effectOf(resultOf(response)))
     },
@@ -210,7 +210,7 @@ function resultOf(response: RpcResponse | undefined): unknown {
  * "nonce too low", "replacement transaction underpriced", and on Frontier always as an internal error). Messages aren't
  * reliable, so the hash is looked up.
  */
-async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
+async function submit(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const calls = raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))
   const responses = await rpc.batch(calls, { refusals: true })
   const hashes = raws.map((raw) => keccak256(raw))

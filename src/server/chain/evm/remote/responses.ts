@@ -1,30 +1,29 @@
 import { GdnError } from '../../../../core/errors.ts'
 import { isStatePruned } from '../../../../core/pruned-state.ts'
 import type { RpcOutcome } from '../../rpc/providers.ts'
-import type { RpcResponse } from '../../rpc/rpc-response.ts'
-import { RpcError } from '../../rpc/rpc-response.ts'
+import { RPC_ERRORS, RpcError, type RpcResponse } from '../../rpc/rpc-response.ts'
 import { isExecutionError } from '../execution-error.ts'
 
 /** Maximum length of a node's message. It is logged and becomes part of the reason why an NFT failed. */
 const MAX_MESSAGE = 500
-const INTERNAL = -32603
 /** JSON-RPC errors that mean "rate limited". */
 const LIMIT_CODES = new Set([429, -32005, -32007])
 /** JSON-RPC errors that are temporary: a provider's limit, an internal error, or a lagging node. */
-const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
+const TEMPORARY_CODES = new Set([...LIMIT_CODES, RPC_ERRORS.internal, -32016])
 
 /** Matches messages that mean "rate limited", for providers with other codes. */
-const LIMIT =
+const LIMIT_MESSAGE =
   /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b/i
 
 /** Matches the messages of valid calls that took too long, and of proxies that can't reach their upstream. */
-const NOT_NOW = /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
+const TEMPORARY_MESSAGE =
+  /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
 
 /**
  * Matches messages of a node that lacks the requested block or its state, because the node lags or reverts a block
  * while it responds. Each node implementation has a different message.
  */
-const LACKS_BLOCK = new RegExp(
+const MISSING_BLOCK_MESSAGE = new RegExp(
   [
     /\b(header|block)( for hash| \S+)? not found\b/,
     /\bunknown ?block\b/,
@@ -62,32 +61,32 @@ export class NodeFailed extends GdnError {
 }
 
 /** Returns the outcome of a request. It is `limited` if any response in a batch means "rate limited". */
-export function rpcOutcome(reply: unknown): RpcOutcome {
-  const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((entry) => (entry ?? {}) as object)
-  const errors = replies.flatMap(({ error }) => (error === undefined || error === null ? [] : errorIn(error)))
+export function rpcOutcome(body: unknown): RpcOutcome {
+  const responses: { error?: Partial<RpcError> | null }[] = [body].flat().map((entry) => (entry ?? {}) as object)
+  const errors = responses.flatMap(({ error }) => (error === undefined || error === null ? [] : errorIn(error)))
   if (errors.some(isLimit)) return 'limited'
-  return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
+  return Array.isArray(body) || errors.length === 0 ? 'answered' : 'refused'
 }
 
 /** Returns the error in a response. The response is untrusted and may have any form. */
 function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE).toWellFormed() : ''
-  return new RpcError(typeof code === 'number' ? code : INTERNAL, text, data)
+  return new RpcError(typeof code === 'number' ? code : RPC_ERRORS.internal, text, data)
 }
 
 const isData = (result: unknown) =>
   typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) && result.length % 2 === 0
-const isObject = (result: unknown) => typeof result === 'object'
+const isObjectOrNull = (result: unknown) => typeof result === 'object'
 
 /** Functions that check, by method, whether a result has the right form. `readQuantity` checks numbers. */
-const FORMS: Readonly<Record<string, (result: unknown) => boolean>> = {
+const RESULT_CHECKS: Readonly<Record<string, (result: unknown) => boolean>> = {
   eth_call: isData,
   eth_getCode: isData,
   eth_getStorageAt: isData,
   eth_getLogs: Array.isArray,
-  eth_getBlockByNumber: isObject,
-  eth_getTransactionByHash: isObject,
-  eth_getTransactionReceipt: isObject,
+  eth_getBlockByNumber: isObjectOrNull,
+  eth_getTransactionByHash: isObjectOrNull,
+  eth_getTransactionReceipt: isObjectOrNull,
 }
 
 /**
@@ -95,12 +94,12 @@ const FORMS: Readonly<Record<string, (result: unknown) => boolean>> = {
  *
  * @throws NodeFailed if the result doesn't have the form of its method
  */
-export function rpcResponseOf(reply: unknown, method: string): RpcResponse {
-  const { result, error } = (reply ?? {}) as { result?: unknown; error?: Partial<RpcError> }
+export function rpcResponseOf(response: unknown, method: string): RpcResponse {
+  const { result, error } = (response ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
     return { error: errorIn(error) }
   }
-  if (result === undefined || FORMS[method]?.(result) === false) {
+  if (result === undefined || RESULT_CHECKS[method]?.(result) === false) {
     throw new NodeFailed(`a node returned an invalid response to ${method}`)
   }
   return { result }
@@ -116,10 +115,10 @@ export function throwNodeFailures(response: RpcResponse, { refusals = false } = 
   if (!('error' in response)) return response
   const { error } = response
   const { code, message } = error
-  const isBusy = PASSING_CODES.has(code) || LIMIT.test(message) || NOT_NOW.test(message)
-  const lacksBlock = LACKS_BLOCK.test(message) && !isStatePruned(message)
-  const saysNothing = ((isBusy && !isTooMuch(error)) || lacksBlock) && !isExecutionError(error)
-  if (!saysNothing || (refusals && error.code === INTERNAL)) return response
+  const isBusy = TEMPORARY_CODES.has(code) || LIMIT_MESSAGE.test(message) || TEMPORARY_MESSAGE.test(message)
+  const lacksBlock = MISSING_BLOCK_MESSAGE.test(message) && !isStatePruned(message)
+  const isInconclusive = ((isBusy && !isQueryTooLarge(error)) || lacksBlock) && !isExecutionError(error)
+  if (!isInconclusive || (refusals && error.code === RPC_ERRORS.internal)) return response
   throw new NodeFailed(`a node failed: ${error.message}`, { cause: error })
 }
 
@@ -127,10 +126,10 @@ export function throwNodeFailures(response: RpcResponse, { refusals = false } = 
  * Returns whether an error is about the size of a query. Some providers use the same code for a rate limit and for a
  * limit of blocks or events.
  */
-export const isTooMuch = ({ message }: Partial<RpcError>): boolean =>
+export const isQueryTooLarge = ({ message }: Partial<RpcError>): boolean =>
   /\b(results?|responses?|ranges?|blocks?|logs?|size)\b/i.test(String(message)) &&
   /\b(too|more than|up to|max(imum)?|limit(s|ed)?|exceed(s|ed|ing)?)\b/i.test(String(message))
 
 const isLimit = ({ code = 0, message = '', data }: Partial<RpcError>): boolean =>
-  (LIMIT_CODES.has(code) || (LIMIT.test(message) && !isExecutionError({ code, message, data }))) &&
-  !isTooMuch({ message })
+  (LIMIT_CODES.has(code) || (LIMIT_MESSAGE.test(message) && !isExecutionError({ code, message, data }))) &&
+  !isQueryTooLarge({ message })

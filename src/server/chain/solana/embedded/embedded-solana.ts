@@ -19,7 +19,7 @@ const AT_ONCE = 20
  * Number of signatures whose outcomes are kept in memory. Older transactions are found by the accounts that they
  * created.
  */
-const REMEMBERED = 20_000
+const MAX_REMEMBERED = 20_000
 /**
  * Number of transactions after which a snapshot is stored. For a thousand NFTs, a replay takes 0.3 s, writing a
  * snapshot 1 ms, and loading it 2 ms.
@@ -87,7 +87,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   const remember = (signature: string, status: SignatureStatus) => {
     statuses.set(signature, status)
     for (const oldest of statuses.keys()) {
-      if (statuses.size <= REMEMBERED) break
+      if (statuses.size <= MAX_REMEMBERED) break
       statuses.delete(oldest)
     }
   }

@@ -15,7 +15,7 @@ const PACKAGES: Record<string, readonly [string, ...string[]]> = {
   'darwin-arm64': ['litesvm-darwin-arm64'],
 }
 
-const NEEDS = 'LiteSVM runs on Linux and macOS, on x64 and arm64.'
+const REQUIREMENTS = 'LiteSVM runs on Linux and macOS, on x64 and arm64.'
 
 /**
  * The platform and architecture, named as in `node:os`, and a function that loads a module. Default: this machine's.
@@ -38,7 +38,7 @@ export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
   const names = PACKAGES[machine]
   if (names === undefined) {
     throw new GdnError('native_missing', `the embedded Solana chains need litesvm, which has no build for ${machine}`, {
-      hint: NEEDS,
+      hint: REQUIREMENTS,
     })
   }
   const require = lookup.require ?? createRequire(import.meta.url)
@@ -48,7 +48,7 @@ export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
     } catch (cause) {
       if (systemCode(cause) === 'MODULE_NOT_FOUND') continue
       throw new GdnError('native_missing', `litesvm can't run on this machine: ${messageOf(cause)}`, {
-        hint: NEEDS,
+        hint: REQUIREMENTS,
         cause,
       })
     }
@@ -57,7 +57,7 @@ export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
     'native_missing',
     `the embedded Solana chains need litesvm: the package ${names[0]} is not installed`,
     {
-      hint: `${howToInstall(`${names[0]}@${LITESVM_VERSION}`)} ${NEEDS}`,
+      hint: `${howToInstall(`${names[0]}@${LITESVM_VERSION}`)} ${REQUIREMENTS}`,
     },
   )
 }

@@ -4,7 +4,7 @@ const FRESH_MS = 10_000
 /** Share of the last minute's blocks that would have accepted the price. */
 const SHARE = 0.75
 /** Minimum price in micro-lamports for an urgent transaction, even if no other transaction pays a priority fee. */
-const LEAST_URGENT = 1_000n
+const MIN_PRICE = 1_000n
 
 export interface FeeMarket {
   /**
@@ -34,7 +34,7 @@ export function createFeeMarket(options: {
     async price({ urgent = false } = {}) {
       if (cap === 0n) return 0n
       const usualPrice = await usual()
-      const price = urgent ? (2n * usualPrice > LEAST_URGENT ? 2n * usualPrice : LEAST_URGENT) : usualPrice
+      const price = urgent ? (2n * usualPrice > MIN_PRICE ? 2n * usualPrice : MIN_PRICE) : usualPrice
       return price > cap ? cap : price
     },
   }

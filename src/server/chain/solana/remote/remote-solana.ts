@@ -8,7 +8,7 @@ import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import type { RemoteNetworkOptions } from '../../evm/remote/remote-network.ts'
 import { createProviders } from '../../rpc/providers.ts'
 import { rememberFor } from '../../rpc/remember-for.ts'
-import { isNoResponse, RpcError } from '../../rpc/rpc-response.ts'
+import { isRpcFailure, RpcError } from '../../rpc/rpc-response.ts'
 import { TOKEN_2022 } from '../key.ts'
 import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwork } from '../network.ts'
 import { SUPPLY_AT } from '../read-mint.ts'
@@ -38,7 +38,7 @@ const RETRY_MS = 200
 const STATUSES_AT_ONCE = 256
 /** Maximum number of accounts in one getMultipleAccounts call. */
 const ACCOUNTS_AT_ONCE = 100
-const SENT_AT_ONCE = 16
+const MAX_CONCURRENT_SENDS = 16
 const SUPPLY_BYTES = 8
 /** Number of polls between two submissions of the same bytes. Networks drop transactions, and nodes limit requests. */
 const POLLS_BETWEEN_SENDS = 3
@@ -73,7 +73,7 @@ const balanceOf = z.object({ value: lamports })
 const fees = z.array(z.object({ prioritizationFee: lamports }))
 
 /** Matches the error of a node that has already executed the transaction. */
-const ALREADY = /already (been )?processed|AlreadyProcessed/i
+const ALREADY_PROCESSED = /already (been )?processed|AlreadyProcessed/i
 
 /**
  * Connects to a Solana cluster behind RPC URLs. Whether a transaction can still succeed depends on the height of the
@@ -143,8 +143,8 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
       return { outcome: 'accepted' }
     } catch (error) {
       const reason = messageOf(error)
-      if (error instanceof RpcError && ALREADY.test(reason)) return { outcome: 'known' }
-      if (isNoResponse(error)) {
+      if (error instanceof RpcError && ALREADY_PROCESSED.test(reason)) return { outcome: 'known' }
+      if (isRpcFailure(error)) {
         return { outcome: 'rejected', reason }
       }
       throw error
@@ -194,7 +194,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
     async send(raws) {
       const outcomes: SendOutcome[] = []
-      for (const chunk of chunksOf(raws, SENT_AT_ONCE)) {
+      for (const chunk of chunksOf(raws, MAX_CONCURRENT_SENDS)) {
         outcomes.push(...(await Promise.all(chunk.map(sendOne))))
       }
       forget()
@@ -263,10 +263,10 @@ const laggingNodeError = (blockchain: SolanaBlockchain) =>
   })
 
 /** Matches the system program's error for a balance that is too low, regardless of which instruction caused it. */
-const POOR = /"Custom":1\b|InsufficientFundsForRent/
+const INSUFFICIENT_FUNDS = /"Custom":1\b|InsufficientFundsForRent/
 
 function statusOf({ slot, err }: z.output<typeof status>): SignatureStatus {
   if (err === null || err === undefined) return { slot, error: null }
   const error = JSON.stringify(err)
-  return { slot, error, ...(POOR.test(error) ? { unpaid: true } : {}) }
+  return { slot, error, ...(INSUFFICIENT_FUNDS.test(error) ? { unpaid: true } : {}) }
 }

@@ -4,7 +4,7 @@ import type { Hex, PublicNetwork } from '../../../chain/evm/network.ts'
 import type { AttemptRow } from '../../../store/attempts.ts'
 import { nonceOf, type TransactionRow } from '../../../store/transactions.ts'
 import { createGapFiller } from './fill-gaps.ts'
-import { type BumpNetwork, createSignAgain, type Pending, type SignAgainOptions } from './sign-again.ts'
+import { type BumpNetwork, createSignAgain, type PendingSignings, type SignAgainOptions } from './sign-again.ts'
 
 export type BumperOptions = SignAgainOptions
 
@@ -28,7 +28,7 @@ export function createBumper(options: BumperOptions): Bumper {
   const timeAsNext = watchNextNonces(now)
   const fillGap = createGapFiller(options)
 
-  const isStuck = ({ transaction, earlier }: Pending, waits: number, { stuckMs }: PublicNetwork): boolean => {
+  const isStuck = ({ transaction, earlier }: PendingSignings, waits: number, { stuckMs }: PublicNetwork): boolean => {
     const signedAt = earlier.at(-1)?.created_at ?? transaction.created_at
     return Math.min(timeSince(signedAt, now()) ?? waits, waits) >= stuckMs
   }
@@ -38,7 +38,7 @@ export function createBumper(options: BumperOptions): Bumper {
       const { publicNetwork } = network
       const bumped = new Set<string>()
       const pending = missing.map((transaction) => ({ transaction, earlier: attempts.get(transaction.id) ?? [] }))
-      const firsts = new Map<string, Pending>()
+      const firsts = new Map<string, PendingSignings>()
       for (const entry of pending) {
         const { id, signer, requested_action: action } = entry.transaction
         // Replace the transaction even if it doesn't have the next nonce, because nodes accept a replacement of any

@@ -7,7 +7,7 @@ const MAX_ADDRESSES = 1000
  * Number of successful queries after which a larger range is tried again, because a different provider may have caused
  * the smaller range.
  */
-const TRY_MORE_AFTER = 100
+const ENLARGE_AFTER = 100
 
 /** The query range that a network's providers accept. The range adapts to their errors. */
 export interface EventQueryRange {
@@ -41,7 +41,7 @@ export function createEventQueryRange(): EventQueryRange {
     grow(blockCount) {
       if (blockCount < blocks) return
       answered += 1
-      if (answered % TRY_MORE_AFTER === 0) most = Math.min(MAX_BLOCKS, 2 * most)
+      if (answered % ENLARGE_AFTER === 0) most = Math.min(MAX_BLOCKS, 2 * most)
       blocks = Math.min(most, 2 * blocks)
     },
     shrink() {

@@ -118,7 +118,7 @@ function minedFields(receipt: EvmReceipt | undefined, attempts: readonly Attempt
 }
 
 /** The minimum amount of gas that any transaction uses. */
-const LEAST_GAS = 21_000n
+const MIN_GAS = 21_000n
 
 /**
  * Returns whether a signed version can have paid the fee in a receipt. If a wrong fee or a wrong amount of gas were
@@ -129,7 +129,7 @@ function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string)
   const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
   const offered = maxFeePerGas ?? gasPrice ?? 0n
   const paid = (feePaid ?? 0n) - dataFee
-  if (gasUsed < LEAST_GAS || gasUsed > gas || paid > gasUsed * offered) return false
+  if (gasUsed < MIN_GAS || gasUsed > gas || paid > gasUsed * offered) return false
   return paid > 0n || offered === 0n
 }
 

@@ -7,11 +7,11 @@ import { collectionAddresses, firstDeployed, hasCollections } from '../../../sto
 import { rememberStartBlock, startBlock } from '../../../store/followers.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { findCursor, listCursors, movePublicCursor, type OwnerCursor } from '../../../store/owner-events.ts'
-import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
+import { readBlock, revertEvents, writeEvents } from '../follow-owners.ts'
 import { createEventQueryRange, type EventQueryRange } from './event-query-range.ts'
 
 /** Maximum difference in milliseconds between the clocks of a network and of a machine. */
-const CLOCKS_APART_MS = 3_600_000
+const MAX_CLOCK_SKEW_MS = 3_600_000
 
 export interface FollowPublicOwnersOptions {
   store: Store
@@ -47,7 +47,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
    * have the transaction of the deployment.
    */
   const blockBefore = async (ms: number): Promise<number> => {
-    const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
+    const since = Math.floor((ms - MAX_CLOCK_SKEW_MS) / 1000)
     let [before, after] = [0, await publicNetwork.head()]
     while (after - before > 1) {
       const middle = Math.floor((before + after) / 2)
@@ -109,7 +109,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     const lastKept = cursors.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
     const facts = { blockchain, block: cursor.block_number, kept: lastKept }
     log.warn(facts, 'a reorg removed blocks; the owners of their NFTs will be read again')
-    await takeBack(store, cursor, lastKept)
+    await revertEvents(store, cursor, lastKept)
     return true
   }
 

@@ -2,7 +2,7 @@ import { parseTransaction } from 'viem'
 import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { maxBigint } from '../../../../core/units.ts'
 import { emptyCall, highestFees, lowerFees, offeredFees, raiseFees } from '../../../chain/evm/cost/replacement-fees.ts'
-import { budgetOf, dataCost, worstOfSignings } from '../../../chain/evm/cost/run-budget.ts'
+import { budgetOf, dataCost, maxCostOfSignings } from '../../../chain/evm/cost/run-budget.ts'
 import { limitFees } from '../../../chain/evm/cost/run-fee.ts'
 import type { Fees, Hex } from '../../../chain/evm/network.ts'
 import { hasMaxCost, type NetworkFees } from '../../../chain/fees.ts'
@@ -69,7 +69,7 @@ export async function replacementCost(
   const fees = { offered: 0n, data: current?.data ?? NO_DATA_FEE }
   // The signature and the rest of the envelope have the same length in the replacement.
   const bytes = Math.ceil((row.raw.length - (call.data ?? '0x').length + data.length) / 2)
-  const before = worstOfSignings([row.raw, ...earlier.map(({ raw }) => raw)], fees)
+  const before = maxCostOfSignings([row.raw, ...earlier.map(({ raw }) => raw)], fees)
   const exactCostAt = (price: bigint) => gas * price + dataCost(bytes, fees)
   const costAt = (price: bigint) => maxBigint(before, exactCostAt(price))
 

@@ -35,7 +35,7 @@ export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> 
  * A pending transaction and its signed versions, oldest first. `earlier` is empty if the transaction was signed only
  * once.
  */
-export interface Pending {
+export interface PendingSignings {
   transaction: TransactionRow
   earlier: readonly AttemptRow[]
 }
@@ -71,7 +71,7 @@ const WARNINGS: Record<ReplacementRefusal['reason'], string | null> = {
 }
 
 /** Signs a pending transaction again. Resolves with true if the new signed version was stored. */
-export type SignAgain = (network: BumpNetwork, pending: Pending, cause: Cause) => Promise<boolean>
+export type SignAgain = (network: BumpNetwork, pending: PendingSignings, cause: Cause) => Promise<boolean>
 
 export function createSignAgain(options: SignAgainOptions): SignAgain {
   const { store, log } = options
@@ -124,7 +124,7 @@ function cancelsFor(cause: Cause, earlier: readonly AttemptRow[]): number {
 async function signReplacement(
   { store, findSigner, maxFee }: SignAgainOptions,
   network: BumpNetwork,
-  { transaction, earlier }: Pending,
+  { transaction, earlier }: PendingSignings,
   { cause, cancels }: { cause: Cause; cancels: number },
 ): Promise<Replacement | ReplacementRefusal> {
   // Use the signer even if it can't pay for new work, because the stuck transaction may have reserved the signer's
@@ -171,7 +171,7 @@ async function signReplacement(
 async function storeReplacement(
   { store, now }: SignAgainOptions,
   { request, publicNetwork }: BumpNetwork,
-  { transaction, earlier }: Pending,
+  { transaction, earlier }: PendingSignings,
   { signed: { raw, hash }, fees, cancels }: Replacement,
 ): Promise<'stored' | 'lost' | ReplacementRefusal> {
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })

@@ -23,19 +23,23 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
   const flags: string[] = []
   let raisedRun = run
   if (aboveFee !== undefined) {
-    const least = (fee: bigint) => (fee * 9n + 7n) / 8n
-    const enough = low.reduce((most, replacement) => maxBigint(most, least(replacement.offered)), least(typical))
-    flags.push(`--max-fee-gwei ${inGwei(enough, 'up')}`)
-    raisedRun = { ...run, max_fee: String(enough) }
+    const minRaise = (fee: bigint) => (fee * 9n + 7n) / 8n
+    const sufficientFee = low.reduce(
+      (max, replacement) => maxBigint(max, minRaise(replacement.offered)),
+      minRaise(typical),
+    )
+    flags.push(`--max-fee-gwei ${inGwei(sufficientFee, 'up')}`)
+    raisedRun = { ...run, max_fee: String(sufficientFee) }
     low = await replacementsOf(db, unmined, raisedRun.max_fee, fees)
   }
   let heldReplacement = aboveFee
   if (hasMaxCost(raisedRun)) {
     // The reserved cost depends on the gas price limit too, so one message names both limits.
-    const { max, left, unspent } = await budgetOf(db, raisedRun, current)
-    const enough = low.reduce((sum, { more }) => sum + more, max - left)
-    heldReplacement ??= low.find(({ more }) => more > unspent)
-    if (heldReplacement !== undefined && enough > max) flags.push(`--max-cost ${inCoins(enough, 'up')}`)
+    const { max, available, unspent } = await budgetOf(db, raisedRun, current)
+    const sufficientLimit = low.reduce((sum, { increase }) => sum + increase, max - available)
+    heldReplacement ??= low.find(({ increase }) => increase > unspent)
+    if (heldReplacement !== undefined && sufficientLimit > max)
+      flags.push(`--max-cost ${inCoins(sufficientLimit, 'up')}`)
   }
   return heldReplacement === undefined ? null : stuckBehind(heldReplacement, unmined, { base, flags })
 }

@@ -10,7 +10,7 @@ import type { SignedTransaction } from '../../driver.ts'
 import { signedRow, type TransactionContent } from '../sign-and-store.ts'
 
 /** A transaction of this backend, with its bytes, that was found on chain but isn't in the database. */
-export interface Recovered {
+export interface RecoveredTransaction {
   blockchain: EvmBlockchain
   hash: Hex
   raw: Hex
@@ -27,7 +27,7 @@ export interface Recovered {
  */
 export async function adoptTransaction(
   db: Db,
-  { blockchain, hash, raw, signer, nonce }: Recovered,
+  { blockchain, hash, raw, signer, nonce }: RecoveredTransaction,
   content: TransactionContent,
   now: number,
 ): Promise<SignedTransaction | null> {
@@ -54,7 +54,7 @@ export async function adoptTransaction(
 export async function adoptAttempt(
   db: Db,
   transaction: TransactionRow,
-  { hash, raw }: Pick<Recovered, 'hash' | 'raw'>,
+  { hash, raw }: Pick<RecoveredTransaction, 'hash' | 'raw'>,
   now: number,
 ): Promise<void> {
   const { id } = transaction

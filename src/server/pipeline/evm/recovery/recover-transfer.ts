@@ -11,7 +11,7 @@ import { transferCall } from '../transfer-call.ts'
 import { adoptTransaction } from './adopt.ts'
 
 /** Maximum difference in milliseconds between the clocks of a network and of a machine. */
-const CLOCKS_APART_MS = 60_000
+const MAX_CLOCK_SKEW_MS = 60_000
 
 /**
  * Finds the transaction with which an operator of this backend has already made a pending transfer. The database
@@ -32,7 +32,7 @@ export async function findMadeTransfer(
     const { to, data } = transferCall(transfer)
     if (mined.to !== to || mined.data !== data) continue
     const block = await readBlock(network, mined.blockNumber)
-    if (block === null || Number(block.timestamp) * 1000 < Number(accepted_at) - CLOCKS_APART_MS) continue
+    if (block === null || Number(block.timestamp) * 1000 < Number(accepted_at) - MAX_CLOCK_SKEW_MS) continue
     // Check the signer, because the NFT's sender can make the same call.
     if (await isOperator(network, factory_address as Hex, mined.signer)) return mined
   }

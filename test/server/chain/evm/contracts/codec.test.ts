@@ -7,7 +7,7 @@ import {
   encodeMint,
   encodeTransfer,
   MAX_TOKENS_PER_CALL,
-  type MintRun,
+  type ReceiverGroup,
 } from '../../../../../src/server/chain/evm/collection.ts'
 import { type Reader, readCollectionState, readOwnerOf } from '../../../../../src/server/chain/evm/collection-reads.ts'
 import {
@@ -105,10 +105,10 @@ describe('call data', () => {
   })
 
   test('call data of a dynamic batch is decoded as such', () => {
-    const runs = [{ receiver: ZERO, count: 2 }]
+    const groups = [{ receiver: ZERO, count: 2 }]
     const batch = { startId: 5n, sender: null, receivers: [ZERO, ZERO], digest }
-    expect(decodeMint(encodeMint({ startId: 5n, runs, digest, dynamic: true }))).toEqual({ ...batch, dynamic: true })
-    expect(decodeMint(encodeMint({ startId: 5n, runs, digest }))).toEqual({ ...batch, dynamic: false })
+    expect(decodeMint(encodeMint({ startId: 5n, groups, digest, dynamic: true }))).toEqual({ ...batch, dynamic: true })
+    expect(decodeMint(encodeMint({ startId: 5n, groups, digest }))).toEqual({ ...batch, dynamic: false })
   })
 })
 
@@ -121,7 +121,7 @@ describe('gas limits', () => {
     expect(status).toBe('success')
     return Number(gas) / Number(gasUsed)
   }
-  const fresh = (count: number, each = 1): MintRun[] =>
+  const fresh = (count: number, each = 1): ReceiverGroup[] =>
     Array.from({ length: count }, () => ({ receiver: dear(20), count: each }))
 
   test('suffice to deploy the factory', async () => {
@@ -151,24 +151,24 @@ describe('gas limits', () => {
     ['200 to one', fresh(1, MAX_TOKENS_PER_CALL)],
     ['20 receivers of 10', fresh(20, 10)],
     ['18 receivers of 11', fresh(18, 11)],
-  ])('suffice to mint %s, locked or not', async (_, runs) => {
+  ])('suffice to mint %s, locked or not', async (_, groups) => {
     for (const locked of [false, true]) {
       const { address } = await makeCollection(chain, { locked })
-      const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
+      const data = encodeMint({ startId: 1n, groups, digest: dear(32) })
       const call = { from: chain.operator, to: address, data }
-      expect(await fits(call, mintGasLimit(runs, locked))).toBeLessThan(LOOSE)
+      expect(await fits(call, mintGasLimit(groups, locked))).toBeLessThan(LOOSE)
     }
   })
 
   test('suffice to mint many runs to few receivers', async () => {
     const [one, two] = [dear(20), dear(20)]
-    const runs = Array.from({ length: MAX_TOKENS_PER_CALL }, (_, index) => ({
+    const groups = Array.from({ length: MAX_TOKENS_PER_CALL }, (_, index) => ({
       receiver: index % 2 ? one : two,
       count: 1,
     }))
     const { address } = await makeCollection(chain)
-    const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
-    expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(runs, false))).toBeLessThan(LOOSE)
+    const data = encodeMint({ startId: 1n, groups, digest: dear(32) })
+    expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(groups, false))).toBeLessThan(LOOSE)
   })
 
   test.each([
@@ -179,10 +179,10 @@ describe('gas limits', () => {
       (receiver: Hex, other: Hex) => [...Array(9).fill([receiver, other]).flat(), receiver],
     ],
   ])('suffice to mint two runs to one receiver %s', async (_, receiversOf) => {
-    const runs = receiversOf(dear(20), dear(20)).map((receiver: Hex) => ({ receiver, count: 1 }))
+    const groups = receiversOf(dear(20), dear(20)).map((receiver: Hex) => ({ receiver, count: 1 }))
     const { address } = await makeCollection(chain)
-    const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
-    expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(runs, false))).toBeLessThan(LOOSE)
+    const data = encodeMint({ startId: 1n, groups, digest: dear(32) })
+    expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(groups, false))).toBeLessThan(LOOSE)
   })
 
   test.each([1, 2, 10, 50, 200])('suffice to grant %i tokens', async (count) => {
@@ -209,9 +209,9 @@ describe('gas limits', () => {
   ])('suffice to mint a dynamic batch of %s', async (_, count, before) => {
     const { address, mint } = await makeCollection(chain)
     await mint([{ receiver: chain.alice, count: before }])
-    const runs = fresh(1, count)
-    const data = encodeMint({ startId: BigInt(before + 1), runs, digest: dear(32), dynamic: true })
-    const limit = mintGasLimit(runs, false, true)
+    const groups = fresh(1, count)
+    const data = encodeMint({ startId: BigInt(before + 1), groups, digest: dear(32), dynamic: true })
+    const limit = mintGasLimit(groups, false, true)
     expect(await fits({ from: chain.operator, to: address, data }, limit)).toBeLessThan(1.3)
   })
 

@@ -14,7 +14,7 @@ import {
   type Log,
   parseEventLogs,
 } from 'viem'
-import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
+import { encodeGrant, encodeMint, type ReceiverGroup } from '../../../../../src/server/chain/evm/collection.ts'
 import { encodeUpdate, type UpdateCall } from '../../../../../src/server/chain/evm/collection-updates.ts'
 import { gdnCollection, gdnFactory } from '../../../../../src/server/chain/evm/contracts/generated/artifacts.ts'
 import {
@@ -128,12 +128,17 @@ export function collectionAt(chain: Chain, address: Hex) {
     chain.revertOf(from, address, encodeCall(name, args), value)
 
   /** Mints the next IDs as the operator. */
-  const mint = async (runs: readonly MintRun[], digest = random(32), dynamic = false) => {
+  const mint = async (groups: readonly ReceiverGroup[], digest = random(32), dynamic = false) => {
     const startId = await read.nextTokenId()
-    return chain.send(chain.operator, address, encodeMint({ startId, runs, digest, dynamic }))
+    return chain.send(chain.operator, address, encodeMint({ startId, groups, digest, dynamic }))
   }
   const mintRevert = (batch: Partial<Parameters<typeof encodeMint>[0]>, from = chain.operator) => {
-    const data = encodeMint({ startId: 1n, runs: [{ receiver: chain.alice, count: 1 }], digest: random(32), ...batch })
+    const data = encodeMint({
+      startId: 1n,
+      groups: [{ receiver: chain.alice, count: 1 }],
+      digest: random(32),
+      ...batch,
+    })
     return chain.revertOf(from, address, data)
   }
   const grant = async (sender: Hex, receivers: readonly Hex[], digest = random(32)) => {

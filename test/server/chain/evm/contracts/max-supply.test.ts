@@ -14,7 +14,7 @@ afterAll(() => chain.node.stop())
 const limited = (maxSupply: bigint) => makeCollection(chain, { maxSupply, enableTransfer: true, enableBurn: true })
 const toAlice = (count: number) => [{ receiver: chain.alice, count }]
 const refusalOf = ({ mintRevert }: Collection, startId: bigint, count: number) =>
-  mintRevert({ startId, runs: toAlice(count) })
+  mintRevert({ startId, groups: toAlice(count) })
 const grantRefusal = ({ address }: Collection, startId: bigint, count: number) => {
   const receivers = Array.from({ length: count }, () => chain.bob)
   const data = encodeGrant({ startId, sender: chain.alice, receivers, digest: random(32) })

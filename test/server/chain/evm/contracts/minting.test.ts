@@ -33,7 +33,7 @@ describe('a batch', () => {
   })
 
   test('reverts if it is executed a second time, as its start ID is no longer next', async () => {
-    const data = encodeMint({ startId: 1n, runs: [{ receiver: chain.alice, count: 3 }], digest: random(32) })
+    const data = encodeMint({ startId: 1n, groups: [{ receiver: chain.alice, count: 3 }], digest: random(32) })
     await chain.send(chain.operator, collection.address, data)
     const secondReceipt = await chain.node.send({ from: chain.operator, to: collection.address, data })
     expect(secondReceipt.status).toBe('reverted')
@@ -47,20 +47,20 @@ describe('a batch', () => {
 
   test('requires a directory and at least one token', async () => {
     expect(await collection.mintRevert({ digest: `0x${'00'.repeat(32)}` })).toBe('EmptyDigest')
-    expect(await collection.mintRevert({ runs: [] })).toBe('EmptyBatch')
+    expect(await collection.mintRevert({ groups: [] })).toBe('EmptyBatch')
     const none = [
       { receiver: chain.bob, count: 1 },
       { receiver: chain.alice, count: 0 },
     ]
-    expect(await collection.mintRevert({ runs: none })).toBe('MintZeroQuantity')
+    expect(await collection.mintRevert({ groups: none })).toBe('MintZeroQuantity')
   })
 
   test('reverts for the zero address', async () => {
-    const runs = [
+    const groups = [
       { receiver: chain.alice, count: 1 },
       { receiver: ZERO, count: 1 },
     ]
-    expect(await collection.mintRevert({ runs })).toBe('MintToZeroAddress')
+    expect(await collection.mintRevert({ groups })).toBe('MintToZeroAddress')
   })
 
   test('requires as many counts as receivers', async () => {
@@ -75,11 +75,13 @@ describe('a batch', () => {
       { receiver: chain.alice, count: 199 },
       { receiver: chain.bob, count: 1 },
     ]
-    expect(await collection.mintRevert({ runs: full })).toBeNull()
-    expect(await collection.mintRevert({ runs: [...full, { receiver: chain.carol, count: 1 }] })).toBe('BatchTooLarge')
-    expect(await collection.mintRevert({ runs: [{ receiver: chain.alice, count: 201 }] })).toBe('BatchTooLarge')
+    expect(await collection.mintRevert({ groups: full })).toBeNull()
+    expect(await collection.mintRevert({ groups: [...full, { receiver: chain.carol, count: 1 }] })).toBe(
+      'BatchTooLarge',
+    )
+    expect(await collection.mintRevert({ groups: [{ receiver: chain.alice, count: 201 }] })).toBe('BatchTooLarge')
     const single = Array.from({ length: 201 }, () => ({ receiver: chain.alice, count: 1 }))
-    expect(await collection.mintRevert({ runs: single })).toBe('BatchTooLarge')
+    expect(await collection.mintRevert({ groups: single })).toBe('BatchTooLarge')
     const overflowing = [1n, [chain.alice, chain.bob], [2n ** 256n - 1n, 2n], random(32)] as const
     expect(await collection.revertOf(chain.operator, 'mint', overflowing)).toBe('BatchTooLarge')
   })

@@ -67,11 +67,11 @@ test('a receiver receives a token a second time while it receives it', async () 
 
 test('a receiver has no more rights while it receives a token, and the approval has ended', async () => {
   await collection.send(chain.alice, 'approve', [receiver, 2n])
-  const runs = [{ receiver, count: 1 }]
+  const groups = [{ receiver, count: 1 }]
   expect(
     await received(
-      encodeMint({ startId: 4n, runs, digest: random(32) }),
-      encodeMint({ startId: 4n, runs, digest: random(32), dynamic: true }),
+      encodeMint({ startId: 4n, groups, digest: random(32) }),
+      encodeMint({ startId: 4n, groups, digest: random(32), dynamic: true }),
       encodeGrant({ startId: 4n, sender: chain.alice, receivers: [receiver], digest: random(32) }),
       encodeUpdate({ sequence: 1, tokenIds: [2n], digest: random(32) }),
       encodeFreeze([2n]),

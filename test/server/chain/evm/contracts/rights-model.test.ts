@@ -140,11 +140,11 @@ test('any account may do what its rights allow, and nothing else, after any sequ
           case 'mint':
           case 'mintDynamic': {
             const dynamic = kind === 'mintDynamic'
-            const runs = [{ receiver: to, count: length }]
+            const groups = [{ receiver: to, count: length }]
             return {
-              data: encodeMint({ startId, runs, digest, dynamic }),
+              data: encodeMint({ startId, groups, digest, dynamic }),
               error: service(from) ?? stale ?? tooMany ?? (isFull(length) ? 'MaxSupplyExceeded' : null),
-              gas: mintGasLimit(runs, flags.locked, dynamic),
+              gas: mintGasLimit(groups, flags.locked, dynamic),
               apply: () =>
                 add(
                   Array.from({ length }, () => to),

@@ -1,8 +1,8 @@
 import * as fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { encodeGrant, encodeMint, type MintRun } from '../../../../../src/server/chain/evm/collection.ts'
+import { encodeGrant, encodeMint, type ReceiverGroup } from '../../../../../src/server/chain/evm/collection.ts'
 import { DropMeter, grantBytes, mintBytes, ONE_NFT } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
-import { costOf, worstCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { costOf, maxCostOf } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 import { encodeMake } from '../../../../../src/server/chain/evm/factory.ts'
 import { grantGasLimit, mintGasLimit } from '../../../../../src/server/chain/evm/gas-limits.ts'
 import type { Hex } from '../../../../../src/server/chain/evm/network.ts'
@@ -23,7 +23,7 @@ async function used(transaction: { from: Hex; to: Hex; data: Hex }): Promise<num
   expect(status).toBe('success')
   return Number(gasUsed)
 }
-const fresh = (count: number, each = 1): MintRun[] =>
+const fresh = (count: number, each = 1): ReceiverGroup[] =>
   Array.from({ length: count }, () => ({ receiver: random(20), count: each }))
 
 describe('the estimated gas of a drop is within 3 % of the gas used', () => {
@@ -37,10 +37,14 @@ describe('the estimated gas of a drop is within 3 % of the gas used', () => {
     const { address } = await makeCollection(chain)
     let startId = 1n
     let gas = 0
-    for (const runs of batches) {
-      for (const { receiver, count } of runs) meter.add(receiver, count)
-      gas += await used({ from: chain.operator, to: address, data: encodeMint({ startId, runs, digest: random(32) }) })
-      startId += BigInt(runs.reduce((sum, { count }) => sum + count, 0))
+    for (const groups of batches) {
+      for (const { receiver, count } of groups) meter.add(receiver, count)
+      gas += await used({
+        from: chain.operator,
+        to: address,
+        data: encodeMint({ startId, groups, digest: random(32) }),
+      })
+      startId += BigInt(groups.reduce((sum, { count }) => sum + count, 0))
     }
     const total = meter.total()
     expect(total.transactions).toBe(batches.length)
@@ -95,9 +99,9 @@ test('what a limit must leave is what the backend reserves: for each NFT the mos
 test('the bytes of a transaction are those of its call data and about a hundred more', () => {
   const digest = random(32)
   for (const count of [1, 2, 200]) {
-    const runs = fresh(count)
-    const receivers = runs.map(({ receiver }) => receiver)
-    expect(mintBytes(count) - sizeOf(encodeMint({ startId: 1n, runs, digest }))).toBe(110)
+    const groups = fresh(count)
+    const receivers = groups.map(({ receiver }) => receiver)
+    expect(mintBytes(count) - sizeOf(encodeMint({ startId: 1n, groups, digest }))).toBe(110)
     expect(grantBytes(count) - sizeOf(encodeGrant({ startId: 1n, sender: random(20), receivers, digest }))).toBe(110)
   }
   expect(ONE_NFT).toEqual({ gasLimit: 115_795n, bytes: mintBytes(1) })
@@ -121,7 +125,7 @@ test.each([
         of.sender === null
           ? { gasLimit: mintGasLimit([{ receiver: random(20), count: each }], true, of.dynamic), bytes: mintBytes(1) }
           : { gasLimit: grantGasLimit(Array(each).fill(random(20))), bytes: grantBytes(each) }
-      const worst = (fees: typeof free) => worstCost(one, fees) * BigInt(requests.length)
+      const worst = (fees: typeof free) => maxCostOf(one, fees) * BigInt(requests.length)
       const estimate = costOf(meter.total(), charged)
       expect(worst(free)).toBeLessThanOrEqual((estimate.typical - estimate.dataFee) * BigInt(factor))
       expect(worst(charged) - worst(free)).toBeLessThanOrEqual(estimate.dataFee * 20n)

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { gasOfChange } from '../../../../../src/server/chain/evm/cost/change-gas.ts'
 import { DropMeter } from '../../../../../src/server/chain/evm/cost/drop-gas.ts'
 import { fundingFor, fundsOfMints, reserveFor } from '../../../../../src/server/chain/evm/cost/funding.ts'
-import { worstCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { maxCostOf } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 
 const FEES = { offered: 10n ** 9n, data: { bytes: 1, fee: 0n, gas: 0n } }
 
@@ -18,7 +18,7 @@ test('the funds of waiting NFTs, with the reserve of a smaller change, cover all
     fc.property(fc.array(mint, { minLength: 1, maxLength: 4 }), change, (mints, kind) => {
       const waiting = fundsOfMints(mints, FEES)
       const next = gasOfChange({ kind, tokenIds: kind === 'update' ? [1n] : [] })
-      const named = waiting.wei - waiting.reserve + worstCost(next, FEES) + reserveFor(next.gasLimit, FEES)
+      const named = waiting.wei - waiting.reserve + maxCostOf(next, FEES) + reserveFor(next.gasLimit, FEES)
       const worst = mints.map(({ sender, dynamic, count }) => {
         const meter = new DropMeter(dynamic === 1)
         meter.add('0x', count, sender)

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { costOf, readNetworkFees, worstCost } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
+import { costOf, maxCostOf, readNetworkFees } from '../../../../../src/server/chain/evm/cost/network-fees.ts'
 import { EMBEDDED_FEES } from '../../../../../src/server/chain/evm/evm-signer.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../../../../src/server/chain/evm/network.ts'
 import type { NetworkFees } from '../../../../../src/server/chain/fees.ts'
@@ -103,8 +103,8 @@ test('the worst case takes the gas limit, the highest offer, and twice the data'
     offered: 30n,
     data: { bytes: 1000, fee: 700n, gas: 10n },
   }
-  expect(worstCost({ gasLimit: 100n, bytes: 500 }, fees)).toBe((100n + 2n * 5n) * 30n + 2n * 350n)
-  expect(worstCost({ gasLimit: 100n, bytes: 1 }, fees)).toBe((100n + 2n) * 30n + 2n)
+  expect(maxCostOf({ gasLimit: 100n, bytes: 500 }, fees)).toBe((100n + 2n * 5n) * 30n + 2n * 350n)
+  expect(maxCostOf({ gasLimit: 100n, bytes: 1 }, fees)).toBe((100n + 2n) * 30n + 2n)
 })
 
 test.each<[string, unknown, unknown]>([

@@ -4,7 +4,7 @@ import type { StorageClient, StorageRequest, StorageTextResponse } from './stora
  * Aborts uploads that killed processes left unfinished. Their parts would stay in the bucket, where they are invisible
  * but cost money.
  */
-export interface LeftUploads {
+export interface UploadCleanup {
   /**
    * Aborts at most a thousand of this backend's uploads that began before the given time.
    *
@@ -13,7 +13,7 @@ export interface LeftUploads {
   end(before: Date): Promise<number | null>
 }
 
-export interface LeftUploadsOptions {
+export interface UploadCleanupOptions {
   client: Pick<StorageClient, 'ask'>
   signed: (request: StorageRequest) => Promise<StorageRequest>
   /** Returns the URL of a key, or of the bucket if the key is empty, with a query. */
@@ -23,22 +23,22 @@ export interface LeftUploadsOptions {
 }
 
 /** Matches gdn's keys, which are CIDs in base32. Other programs may use the same bucket. */
-const OURS = /^ba[a-z2-7]{50,}$/
-const NOT_FOR_US = new Set([403, 405, 501])
+const OWN_KEY = /^ba[a-z2-7]{50,}$/
+const UNSUPPORTED_STATUSES = new Set([403, 405, 501])
 
-export function leftUploads({ client, signed, urlOf, prefix, refusal }: LeftUploadsOptions): LeftUploads {
+export function createUploadCleanup({ client, signed, urlOf, prefix, refusal }: UploadCleanupOptions): UploadCleanup {
   const ask = (method: 'GET' | 'DELETE', url: string) => client.ask(() => signed({ method, url }))
   return {
     async end(before) {
       const listed = await ask('GET', urlOf('', `?prefix=${encodeURIComponent(prefix)}&uploads=`))
-      if (NOT_FOR_US.has(listed.status)) return null
+      if (UNSUPPORTED_STATUSES.has(listed.status)) return null
       if (listed.status !== 200) throw refusal(listed)
       let ended = 0
       for (const [, upload = ''] of listed.body.toString('utf8').matchAll(/<Upload>([\s\S]*?)<\/Upload>/g)) {
         const [key, id, begun] = ['Key', 'UploadId', 'Initiated'].map((name) => textIn(upload, name))
         if (key === undefined || id === undefined || !key.startsWith(prefix)) continue
         const name = key.slice(prefix.length)
-        if (!OURS.test(name) || !(Date.parse(begun ?? '') < before.getTime())) continue
+        if (!OWN_KEY.test(name) || !(Date.parse(begun ?? '') < before.getTime())) continue
         const { status } = await ask('DELETE', urlOf(name, `?uploadId=${encodeURIComponent(id)}`))
         if (status === 204 || status === 200) ended += 1
       }

@@ -13,7 +13,7 @@ const RETRY_SECONDS = 5
  * Rejects NFTs that may already be on chain. If the database was restored from a backup or lost commits, clients may
  * repeat requests that the database no longer has.
  */
-export async function requireExplained(
+export async function refuseUnknownMints(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   collection: CollectionRow,
 ): Promise<void> {

@@ -3,7 +3,7 @@ import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { directoryCid } from '../../../../ipfs/cid.ts'
 import { updateTopics } from '../../../chain/evm/collection-events.ts'
 import { decodeUpdate, type UpdateCall } from '../../../chain/evm/collection-updates.ts'
-import { type MinedTransaction, makesCall, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
+import { isSameCall, type MinedTransaction, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
 import type { EvmNetwork, Hex, RawLog } from '../../../chain/evm/network.ts'
 import { RpcError } from '../../../chain/rpc/rpc-response.ts'
 import { assignUpdates } from '../../../state/updates.ts'
@@ -20,7 +20,7 @@ import { ofOneRun } from '../limited-runs.ts'
 import { createEventQueryRange } from '../public-network/event-query-range.ts'
 import { adoptAttempt, adoptTransaction } from './adopt.ts'
 
-export interface ExplainUpdateOptions extends FileSources {
+export interface RecoverUpdateOptions extends FileSources {
   store: Store
   blockchain: EvmBlockchain
   network: EvmNetwork
@@ -35,7 +35,7 @@ export interface ExplainUpdateOptions extends FileSources {
  *
  * @returns true if something was written
  */
-export async function explainUpdate(options: ExplainUpdateOptions, collection: CollectionRow): Promise<boolean> {
+export async function recoverUpdate(options: RecoverUpdateOptions, collection: CollectionRow): Promise<boolean> {
   const { store, blockchain, network, log, now } = options
   const sequence = collection.update_count + 1
   const minedUpdate = await findUpdate(store.db, network, collection, sequence)
@@ -46,7 +46,7 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
     // If the pending transaction makes another call, it can no longer be mined. It will be settled as lost, and its
     // rows will be pending again.
     const { hash, raw } = mined
-    if (raw === null || !makesCall(sameNonce.raw as Hex, mined) || sameNonce.hash === hash) return false
+    if (raw === null || !isSameCall(sameNonce.raw as Hex, mined) || sameNonce.hash === hash) return false
     await store.transaction((db) => adoptAttempt(db, sameNonce, { hash, raw }, now()))
     return true
   }

@@ -1,5 +1,5 @@
 /** The result of one check. A warning means that a problem may occur later. */
-export type Examined =
+export type CheckResult =
   | { check: string; status: 'ok'; message: string }
   | { check: string; status: 'warn'; message: string; fix: string }
   | { check: string; status: 'fail'; error: unknown }
@@ -8,7 +8,7 @@ export type Examined =
 export async function examine(
   check: string,
   look: () => Promise<{ message: string; fix?: string }>,
-): Promise<Examined> {
+): Promise<CheckResult> {
   try {
     const { message, fix } = await look()
     return fix === undefined ? { check, status: 'ok', message } : { check, status: 'warn', message, fix }

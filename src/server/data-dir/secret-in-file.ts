@@ -17,7 +17,7 @@ export interface SecretPlace {
  *
  * @returns the secret, and the name of its location for messages
  */
-export async function keptSecret(
+export async function secretInFile(
   { dataDir, file, store }: SecretPlace,
   make: () => string,
 ): Promise<{ text: string; place: string }> {

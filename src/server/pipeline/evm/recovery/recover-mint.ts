@@ -2,7 +2,7 @@ import type { EvmBlockchain } from '../../../../api/blockchains.ts'
 import { directoryCid } from '../../../../ipfs/cid.ts'
 import type { Chains } from '../../../chain/chains.ts'
 import { decodeMint, type MintedBundle } from '../../../chain/evm/collection.ts'
-import { type MinedTransaction, makesCall, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
+import { isSameCall, type MinedTransaction, readMinedTransaction } from '../../../chain/evm/mined-transaction.ts'
 import type { Hex } from '../../../chain/evm/network.ts'
 import { assignToTransactions } from '../../../state/nfts.ts'
 import { putBlocks } from '../../../store/block-table.ts'
@@ -11,7 +11,7 @@ import { hasWaitingFiles, listMintable } from '../../../store/nfts.ts'
 import type { Store } from '../../../store/open-store.ts'
 import { countUnfinished, findTransactionByNonce } from '../../../store/transactions.ts'
 import { removeUnknownMint, type UnknownMintRow, updateUnknownMint } from '../../../store/unknown-mints.ts'
-import type { Explanation, OnSigned } from '../../driver.ts'
+import type { MintRecovery, OnSigned } from '../../driver.ts'
 import { mintDirectory } from '../../metadata-file.ts'
 import { type FileSources, storeFilesAgain } from '../../store-files-again.ts'
 import { limitedRunsOf } from '../limited-runs.ts'
@@ -23,7 +23,7 @@ const MAX_ROWS = 10_000
 /** Maximum duration in milliseconds of the search for the rows of one mint. */
 const SEARCH_MS = 5_000
 
-export interface EvmExplainOptions extends FileSources {
+export interface EvmRecoveryOptions extends FileSources {
   store: Store
   blockchain: EvmBlockchain
   chains: Pick<Chains, 'network'>
@@ -31,17 +31,17 @@ export interface EvmExplainOptions extends FileSources {
   onSigned: OnSigned
 }
 
-type Waiting = Awaited<ReturnType<typeof listMintable>>[number]
+type MintableNft = Awaited<ReturnType<typeof listMintable>>[number]
 
 /**
  * Returns a function that examines a mint on an EVM chain that the database doesn't have. If the metadata directory of
  * pending rows is the minted one, the rows are assigned to the transaction, as if it had been signed for them.
  */
-export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
+export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: UnknownMintRow) => Promise<MintRecovery> {
   const { store, blockchain, chains, now, log, onSigned } = options
 
-  const explain = async (row: UnknownMintRow): Promise<Explanation> => {
-    const unexplainedResult = (reason: string) => ({
+  const recover = async (row: UnknownMintRow): Promise<MintRecovery> => {
+    const unexplained = (reason: string) => ({
       unexplained: reason,
       nextTokenId: BigInt(row.start_id) + BigInt(row.token_count),
     })
@@ -54,12 +54,12 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     if (sameNonce?.state === 'signed') {
       // If the pending transaction makes another call, it can no longer be mined. It will be settled as lost, and its
       // rows will be pending again.
-      if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
+      if (mined.raw === null || !isSameCall(sameNonce.raw as Hex, mined)) return 'wait'
       const signing = { hash: mined.hash, raw: mined.raw }
       await store.transaction(async (db) => {
         if (await removeUnknownMint(db, row)) await adoptAttempt(db, sameNonce, signing, now())
       })
-      return 'explained'
+      return 'recovered'
     }
     // The rows of this mint may be assigned to signed transactions that aren't settled yet.
     if (collection.status === 'initiated' || (await countUnfinished(store.db, { collectionId: collection.id })) > 0)
@@ -67,9 +67,9 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     const bundle = mined.to === collection.contract_address ? decodeMint(mined.data) : null
     const details = { signer: mined.signer, directory: bundle === null ? null : directoryCid(bundle.digest).toString() }
     await updateUnknownMint(store.db, row, details)
-    if (bundle === null) return unexplainedResult('its transaction is not a gdn mint')
-    const explanation = await findRows(row, collection, mined, bundle)
-    return typeof explanation === 'object' ? unexplainedResult(explanation.unexplained) : explanation
+    if (bundle === null) return unexplained('its transaction is not a gdn mint')
+    const recovery = await findRows(row, collection, mined, bundle)
+    return typeof recovery === 'object' ? unexplained(recovery.unexplained) : recovery
   }
 
   const findRows = async (
@@ -77,10 +77,10 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     collection: CollectionRow,
     mined: MinedTransaction,
     bundle: MintedBundle,
-  ): Promise<'wait' | 'explained' | { unexplained: string }> => {
+  ): Promise<'wait' | 'recovered' | { unexplained: string }> => {
     const { raw, signer, nonce } = mined
     const waiting = await listMintable(store.db, collection.id, MAX_ROWS)
-    const nfts = await findBundle<Waiting>(
+    const nfts = await findBundle<MintableNft>(
       waiting.filter(
         ({ sender, dynamic }) =>
           sender === bundle.sender && (collection.dynamic === 1 || (dynamic === 1) === bundle.dynamic),
@@ -119,10 +119,10 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     const facts = { blockchain, collection: collection.id, transaction: adopted.id, hash: mined.hash, nfts: count }
     log.warn(facts, 'a mint on chain that was missing from the database was recognized by its metadata and adopted')
     onSigned([adopted], [...new Set(nfts.map(({ request_id }) => request_id))])
-    return 'explained'
+    return 'recovered'
   }
 
-  return explain
+  return recover
 }
 
 /** Returns the token ID that follows all tokens known to be on chain. */

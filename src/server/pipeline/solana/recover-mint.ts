@@ -8,7 +8,7 @@ import { adoptMembers, type FoundMember } from '../../state/nfts.ts'
 import { type CollectionRow, findCollectionById, lockCollection } from '../../store/collections.ts'
 import { hasWaitingFiles, listMintable } from '../../store/nfts.ts'
 import type { UnknownMintRow } from '../../store/unknown-mints.ts'
-import type { DriverOptions, Explanation } from '../driver.ts'
+import type { DriverOptions, MintRecovery } from '../driver.ts'
 import { parseFileUri, restoreDirectory } from '../restore-directory.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { compareGroup } from './group-members.ts'
@@ -16,7 +16,7 @@ import { compareGroup } from './group-members.ts'
 /** Number of pending NFTs that are looked up on chain in one request. */
 const PAGE = 1000
 
-export interface SolanaExplainOptions extends FileSources, DriverOptions<SolanaBlockchain> {
+export interface SolanaRecoveryOptions extends FileSources, DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network'>
 }
 
@@ -24,17 +24,19 @@ export interface SolanaExplainOptions extends FileSources, DriverOptions<SolanaB
  * Creates a function that examines a collection whose group has more members than the database. A token's address is
  * derived from its NFT's ID, so a pending NFT whose token exists is marked as deployed.
  */
-export function createSolanaExplainer(options: SolanaExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
+export function createSolanaMintRecovery(
+  options: SolanaRecoveryOptions,
+): (row: UnknownMintRow) => Promise<MintRecovery> {
   const { store, solana, blockchain, now, log } = options
 
-  const explain = async (row: UnknownMintRow): Promise<Explanation> => {
+  const recover = async (row: UnknownMintRow): Promise<MintRecovery> => {
     const collection = await findCollectionById(store.db, row.collection_id)
     if (collection === null) return 'wait'
     const network = await solana.network(blockchain)
     const { unknown, pending } = await compareGroup(store.db, network, collection)
-    if (unknown === 0) return 'explained'
+    if (unknown === 0) return 'recovered'
     if (pending > 0) return 'wait'
-    if ((await adopt(network, collection)) > 0) return await explain(row)
+    if ((await adopt(network, collection)) > 0) return await recover(row)
     // The unknown member may be an NFT whose files aren't stored yet.
     if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
     return { unexplained: 'none of these tokens belongs to an NFT of this backend', tokens: unknown }
@@ -102,5 +104,5 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
     next_attempt_at: now(),
   })
 
-  return explain
+  return recover
 }

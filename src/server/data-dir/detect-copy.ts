@@ -13,7 +13,7 @@ const FILE = 'database-file'
  * data directory was copied, or files of a backup were restored. Because of the new incarnation, clients check whether
  * the backend still has the requests that they recorded as accepted.
  */
-export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
+export async function detectCopy(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, FILE)
   const recorded = (await readFile(path, 'utf8').catch(() => '')).trim()
   const identity = await fileIdentity(join(dataDir, DATABASE))
