@@ -10,12 +10,12 @@ export interface Pixels {
  * has one or two words. Neither text quotes content of the image.
  */
 export class ImageError extends Error {
-  readonly inShort: string
+  readonly label: string
 
-  constructor(message: string, inShort: string) {
+  constructor(message: string, label: string) {
     super(message)
     this.name = 'ImageError'
-    this.inShort = inShort
+    this.label = label
   }
 }
 

@@ -66,7 +66,7 @@ async function tileOf(source: TileSource, room: ImageArea, way: DrawMethod): Pro
     return { image: inRoom(await source.read(), room, way), title, why: '' }
   } catch (error) {
     if (!(error instanceof ImageError)) throw error
-    return { image: frame(boxOf(room, way)), title, why: error.inShort }
+    return { image: frame(boxOf(room, way)), title, why: error.label }
   }
 }
 
