@@ -6,7 +6,13 @@ import { type Art, type ArtIssue, DEFAULT_SEED, MAX_COUNT } from '../../../art/t
 import { count as counted } from '../../../core/count.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, type ImagesCheck, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
+import {
+  checkImages,
+  findArtWarnings,
+  type ImagesCheck,
+  imageWarnings,
+  printArtWarnings,
+} from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -15,7 +21,7 @@ import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 
 /** Maximum number of deviations in text output. */
-const LISTED = 10
+const MAX_LISTED = 10
 
 const VIEW: View = {
   fields: [
@@ -87,7 +93,7 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const images = await checkImages(deps, art, flags.fit ?? null)
   const exitCode = exitCodeOf(artCheck, flags.strict === true)
   const deviations = explain(art, count - art.oneOfOnes.length, artCheck.deviations)
-  const ofArt = await warningsOf(deps, art, count)
+  const ofArt = await findArtWarnings(deps, art, count)
   const ofImages = imageWarnings(images, { mayThrow: exitCode === EXIT.ok, io, others: ofArt })
   printArtWarnings(io, ofImages)
   const ofTraits = sharedImages(art, images.hashes)
@@ -97,9 +103,9 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   // In text output, the reasons and warnings are sentences on stderr.
   await output.one(isText ? { ...record, reasons: undefined, warnings: undefined } : record)
   for (const { text } of artCheck.reasons) io.note(safe(text))
-  for (const { text } of deviations.slice(0, LISTED)) io.note(safe(text))
-  if (artCheck.deviations.length > LISTED)
-    io.note(`… and ${artCheck.deviations.length - LISTED} more. Add \`-o json\`.`)
+  for (const { text } of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
+  if (artCheck.deviations.length > MAX_LISTED)
+    io.note(`… and ${artCheck.deviations.length - MAX_LISTED} more. Add \`-o json\`.`)
   io.note(conclusion(artCheck, { path, isStrict: flags.strict === true }))
   for (const kind of [ofTraits, ofArt]) printArtWarnings(io, kind)
   deps.setExitCode(exitCode)

@@ -14,7 +14,7 @@ import { flagError, GdnError, isInterruption } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
-import { printArtWarnings, warningsOf } from '../../art/check-images.ts'
+import { findArtWarnings, printArtWarnings } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughDuration } from '../../batch/progress/progress-text.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
@@ -30,11 +30,11 @@ const MAX_THREADS = 64
 /** Default maximum number of threads. More threads use a lot of memory and are seldom faster. */
 const DEFAULT_THREADS = 8
 /** Minimum number of finished images for which progress includes a rate. */
-const FEW = 5
+const MIN_RATED_IMAGES = 5
 /** Maximum number of manually added files that a warning lists. */
-const LISTED_FILES = 5
+const MAX_LISTED_FILES = 5
 /** Maximum number of deviations in text output. */
-const LISTED = 10
+const MAX_LISTED = 10
 
 const VIEW: View = {
   fields: [
@@ -106,7 +106,7 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
 export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFlags): Promise<void> {
   const { io, cwd } = deps
   const output = createOutput(io, flags, VIEW)
-  const wanted = wantedEdition(flags, cwd)
+  const wanted = editionRequest(flags, cwd)
   const { out, count, seed } = wanted
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
@@ -115,7 +115,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     warnings.push(...issues)
     printArtWarnings(io, issues)
   }
-  warn(await warningsOf(deps, art, count))
+  warn(await findArtWarnings(deps, art, count))
   const { edition, result } = await makeImages(deps, art, { flags, wanted, warn })
   const { images, kept, copied, edited, added } = result
   const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
@@ -149,8 +149,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     unfinished_folders: unfinished,
     warnings: [...warnings, ...afterwards],
   })
-  for (const text of deviations.slice(0, LISTED)) io.note(safe(text))
-  const more = deviations.length - LISTED
+  for (const text of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
+  const more = deviations.length - MAX_LISTED
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
   printArtWarnings(io, afterwards)
@@ -159,7 +159,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   io.note('To allow changes to rows or images after the mint, mint with --dynamic or --unrevealed.')
 }
 
-interface WantedEdition {
+interface EditionRequest {
   /** The full path of the folder to write. */
   out: string
   count: number
@@ -170,7 +170,7 @@ interface WantedEdition {
   only: number
 }
 
-function wantedEdition(flags: ArtGenerateFlags, cwd: string): WantedEdition {
+function editionRequest(flags: ArtGenerateFlags, cwd: string): EditionRequest {
   const { count, seed = DEFAULT_SEED } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   if (flags.out === undefined) throw requiredFlag('--out', 'Add --out <folder>.')
@@ -185,7 +185,7 @@ function wantedEdition(flags: ArtGenerateFlags, cwd: string): WantedEdition {
 
 interface MakeOptions {
   flags: ArtGenerateFlags
-  wanted: WantedEdition
+  wanted: EditionRequest
   warn(issues: readonly ArtIssue[]): void
 }
 
@@ -243,7 +243,7 @@ function noteUnfinished(
   }
 }
 
-interface Replaced {
+interface ReplacedOutput {
   out: string
   former: string | null
   rows: ChangedRows | null
@@ -252,7 +252,7 @@ interface Replaced {
 }
 
 /** Returns warnings about the former manifest, and about files in the folder that the user changed or added. */
-function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssue[] {
+function outputWarnings({ out, former, rows, edited, added }: ReplacedOutput): ArtIssue[] {
   const texts: string[] = []
   if (former !== null && rows !== null) {
     const { changed, onlyImage } = rows
@@ -269,12 +269,12 @@ function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssu
 }
 
 function addedText(added: readonly string[], out: string, former: string | null): string {
-  const more = added.length > LISTED_FILES ? `, and ${added.length - LISTED_FILES} more` : ''
+  const more = added.length > MAX_LISTED_FILES ? `, and ${added.length - MAX_LISTED_FILES} more` : ''
   const folderText =
     former === null
       ? 'gdn did not change the folder.'
       : `The former folder ${former} now contains ${added.length === 1 ? 'it' : 'them'}.`
-  return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, LISTED_FILES).join(', ')}${more}. ${folderText}`
+  return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, MAX_LISTED_FILES).join(', ')}${more}. ${folderText}`
 }
 
 const changedImagesText = (images: number, manifest: string): string =>
@@ -347,7 +347,7 @@ function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string;
 
 function progressText({ made, kept, of }: { made: number; kept: number; of: number }, elapsedMs: number): string {
   const text = `Generating images: ${made + kept} of ${of}`
-  if (made < FEW) return text
+  if (made < MIN_RATED_IMAGES) return text
   const perMs = made / elapsedMs
   return `${text}, ${(perMs * 1000).toFixed(1)}/s, about ${roughDuration((of - made - kept) / perMs)} left`
 }

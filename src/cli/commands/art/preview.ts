@@ -10,8 +10,8 @@ import { count as counted } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
 import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
-import type { EditionView, Picked } from '../../art/edition-view.ts'
+import { checkImages, findArtWarnings, imageWarnings, printArtWarnings } from '../../art/check-images.ts'
+import type { EditionView, RepresentativeNfts } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -27,7 +27,7 @@ import { addEditionFlags, addFitFlag } from './check.ts'
 
 const DEFAULT_OUTPUT = 'art-preview.html'
 const FLAG = '--out'
-const SAMPLE = 12
+const SAMPLE_SIZE = 12
 const MAX_SAMPLE = 500
 /** Height of an image, in terminal lines. */
 const TILE_LINES = 3
@@ -61,7 +61,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
   })
     .argument('<art.yaml>')
     .with(addEditionFlags)
-    .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE})`, integer(1, MAX_SAMPLE))
+    .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE_SIZE})`, integer(1, MAX_SAMPLE))
     .with(addFitFlag)
     .valueFlag('--out <file>', `Write a page to this file (${DEFAULT_OUTPUT} with --open)`, notEmpty)
     .switchFlag('--force', 'Overwrite an existing file')
@@ -73,7 +73,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
 export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
-  const { count, seed = DEFAULT_SEED, sample = SAMPLE } = flags
+  const { count, seed = DEFAULT_SEED, sample = SAMPLE_SIZE } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   const hasPage = flags.out !== undefined || flags.open === true
   const art = await readArt(deps, path)
@@ -81,7 +81,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const where = hasPage ? await whereTo(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG) : null
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
-  const ofArt = await warningsOf(deps, art, count)
+  const ofArt = await findArtWarnings(deps, art, count)
   const kinds = [imageWarnings(images, { mayThrow: true, io, others: ofArt }), sharedImages(art, images.hashes), ofArt]
   for (const warnings of kinds) printArtWarnings(io, warnings)
   const { EditionView } = await import('../../art/edition-view.ts')
@@ -104,7 +104,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
 /** @param warnings warnings to yield as records after the NFTs, for formats that print nothing else */
 async function* recordsOf(
   view: EditionView,
-  picked: Picked,
+  picked: RepresentativeNfts,
   warnings: readonly ArtIssue[],
 ): AsyncGenerator<DataRecord> {
   for (const group of ['rarest', 'commonest', 'sample'] as const) {
@@ -168,7 +168,7 @@ async function renderer(art: Art, fit: Fit | null): Promise<Renderer> {
 async function writePage(
   { io, signals }: Deps,
   view: EditionView,
-  picked: Picked,
+  picked: RepresentativeNfts,
   { path, replace, fit }: { path: string; replace: boolean; fit: Fit | null },
 ): Promise<void> {
   const { art } = view.edition
@@ -193,7 +193,13 @@ async function writePage(
 }
 
 /** Draws images of the sample if stdout is a terminal that can display images. */
-async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fit | null, isTable: boolean) {
+async function drawSample(
+  deps: Deps,
+  view: EditionView,
+  picked: RepresentativeNfts,
+  fit: Fit | null,
+  isTable: boolean,
+) {
   const layout = isTable ? tilesOf(deps) : null
   if (layout === null) return
   const { art } = view.edition
