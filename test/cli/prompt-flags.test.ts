@@ -19,7 +19,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/batch/rm.ts': ['batch rm'],
   'batch/report/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
   'batch/resume-run.ts': ['batch resume'],
-  'batch/runs/which-run.ts': ['batch status', 'batch resume'],
+  'batch/runs/resolve-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
   'commands/collection/set/apply.ts': ['collection set'],
   'commands/collection/ask-for-missing.ts': ['collection create'],

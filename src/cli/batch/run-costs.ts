@@ -35,7 +35,7 @@ export async function checkRunPlan(
  *
  * @param commitments the number of commitments
  */
-export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, commitments: number): Promise<PricedUse> {
+export async function maxGasOfMints({ dynamic, sizes, each }: PlannedMints, commitments: number): Promise<PricedUse> {
   const meter = await openMeter(dynamic, Math.max(1, ...sizes))
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
   const estimate = meter.total()
@@ -50,7 +50,7 @@ export async function unsentRows(
   run: string,
   reading: ReadRows & { sizes: ReadonlySet<number> },
 ): Promise<Unsent & { reserved: CostReservation }> {
-  return await rowsWith(['pending'], run, reading)
+  return await readRowsWithStatus(['pending'], run, reading)
 }
 
 interface ReadRows {
@@ -62,7 +62,7 @@ interface ReadRows {
  * Reads the rows of a run that have one of the given statuses. Computes the gas and data of their mints in requests of
  * the given sizes.
  */
-async function rowsWith(
+async function readRowsWithStatus(
   statuses: readonly RowStatus[],
   run: string,
   { stateDir, dynamic, sizes }: ReadRows & { sizes: ReadonlySet<number> },
@@ -98,7 +98,7 @@ async function rowsWith(
 }
 
 /** Returns the summary. If the run stopped at its limit, adds a hint that names a sufficient limit. */
-export async function withEnoughCost(
+export async function withSufficientLimit(
   summary: BatchSummary,
   enoughCost: () => Promise<string | null>,
 ): Promise<BatchSummary> {
@@ -109,7 +109,7 @@ export async function withEnoughCost(
   return { ...summary, stopped: { ...stopped, hint } }
 }
 
-export interface Limits {
+export interface RunLimits {
   connection: Connection
   blockchain: Blockchain
   /** The cost limits of this command (`commandLimit`) and of the run (`storedLimit`), in wei. */
@@ -125,7 +125,7 @@ export interface Limits {
  * Returns the limit to set in each request. The limit covers requests with an unknown outcome, because they may be sent
  * again.
  */
-export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limits): Promise<bigint | null> {
+export async function permitRun(deps: Deps, planned: PlannedEvent, limits: RunLimits): Promise<bigint | null> {
   const spending = await spendingOfRun(deps, planned, limits)
   return spending === null ? null : await deps.permit(spending)
 }
@@ -137,7 +137,7 @@ export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limit
 export async function spendingOfRun(
   deps: Deps,
   { run, rows }: Pick<PlannedEvent, 'run' | 'rows'>,
-  { connection, blockchain, commandLimit, storedLimit, maxFee, others }: Limits,
+  { connection, blockchain, commandLimit, storedLimit, maxFee, others }: RunLimits,
 ): Promise<{ connection: Connection; blockchain: Blockchain; kind: 'nft'; count: number; run: SpendingRun } | null> {
   const isFeeRaised =
     rows.accepted > 0 && (await raisedLimits(deps, connection, { run: run.id, maxCost: null, maxFee })).length > 0
@@ -175,7 +175,7 @@ export interface RunQuestion {
 export async function questionOfRun(
   deps: Deps,
   { run, rows, receivers }: PlannedEvent,
-  { connection, blockchain, commandLimit, maxFee, ...reading }: Omit<Limits, 'storedLimit' | 'others'> & ReadRows,
+  { connection, blockchain, commandLimit, maxFee, ...reading }: Omit<RunLimits, 'storedLimit' | 'others'> & ReadRows,
 ): Promise<RunQuestion | null> {
   const accepted = rows.accepted + rows.unknown
   const limits = { run: run.id, maxCost: commandLimit, maxFee }
@@ -184,6 +184,6 @@ export async function questionOfRun(
   const mint = `Mint ${count(rows.pending, 'NFT')} for ${count(receivers, 'receiver')}`
   if (raised.length === 0) return rows.pending === 0 ? null : { what: mint, accepted: null }
   const raise = `aise the ${raised.join(' and the ')} for ${count(accepted, 'accepted NFT')}`
-  const { worst } = await rowsWith(['accepted', 'unknown'], run.id, { ...reading, sizes: new Set([1]) })
+  const { worst } = await readRowsWithStatus(['accepted', 'unknown'], run.id, { ...reading, sizes: new Set([1]) })
   return { what: rows.pending === 0 ? `R${raise}` : `${mint}, and r${raise}`, accepted: worst }
 }

@@ -31,12 +31,12 @@ import type { BatchMintFlags } from './options/flags.ts'
 import type { BatchProgress } from './progress/progress.ts'
 import { notesOf, printPlan } from './report/print-plan.ts'
 import { confirmDuplicates, confirmOtherEdition, duplicateWarnings, otherEditionText } from './report/row-warnings.ts'
-import { checkRunPlan, permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
+import { checkRunPlan, maxGasOfMints, permitRun, questionOfRun, unsentRows, withSufficientLimit } from './run-costs.ts'
 import { recordsOf } from './verify/verify-rows.ts'
 import { verifyRun } from './verify/verify-run.ts'
 import type { VerifyTally } from './verify/verify-tally.ts'
 
-export interface RunSending {
+export interface RunInput {
   settings: Settings
   options: BatchOptions
   /** Reads the manifest; null to resume with the recorded rows. */
@@ -96,15 +96,15 @@ export interface RunLimits {
 }
 
 /** Returns whether a run may have sent rows. If so, the run's limit includes them. */
-export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
+export const hasSentRows = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
 
-const othersText = (pending: number): string => `Mint the other ${pending === 1 ? 'row' : `${pending} rows`}`
+const otherRowsText = (pending: number): string => `Mint the other ${pending === 1 ? 'row' : `${pending} rows`}`
 
 /** Implements the callbacks of a run: cost limits, prompts, checks of its rows, and verification. */
 export class RunSender {
   readonly #deps: Deps
-  readonly #sending: RunSending
+  readonly #sending: RunInput
   readonly #connection: Connection
   readonly #limits: RunLimits
   readonly #progress: BatchProgress
@@ -117,7 +117,7 @@ export class RunSender {
   #notes: readonly string[] = []
   #paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
 
-  constructor(deps: Deps, sending: RunSending, connection: Connection, limits: RunLimits, progress: BatchProgress) {
+  constructor(deps: Deps, sending: RunInput, connection: Connection, limits: RunLimits, progress: BatchProgress) {
     this.#deps = deps
     this.#sending = sending
     this.#connection = connection
@@ -150,7 +150,7 @@ export class RunSender {
     const records = recordsOf(this.#deps, async () => this.#connection)
     const paid = await this.#paidSince()
     return {
-      summary: await withEnoughCost(summary, () => this.#sufficientLimit()),
+      summary: await withSufficientLimit(summary, () => this.#sufficientLimit()),
       paid,
       warnings: this.#warnings,
       notes: this.#notes,
@@ -177,7 +177,7 @@ export class RunSender {
     const { stated, maxCost: commandLimit, maxFee } = this.#limits
     // `gdn apply` instead compares its saved plan with the NFTs.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
-    await stated?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, others)))
+    await stated?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxGasOfMints(mints, others)))
     const { blockchain } = options
     return await permitRun(this.#deps, planned, {
       connection: this.#connection,
@@ -227,7 +227,7 @@ export class RunSender {
     // Only commands that read the manifest need this check. `gdn apply` already shows the edits in its plan.
     if (read !== null && !isApplied) {
       const { rows, secondEdition } = planned
-      const effect = secondEdition ? `Mint ${count(rows.pending, 'row')}` : othersText(rows.pending)
+      const effect = secondEdition ? `Mint ${count(rows.pending, 'row')}` : otherRowsText(rows.pending)
       await confirmOtherEdition(this.#deps, flags.yes, { text: otherEditionText(planned), effect })
     }
     printWarnings(this.#deps.io, { warnings: inRows })
@@ -246,7 +246,7 @@ export class RunSender {
     const { maxCost: limit, maxFee } = this.#limits
     const { blockchain } = options
     const connection = this.#connection
-    const worst = () => worstOfMints(mints, others)
+    const worst = () => maxGasOfMints(mints, others)
     const priced = { limit, storedLimit: limitIn(runLimit), maxFee, run: planned.run.id, worst }
     if (flags.yes) {
       if (planned.rows.pending > 0) await noteCost(this.#deps, connection, blockchain, priced)

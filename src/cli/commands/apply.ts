@@ -12,7 +12,7 @@ import type { ManifestIssue } from '../../manifest/row.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { recordMade, recordSeen } from '../../plan/record-changes.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/options/flags.ts'
-import { planFlagsAgain } from '../batch/options/flags-again.ts'
+import { formatPlanFlags } from '../batch/options/format-flags.ts'
 import { confirmOtherEdition, printBriefly, refuseDuplicates } from '../batch/report/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand } from '../command.ts'
@@ -267,14 +267,14 @@ async function* rowsOf(plan: ChangePlan) {
 function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
   if (isSaved) return `${file} contains all changes.`
-  return `To print all changes, run \`gdn plan ${file}${planFlagsAgain(flags)} -o ndjson\`.`
+  return `To print all changes, run \`gdn plan ${file}${formatPlanFlags(flags)} -o ndjson\`.`
 }
 
 /** Returns the command that resumes after an interruption. It omits --max-cost, because the run keeps its limit. */
 function applyAgain(manifest: string, flags: ApplyFlags): string {
   const { only, maxBurns, allowDuplicates, refresh } = flags
   return [
-    `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`,
+    `gdn apply ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`,
     ...(only === undefined ? [] : [`--only ${only}`]),
     ...(maxBurns === undefined ? [] : [`--max-burns ${maxBurns}`]),
     ...(allowDuplicates === true ? ['--allow-duplicates'] : []),

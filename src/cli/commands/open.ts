@@ -3,8 +3,8 @@ import * as z from 'zod'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { addRunContractFlag } from '../batch/runs/which-run.ts'
-import { findRun, namesRuns, type RunFlags, settingsOfRun } from '../batch/runs/which-server.ts'
+import { addRunContractFlag } from '../batch/runs/resolve-run.ts'
+import { findRun, listsRuns, type RunFlags, settingsOfRun } from '../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../command.ts'
 import { connectExplorer, explorerBase, type WebExplorer } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
@@ -103,7 +103,7 @@ async function runCalled(
   } catch (error) {
     // If no run has this name, the name may be an NFT ID, except with --contract. If several runs match, this is an
     // error.
-    const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !namesRuns(error)
+    const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !listsRuns(error)
     if (isNoRun && flags.contract === undefined) return null
     throw error
   }

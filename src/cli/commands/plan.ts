@@ -13,9 +13,9 @@ import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { dropText } from '../../reveal/drop-state.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/options/flags.ts'
-import { planFlagsAgain, serverFlagsAgain } from '../batch/options/flags-again.ts'
+import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flags.ts'
 import { duplicateWarnings, printBriefly } from '../batch/report/row-warnings.ts'
-import { beaconAgain } from '../batch/reveal/next-reveal.ts'
+import { formatBeaconFlag } from '../batch/reveal/next-reveal.ts'
 import { GdnCommand } from '../command.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps, QuoteSpending } from '../deps.ts'
@@ -157,7 +157,7 @@ async function printPlan(planning: Planning, changePlan: ChangePlan, output: Out
   } else await output.many(records(changePlan.changes(), listsNotes(output.mode) ? changePlan.notes : []))
   if (isList) await noteHidden(planning, changePlan, all)
   const allText = isBrief ? 'Add `-o ndjson` to print all changes.' : null
-  const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+  const apply = `gdn apply ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`
   printPlanNotes(io, changePlan, obstacles, { allText, onlyMint: onlyMintOf(apply, changePlan, flags.newRows) })
 }
 
@@ -168,7 +168,7 @@ async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: I
   const countOf = (wantedReason: string) => all.find(({ reason }) => reason === wantedReason)?.count ?? 0
   const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
   if (hidden === 0) return
-  const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+  const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`
   const state = drawn.sealed?.state ?? null
   if (state !== null) io.note(`${dropText(state, deps.now())}.`)
   // If a sent row is missing from the manifest, its ID has changed.
@@ -180,14 +180,14 @@ async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: I
     ? 'To reveal the drop, first restore the edited rows'
     : `To reveal ${hidden === 1 ? 'it' : 'them'}`
   io.note(
-    `${count(hidden, 'NFT')} not revealed yet. ${instruction}: ${revealCommand}${state === null ? '' : beaconAgain(state)}`,
+    `${count(hidden, 'NFT')} not revealed yet. ${instruction}: ${revealCommand}${state === null ? '' : formatBeaconFlag(state)}`,
   )
 }
 
 async function save({ deps, flags, drawn }: Planning, changePlan: ChangePlan, path: string): Promise<void> {
   const allowDuplicates = flags.allowDuplicates === true
   await savePlan(path, changePlan, { ...drawn, takeOver: flags.takeOver === true, allowDuplicates })
-  const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
+  const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${formatServerFlags(flags)}`
   const asks = !allowDuplicates && changePlan.counts.mint > 0 && (await changePlan.duplicates()).count > 0
   deps.io.note(savedText(changePlan, `${applyCommand}${asks ? ' --allow-duplicates' : ''}`))
 }

@@ -17,12 +17,12 @@ import { asCommitted, type ReadCommitment, readCommitment, uncommittableProblem 
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
-import { type OpenedManifest, onlyManifest, openManifest } from '../batch/mint-manifest.ts'
+import { missingManifestHint, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
 import { formerFoldersText } from '../batch/reveal/former-folders.ts'
-import { revealedHidden } from '../batch/reveal/minted-unrevealed.ts'
+import { revealedHiddenWarning } from '../batch/reveal/minted-unrevealed.ts'
 import { commitmentsOf } from '../batch/reveal/shuffled-drop.ts'
-import { editedRows, refuseStandardInput, updateRevealed } from '../batch/reveal/unrevealed.ts'
+import { editedRowsError, refuseStandardInput, updateRevealedHint } from '../batch/reveal/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
@@ -137,7 +137,7 @@ async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags):
   const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittableProblem }).catch(
     (error: unknown) => {
       const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
-      throw isMissing ? error.with({ hint: onlyManifest(resolve(deps.cwd, manifest)) }) : error
+      throw isMissing ? error.with({ hint: missingManifestHint(resolve(deps.cwd, manifest)) }) : error
     },
   )
   const { blockchain } = opened.options
@@ -263,7 +263,7 @@ function recordOf({ opened, rows, draw }: CommittedDrop, plan: RevealPlan, { out
 
 /** Warns if another drop hides the same rows, which the reveal publishes. */
 async function warnOfHidden({ io }: Deps, opened: OpenedManifest, provenance: string): Promise<void> {
-  const warning = await revealedHidden(opened, provenance)
+  const warning = await revealedHiddenWarning(opened, provenance)
   if (warning !== null) io.warn(safe(warning))
 }
 
@@ -347,14 +347,14 @@ async function checkCommitment(
   const committedRun = await keptCommitment(options)
   if (committedRun?.commitment) {
     const edits = await editsOf(stateDir, committedRun.commitment, rows)
-    throw editedRows(committedRun, options.manifestPath, edits, flags)
+    throw editedRowsError(committedRun, options.manifestPath, edits, flags)
   }
   throw new GdnError(
     'refused',
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
-      hint: `Nothing was sent. Use the manifest and files from the mint, with the rows in the same order. ${updateRevealed(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
+      hint: `Nothing was sent. Use the manifest and files from the mint, with the rows in the same order. ${updateRevealedHint(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
       details: { provenance },
     },
   )

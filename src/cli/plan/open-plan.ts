@@ -5,7 +5,7 @@ import { withPlan } from '../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
 import type { SealedSlots } from '../../reveal/drop-state.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { type OpenedManifest, withRemedy } from '../batch/mint-manifest.ts'
+import { type OpenedManifest, withErrorDetails } from '../batch/mint-manifest.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/options/flags.ts'
 import { printEditedRows } from '../batch/report/print-edited-rows.ts'
 import type { GdnCommand } from '../command.ts'
@@ -121,7 +121,7 @@ export async function openPlan<Result>(
   } catch (error) {
     progress.stop()
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
-    throw withRemedy(error)
+    throw withErrorDetails(error)
   } finally {
     progress.stop()
   }

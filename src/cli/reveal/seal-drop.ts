@@ -14,7 +14,7 @@ import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import { keptCommitment } from '../../reveal/unrevealed.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
 import type { BatchMintFlags } from '../batch/options/flags.ts'
-import { planFlagsAgain, serverFlagsAgain } from '../batch/options/flags-again.ts'
+import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flags.ts'
 import { backUpText } from '../batch/reveal/next-reveal.ts'
 import { flagsOfRule } from '../batch/reveal/shuffled.ts'
 import { runCommands } from '../batch/runs/run-commands.ts'
@@ -110,9 +110,9 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
 async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchMintFlags): Promise<string> {
   const keptRun = await keptCommitment(options)
   if (keptRun !== undefined && keptRun.counts.failed > 0 && keptRun.counts.pending === 0)
-    return `${runCommands(keptRun.run, undefined)('retry')}${serverFlagsAgain(flags)}`
+    return `${runCommands(keptRun.run, undefined)('retry')}${formatServerFlags(flags)}`
   const manifest = shellWord(safe(options.manifestPath ?? '<manifest>'))
-  return `gdn batch mint ${manifest}${planFlagsAgain(flags)} --unrevealed <file> ${flagsOfRule(rule)}`
+  return `gdn batch mint ${manifest}${formatPlanFlags(flags)} --unrevealed <file> ${flagsOfRule(rule)}`
 }
 
 /** @throws GdnError `refused` unless exactly the rows without an NFT are abandoned; `not_confirmed` */

@@ -44,7 +44,7 @@ export async function sealOnChain(
   }
 }
 
-interface Sealed {
+interface SealRecord {
   seal: ProvenanceRecord
   rule: ShuffleRule
 }
@@ -54,7 +54,7 @@ export async function knownSeal(
   deps: Deps,
   connection: Connection,
   { blockchain, contractAddress }: Omit<CollectionOnChain, 'flags'>,
-  { seal, rule }: Sealed,
+  { seal, rule }: SealRecord,
 ): Promise<KnownSeal> {
   const place = { blockchain, contractAddress, flags: {} }
   const onChain = await ifReadable(deps, sealOnChain(deps, connection, place, seal))

@@ -11,8 +11,8 @@ import type { ChosenCollection, CollectionOfRun } from '../../connect/which-coll
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { flagsOfRun } from '../options/flags-again.ts'
-import { flagsOfServer, type RunFlags } from './which-server.ts'
+import { flagsOfRun } from '../options/format-flags.ts'
+import { flagsOfServer, type RunFlags } from './resolve-server.ts'
 
 /** The fields that identify the runs of a manifest on a server. */
 type NamedRun = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & { runName: string | undefined }
@@ -36,7 +36,7 @@ export async function collectionsOfRuns({
 }: NamedRunOnBlockchain): Promise<CollectionOfRun[]> {
   const collections = new Map<string, CollectionOfRun>()
   for (const run of await listRuns(stateDir)) {
-    if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
+    if (!isNamedRun(run, { manifestPath, runName }) || run.origin !== origin) continue
     if ((blockchain ?? run.blockchain) !== run.blockchain) continue
     const { contractAddress: contract } = run
     const id = `${run.blockchain} ${contract.toLowerCase()}`
@@ -80,7 +80,7 @@ export async function warnOfLists(
   const { stateDir, origin, manifestPath } = named
   if (manifestPath === null) return
   const runs = (await listRuns(stateDir)).filter((run) => run.origin === origin)
-  if (runs.some((run) => isOf(run, named))) return
+  if (runs.some((run) => isNamedRun(run, named))) return
   const newest = new Map(runs.toReversed().map((run) => [run.family, run]))
   const ofManifest = [...newest.values()].filter((run) => run.manifestPath === manifestPath)
   const hints = ofManifest.flatMap(
@@ -90,7 +90,10 @@ export async function warnOfLists(
   io.warn(safe(`${manifest} was minted to a list of receivers. ${hints.slice(0, MAX_LISTS).join('\n')}`))
 }
 
-const isOf = (run: Run, { manifestPath, runName }: Pick<NamedRunOnBlockchain, 'manifestPath' | 'runName'>): boolean =>
+const isNamedRun = (
+  run: Run,
+  { manifestPath, runName }: Pick<NamedRunOnBlockchain, 'manifestPath' | 'runName'>,
+): boolean =>
   runName === undefined ? run.runName === null && run.manifestPath === manifestPath : run.runName === runName
 
 /**
@@ -107,7 +110,7 @@ export async function refuseRunOfOther(
 ): Promise<void> {
   if (backend.id === null) return
   const runs = (await listRuns(settings.stateDir)).filter(
-    (run) => isOf(run, named) && run.blockchain === blockchain && sameAddress(run.contractAddress, contract),
+    (run) => isNamedRun(run, named) && run.blockchain === blockchain && sameAddress(run.contractAddress, contract),
   )
   const other = runs.find(({ url, backendId }) => backendId !== null && parseUrl(url)?.origin === server.origin)
   if (other === undefined || runs.some(({ origin }) => origin === named.origin)) return

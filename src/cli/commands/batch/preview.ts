@@ -18,7 +18,7 @@ import {
   withEnsNames,
 } from '../../batch/options/manifest-options.ts'
 import { printDuplicates } from '../../batch/report/row-warnings.ts'
-import { whichServer } from '../../batch/runs/which-server.ts'
+import { resolveServer } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -85,7 +85,7 @@ const OTHER_COLLECTIONS =
 async function runsOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run[]> {
   const path = await manifestPath(deps, manifest)
   if (path === null) return []
-  const server = await whichServer(deps, flags)
+  const server = await resolveServer(deps, flags)
   const { contract } = flags
   const fits = (run: Run) =>
     run.manifestPath === path &&

@@ -3,7 +3,7 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { addRateFlag, type BatchMintFlags } from '../../batch/options/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
 import { GdnCommand, type Parse } from '../../command.ts'
 import { addVerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
@@ -41,7 +41,7 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
 }
 
 export async function reconcile(deps: Deps, typed: string | undefined, flags: ReconcileFlags): Promise<void> {
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   await resumeRun(deps, name, flags, {
     reconcileOnly: true,
     settle: flags.row === undefined ? undefined : onceEach(flags.row),

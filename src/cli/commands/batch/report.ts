@@ -13,8 +13,8 @@ import { HashTable } from '../../../manifest/hash-table.ts'
 import { dropStateOf, isShuffled } from '../../../reveal/drop-state.ts'
 import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
-import { findRun, type RunFlags, settingsIfFound } from '../../batch/runs/which-server.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
+import { findRun, type RunFlags, settingsIfFound } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
 import { SPENT_FIELDS, spentOf, spentText } from '../../cost/spent.ts'
@@ -85,7 +85,7 @@ export function command(deps: Deps, run = report): GdnCommand {
 
 export async function report(deps: Deps, typed: string | undefined, flags: ReportFlags): Promise<void> {
   const { io } = deps
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   const storedRun = await findRun(deps, name, flags)
   const output = createOutput(io, flags, VIEW, { manifest: storedRun.manifestPath })
   const status = await runStatus(storedRun)

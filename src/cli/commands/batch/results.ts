@@ -13,12 +13,17 @@ import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { manifestOptions } from '../../batch/options/manifest-options.ts'
 import { cellsOfFile } from '../../batch/report/ignored-cells.ts'
-import { chooseFields, columnsLike, printResultsCsv, type ResultRecord } from '../../batch/report/results-csv.ts'
+import {
+  chooseFields,
+  orderColumnsByHeader,
+  printResultsCsv,
+  type ResultRecord,
+} from '../../batch/report/results-csv.ts'
 import { verifyFailed } from '../../batch/report/run-error.ts'
 import { notesOfDrop } from '../../batch/reveal/next-reveal.ts'
 import { StoredNames } from '../../batch/reveal/stored-names.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
-import { findRun, flagsOfServer, type RunFlags, settingsIfFound } from '../../batch/runs/which-server.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
+import { findRun, flagsOfServer, type RunFlags, settingsIfFound } from '../../batch/runs/resolve-server.ts'
 import {
   recordsOf as presentRecords,
   rowVerifyText,
@@ -100,7 +105,7 @@ export function command(deps: Deps, run = results): GdnCommand {
 }
 
 export async function results(deps: Deps, typed: string | undefined, flags: ResultsFlags): Promise<void> {
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   const { io } = deps
   const run = await findRun(deps, name, flags)
   const drawn = keptDraw(run.reading)?.rows
@@ -157,8 +162,8 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
   const columnsOfRun = await runColumns(run)
   const options = readingOf(deps, run, await deps.settings(flags))
   const header = await headerOf(run, options)
-  const documented = columnsLike(columnsOfRun, header, options, 'of the documentation', view.fields)
-  const spelled = columnsLike(columnsOfRun, header, options, 'of the header', view.fields)
+  const documented = orderColumnsByHeader(columnsOfRun, header, options, 'of the documentation', view.fields)
+  const spelled = orderColumnsByHeader(columnsOfRun, header, options, 'of the header', view.fields)
   const [columns, otherColumns] = flags.forSpreadsheet ? [spelled, documented] : [documented, spelled]
   return {
     columns,

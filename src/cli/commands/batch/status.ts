@@ -3,12 +3,18 @@ import { listRuns, runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
-import { serverFlagsAgain } from '../../batch/options/flags-again.ts'
+import { formatServerFlags } from '../../batch/options/format-flags.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
 import { notesOfDrop, updateText } from '../../batch/reveal/next-reveal.ts'
 import { commandRunRecords } from '../../batch/runs/command-runs.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
-import { findRun, flagsOfServer, type RunFlags, settingsIfFound, whichServer } from '../../batch/runs/which-server.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
+import {
+  findRun,
+  flagsOfServer,
+  type RunFlags,
+  resolveServer,
+  settingsIfFound,
+} from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import { type Spent, spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
@@ -37,10 +43,10 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 export async function status(deps: Deps, typed: string | undefined, flags: StatusFlags): Promise<void> {
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   const view = runView(deps.io, deps.now(), flags.stateDir)
   const { stateDir } = await deps.settings(flags)
-  const server = await whichServer(deps, flags)
+  const server = await resolveServer(deps, flags)
   const command = (await commandRunRecords(stateDir, server)).find(({ run, run_id }) => name === run || name === run_id)
   if (command === undefined) {
     const { manifestPath: manifest } = await findRun(deps, name, flags)
@@ -109,7 +115,7 @@ async function noteOfOthers({ stateDir, id, name, family, manifestPath }: Run, s
  * Adds server flags to a command. `gdn batch resume` finds the server of the run, so it needs only the specified flags.
  */
 const resumeText = (command: string, specified: StatusFlags, hinted: StatusFlags): string =>
-  `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? specified : hinted)}`
+  `${safe(command)}${formatServerFlags(command.startsWith('gdn batch resume ') ? specified : hinted)}`
 
 interface Seen {
   data: DataRecord

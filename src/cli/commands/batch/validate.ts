@@ -23,7 +23,7 @@ import {
   type BatchMintFlags,
   TARGET_ALIASES,
 } from '../../batch/options/flags.ts'
-import { flagsAgain, unrevealedAgain } from '../../batch/options/flags-again.ts'
+import { formatManifestFlags, formatUnrevealedFlags } from '../../batch/options/format-flags.ts'
 import {
   MappedColumns,
   manifestOptions,
@@ -33,8 +33,8 @@ import {
 } from '../../batch/options/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/report/row-warnings.ts'
 import { checkShuffleFlags } from '../../batch/reveal/shuffled.ts'
+import { configuredServer } from '../../batch/runs/resolve-server.ts'
 import { RowsOnServer } from '../../batch/runs/rows-on-server.ts'
-import { configuredServer } from '../../batch/runs/which-server.ts'
 import { GdnCommand, wrongAddress } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -246,13 +246,13 @@ async function findSent(
 
 /** Returns the next step for a valid manifest, as a sentence. */
 function nextStep({ manifest, flags }: Validation, rows: number, sent: Sent): string {
-  const args = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
+  const args = `${shellWord(safe(manifest))}${formatManifestFlags(flags)}`
   const { run } = sent
   const elsewhere = sent.rows !== null && sent.rows > sentRows(run) ? sent.rows : 0
   if (elsewhere > 0)
     return `The server already has ${elsewhere === rows ? 'all rows' : `${elsewhere} of the rows`}. ${elsewhere === 1 ? 'This row was' : 'These rows were'} minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
   return run === null || !isMinted(run)
-    ? `To preview the mint: gdn batch mint ${args}${unrevealedAgain(flags)} --dry-run`
+    ? `To preview the mint: gdn batch mint ${args}${formatUnrevealedFlags(flags)} --dry-run`
     : `The run ${safe(run.name)} has minted this manifest. To show the differences: gdn plan ${args}`
 }
 

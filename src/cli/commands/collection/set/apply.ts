@@ -20,7 +20,7 @@ import { RpcError } from '../../../../server/chain/rpc/rpc-response.ts'
 import { coinOf } from '../../../../server/settings/networks.ts'
 import { glanceAtState } from '../../../../state/glance.ts'
 import { collectionsOfServers } from '../../../../state/known-collections.ts'
-import { serverFlagsAgain } from '../../../batch/options/flags-again.ts'
+import { formatServerFlags } from '../../../batch/options/format-flags.ts'
 import { findByAddress } from '../../../connect/known-collections.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
@@ -96,7 +96,7 @@ export async function applySettings(deps: Deps, target: SettingsTarget): Promise
     await sendChanges(editing, plan, signer)
     if (flags.newOwner !== undefined) {
       io.note(
-        `To accept the ownership, the new owner runs \`gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>\`. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
+        `To accept the ownership, the new owner runs \`gdn collection set ${contract} -b ${blockchain}${formatServerFlags(flags)} --accept-owner --wallet <name>\`. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
       )
     }
   })
