@@ -1,4 +1,4 @@
-import { count as counted } from '../core/count.ts'
+import { count as formatCount } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import { SeededRandom } from '../core/random-words.ts'
 import { reasonsOf } from './describe.ts'
@@ -40,7 +40,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   }
   if (solution.kind === 'impossible') {
     const reasons = reasonsOf(art, problem, solution.proof, diagram.total)
-    throw new GdnError('art_impossible', `an edition of ${counted(count, 'NFT')} is impossible`, {
+    throw new GdnError('art_impossible', `an edition of ${formatCount(count, 'NFT')} is impossible`, {
       place: { file: art.file },
       hint: `These rules and counts contradict each other:\n${reasons.map(({ text }) => text).join('\n')}${smaller()}`,
       details: { reasons },
@@ -49,7 +49,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   if (solution.kind === 'undecided') {
     throw new GdnError(
       'art_undecided',
-      `gdn found neither an edition of ${counted(count, 'NFT')} nor a proof that none exists`,
+      `gdn found neither an edition of ${formatCount(count, 'NFT')} nor a proof that none exists`,
       {
         place: { file: art.file },
         hint: `Try another --seed or fewer NFTs, or relax a rule or exact count.${smaller()}`,
@@ -63,7 +63,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
       .map(({ text }) => text)
     throw new GdnError(
       'art_deviates',
-      `${counted(deviations.length, 'trait')} can't have the number of NFTs that the weights require`,
+      `${formatCount(deviations.length, 'trait')} can't have the number of NFTs that the weights require`,
       {
         place: { file: art.file },
         hint: `Omit --strict to accept these differences:\n${listed.join('\n')}`,

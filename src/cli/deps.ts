@@ -83,7 +83,7 @@ export interface WalletSpending {
   /** Whether the transactions may cost money. They are free only on an embedded chain of the server. */
   isPublic: boolean
   /** The maximum total cost of the transactions, in wei. */
-  most: bigint
+  maxCostWei: bigint
 }
 
 /**

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { WITHOUT_LABEL } from '../../src/batch/identity/other-labels.ts'
-import { keptNotes } from '../../src/cli/mcp/why-not-runnable.ts'
+import { keptChangesNotes } from '../../src/cli/mcp/why-not-runnable.ts'
 import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
 
 const NOTHING: NotedFacts = {
@@ -106,7 +106,7 @@ describe('the notes of a plan', () => {
     const repeated = (counts: NotedFacts['counts']) => {
       const notes = notesOfPlan({ ...NOTHING, relabeled, counts })
       const data = notes.map((reason) => ({ action: 'note', reason }))
-      return keptNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
+      return keptChangesNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
     }
     expect(repeated({ drift: 1, lasting: 1, keptBurns: 0 })).toBe('')
     expect(repeated({ drift: 4, lasting: 1, keptBurns: 1 })).toBe(

@@ -2,7 +2,7 @@ import { dirname, resolve } from 'node:path'
 import type { Fit } from '../../art/render/read-image.ts'
 import type { Art, ArtIssue } from '../../art/types.ts'
 import { artWarnings } from '../../art/warnings.ts'
-import { count as counted } from '../../core/count.ts'
+import { count as formatCount } from '../../core/count.ts'
 import { formatProblem, GdnError, type Place } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -71,5 +71,5 @@ export const findArtWarnings = async ({ cwd }: Pick<Deps, 'cwd'>, art: Art, coun
 export function printArtWarnings(io: Pick<Io, 'warn'>, warnings: readonly ArtIssue[]): void {
   for (const warning of warnings.slice(0, MAX_LISTED)) io.warn(safe(formatProblem(warning)))
   const unlisted = warnings.length - MAX_LISTED
-  if (unlisted > 0) io.warn(`… and ${counted(unlisted, 'more warning')}. Add \`-o json\`.`)
+  if (unlisted > 0) io.warn(`… and ${formatCount(unlisted, 'more warning')}. Add \`-o json\`.`)
 }

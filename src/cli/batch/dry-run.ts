@@ -16,7 +16,7 @@ import type { RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { findCollection } from '../connect/find-collection.ts'
 import { noteCost, reservedFor } from '../cost/at-most.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
-import { type CostFlags, type FoundFees, findFees } from '../cost/fees.ts'
+import { type CostFlags, type FeesWithSource, findFees } from '../cost/fees.ts'
 import { costLimit } from '../cost/limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -31,7 +31,7 @@ import type { BatchMintFlags } from './options/flags.ts'
 import type { MappedColumns } from './options/manifest-options.ts'
 import { roughDuration } from './progress/progress-text.ts'
 import { duplicateWarnings, otherEditionText, refuseDuplicates } from './report/row-warnings.ts'
-import { checkRunPlan, maxGasOfMints, spendingOfRun } from './run-costs.ts'
+import { checkRunPlan, maxUseOfMints, spendingOfRun } from './run-costs.ts'
 import { hasSentRows } from './run-sender.ts'
 
 export const DRY_RUN_VIEW: View = {
@@ -142,7 +142,7 @@ async function planRun(
     await refuseHidden(options, planned, mints, read !== null)
     await checkRunPlan(deps, options, planned, mints)
     if (connection !== null) await checkPlan?.(planned, connection)
-    await limit?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxGasOfMints(mints, 0)))
+    await limit?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxUseOfMints(mints, 0)))
     const otherEdition = read === null ? null : otherEditionText(planned)
     if (otherEdition !== null) deps.io.warn(otherEdition)
     const { duplicates } = planned
@@ -226,7 +226,7 @@ async function printPlan(
     const priced = { limit: limit?.wei ?? null, maxFee: flags.maxFeeGwei ?? null, run: plan.run.id }
     await noteCost(deps, connection, options.blockchain, {
       ...priced,
-      worst: async () => ({ ...use.worst, estimate: use }),
+      maxUse: async () => ({ ...use.worst, estimate: use }),
     })
   }
   if (connection === null) io.note('The server was not contacted (--no-lookup).')
@@ -253,7 +253,7 @@ async function feesIfKnown(
   flags: CostFlags,
   blockchain: Blockchain,
   connection: Connection | null,
-): Promise<FoundFees | null> {
+): Promise<FeesWithSource | null> {
   const isNamed = flags.rpcUrl !== undefined || flags.rpcUrlFile !== undefined
   try {
     return await findFees(deps, flags, blockchain, connection === null ? null : async () => connection)

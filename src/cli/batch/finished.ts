@@ -6,10 +6,10 @@ import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
 import { isOfList, isUnrevealed } from '../../state/drops.ts'
-import { NOTHING_KNOWN } from '../cost/paid.ts'
+import { UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { keptText, removedReceiversText, removedText } from '../render/kept-text.ts'
+import { differingRowsText, removedReceiversText, removedText } from '../render/differing-rows-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 import { planCommand } from './options/format-flags.ts'
@@ -95,7 +95,7 @@ export async function printFinished(
       [],
       [...withoutEffect, ...notesOf(finished, by, flags)],
     ),
-    ...NOTHING_KNOWN,
+    ...UNKNOWN_RUN_COSTS,
   }
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
@@ -132,7 +132,7 @@ function notesOf(
   const isList = isOfList(status)
   const plan = planCommand(manifestPath, flags)
   const gone = isList ? removedReceiversText : removedText
-  const notes = [kept > 0 ? keptText(kept, plan) : [], removed > 0 ? gone(removed, plan) : []].flat()
+  const notes = [kept > 0 ? differingRowsText(kept, plan) : [], removed > 0 ? gone(removed, plan) : []].flat()
   if (failed > 0) return notes
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
   const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`

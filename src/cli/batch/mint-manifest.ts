@@ -14,7 +14,7 @@ import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { isUnrevealed, type StoredList } from '../../state/drops.ts'
 import { isName } from '../../wallet/names.ts'
-import { type ChosenCollection, whichCollection } from '../connect/which-collection.ts'
+import { type ResolvedCollection, resolveCollection } from '../connect/resolve-collection.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
@@ -236,7 +236,7 @@ export function withErrorDetails(error: unknown, isDryRun = false): unknown {
   return error
 }
 
-const asTarget = ({ contract, blockchain }: ChosenCollection) => ({ contractAddress: contract, blockchain })
+const asTarget = ({ contract, blockchain }: ResolvedCollection) => ({ contractAddress: contract, blockchain })
 
 /** Returns the hint for a missing manifest of an unrevealed drop. */
 export const missingManifestHint = (path: string): string =>
@@ -311,7 +311,7 @@ async function targetOf(
   manifest: string,
   manifestFlags: ManifestOptions,
   { settings, server, named }: Target,
-): Promise<ChosenCollection> {
+): Promise<ResolvedCollection> {
   const isNamed = manifestFlags.contractAddress && manifestFlags.blockchain !== null
   const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, manifestFlags)
   const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)
@@ -326,7 +326,7 @@ async function targetOf(
     target.contract === null ? await collectionsOfRuns({ ...named, blockchain: target.blockchain?.value }) : []
   const [only, ...otherCollections] = ofRuns
   if (only !== undefined && otherCollections.length === 0) return only
-  return await whichCollection(deps, target, server, deps.io, '--contract', ofRuns)
+  return await resolveCollection(deps, target, server, deps.io, '--contract', ofRuns)
 }
 
 /**

@@ -98,7 +98,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   const connection = await deps.connect(source.settings, 'bulk')
   try {
     const drawn = await withDraw(deps, connection, manifestRows, flags)
-    if ((drawn.drawn != null || drawn.sealed != null) && saveAs !== null) throw notSaved(flags.prune === true)
+    if ((drawn.drawn != null || drawn.sealed != null) && saveAs !== null) throw unsavablePlanError(flags.prune === true)
     const planning = { deps, connection, manifest, flags, source, drawn }
     await openPlan(deps, connection, drawn, { takeOver: flags.takeOver === true }, async (changePlan) => {
       const pending = pendingCount(changePlan.counts)
@@ -122,7 +122,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
 type Source = PlanSource & OpenedManifest & { prune: boolean }
 
 /** State that the steps of the command share. */
-interface Planning {
+interface PlanContext {
   deps: Deps
   connection: Connection
   manifest: string
@@ -137,7 +137,7 @@ interface Planning {
  *
  * @param output null for Markdown
  */
-async function printPlan(planning: Planning, changePlan: ChangePlan, output: Output | null): Promise<void> {
+async function printPlan(planning: PlanContext, changePlan: ChangePlan, output: Output | null): Promise<void> {
   const { manifest, flags } = planning
   const { io } = planning.deps
   const isList = output?.mode === 'table'
@@ -162,7 +162,7 @@ async function printPlan(planning: Planning, changePlan: ChangePlan, output: Out
 }
 
 /** Prints the number of unrevealed NFTs, and how to reveal them. */
-async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: ImpossibleChanges): Promise<void> {
+async function noteHidden(planning: PlanContext, { counts }: ChangePlan, { all }: ImpossibleChanges): Promise<void> {
   const { deps, connection, manifest, flags, source, drawn } = planning
   const { io } = deps
   const countOf = (wantedReason: string) => all.find(({ reason }) => reason === wantedReason)?.count ?? 0
@@ -184,7 +184,7 @@ async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: I
   )
 }
 
-async function save({ deps, flags, drawn }: Planning, changePlan: ChangePlan, path: string): Promise<void> {
+async function save({ deps, flags, drawn }: PlanContext, changePlan: ChangePlan, path: string): Promise<void> {
   const allowDuplicates = flags.allowDuplicates === true
   await savePlan(path, changePlan, { ...drawn, takeOver: flags.takeOver === true, allowDuplicates })
   const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${formatServerFlags(flags)}`
@@ -192,7 +192,7 @@ async function save({ deps, flags, drawn }: Planning, changePlan: ChangePlan, pa
   deps.io.note(savedText(changePlan, `${applyCommand}${asks ? ' --allow-duplicates' : ''}`))
 }
 
-const notSaved = (prunes: boolean) =>
+const unsavablePlanError = (prunes: boolean) =>
   flagError(
     '--out',
     "the plan of a shuffled drop can't be saved, because a saved plan doesn't contain the draw",
@@ -200,7 +200,7 @@ const notSaved = (prunes: boolean) =>
   )
 
 /** Reports the cost of a plan. If the plan includes mints, `apply` limits the cost in the same way as `batch mint`. */
-async function quotePlan({ deps, connection, drawn }: Planning, plan: ChangePlan): Promise<void> {
+async function quotePlan({ deps, connection, drawn }: PlanContext, plan: ChangePlan): Promise<void> {
   if (deps.quote === null) return
   const { blockchain } = drawn.options
   const { counts, run } = plan

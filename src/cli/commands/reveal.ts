@@ -27,12 +27,12 @@ import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
-import { costAtMost, noteCost, printNotes, shortageOfRun } from '../cost/at-most.ts'
-import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
+import { maximumCost, noteCost, printNotes, shortageOfRun } from '../cost/at-most.ts'
+import { ACCEPTED_CONTINUE_NOTE, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
-import { refuseAboveLimit, reservedForChanges, worstOfChanges } from '../cost/run-limit.ts'
+import { meterRun, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
+import { maxUseOfChanges, refuseAboveLimit, reservedForChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, addTimeoutFlag, integer, notEmpty } from '../flags/common.ts'
 import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
@@ -41,9 +41,9 @@ import type { Progress } from '../io/progress.ts'
 import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../plan/change-nfts.ts'
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput, type DataRecord, type View } from '../render/output.ts'
-import { checkAbandoned, type Draw, NOT_DRAWN } from '../reveal/draw.ts'
+import { checkAbandoned, type Draw, UNDRAWN_STATE } from '../reveal/draw.ts'
 import { committedGeneration, refuseOtherName } from '../reveal/other-name.ts'
-import type { Revealing } from '../reveal/seal-drop.ts'
+import type { RevealInput } from '../reveal/seal-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { abandonRows?: number }
@@ -98,7 +98,7 @@ interface RevealContext {
 }
 
 /** A committed drop whose rows are drawn, if they are shuffled and can be drawn. */
-interface CommittedDrop extends RevealContext, Omit<Revealing, 'flags'> {
+interface CommittedDrop extends RevealContext, Omit<RevealInput, 'flags'> {
   draw: Draw
 }
 
@@ -122,7 +122,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       printPlan(drop, plan)
       const result = await revealRows(drop, plan)
       await output.one(recordOf(drop, plan, result))
-      const problem = result.error ?? revealError(result.outcomes) ?? noneMinted(plan)
+      const problem = result.error ?? revealError(result.outcomes) ?? noMintedRowsError(plan)
       if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
       if (flags.dryRun !== true) await refresher?.refresh(connection, contractAddress, result.nftGdnIds)
@@ -183,14 +183,14 @@ const isUndrawn = ({ rows, draw }: CommittedDrop): boolean => rows.commitment.ru
 function printPlan(drop: CommittedDrop, plan: RevealPlan): void {
   const { deps, rows, draw, flags } = drop
   if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
-  if (noneMinted(plan) !== null) return
-  printLeft(deps, plan, isUndrawn(drop))
+  if (noMintedRowsError(plan) !== null) return
+  printSkippedRows(deps, plan, isUndrawn(drop))
   const missing = plan.notMinted - plan.undeployed
   if (flags.dryRun && isUndrawn(drop) && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
     deps.io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
 }
 
-interface Result {
+interface RevealResult {
   outcomes: Outcomes
   /** An error that occurred after the first update. */
   error: GdnError | null
@@ -201,17 +201,17 @@ interface Result {
 }
 
 /** Updates the NFTs of the plan and records them. In a dry run, only checks the plan and reports its cost. */
-async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<Result> {
+async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<RevealResult> {
   const { deps, connection, opened, rows, flags } = drop
   // A given limit is set even if nothing is left to reveal.
-  const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
+  const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noMintedRowsError(plan) === null)
   const sends = hasEffect && flags.dryRun !== true
   // Rows may have been minted since the draw found none.
-  if (sends && isUndrawn(drop)) throw notDrawn()
+  if (sends && isUndrawn(drop)) throw notDrawnError()
   if (sends || flags.dryRun) drop.checkPlan(plan)
   if (plan.pending > 0) await warnOfHidden(deps, opened, rows.commitment.provenance)
   const commandLimit = hasEffect ? await limitOf(drop, plan) : null
-  let result: Result = { outcomes: noOutcomes(), error: null, nftGdnIds: [], paid: NOTHING_KNOWN }
+  let result: RevealResult = { outcomes: noOutcomes(), error: null, nftGdnIds: [], paid: UNKNOWN_RUN_COSTS }
   if (flags.dryRun) return result
   if (sends) result = await sendPlan(drop, plan, commandLimit)
   else {
@@ -223,7 +223,7 @@ async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<Result
 }
 
 /** Asks for confirmation, sets the limit of the run and sends the updates. */
-async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<Result> {
+async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<RevealResult> {
   const { deps, connection, opened } = drop
   const { options } = opened
   const changes = { run: plan.run, count: plan.pending, commandLimit }
@@ -237,7 +237,11 @@ async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: big
   return { ...sent, paid: await paidSince() }
 }
 
-function recordOf({ opened, rows, draw }: CommittedDrop, plan: RevealPlan, { outcomes, paid }: Result): DataRecord {
+function recordOf(
+  { opened, rows, draw }: CommittedDrop,
+  plan: RevealPlan,
+  { outcomes, paid }: RevealResult,
+): DataRecord {
   const { done, failed, unknown, pending } = outcomes
   return {
     run: plan.run.name,
@@ -272,7 +276,7 @@ async function drawIfShuffled(committed: Omit<CommittedDrop, 'draw'>, progress: 
   const { deps, connection, ...revealing } = committed
   const { rule } = revealing.rows.commitment
   if (rule === null) {
-    if (revealing.flags.abandonRows === undefined) return NOT_DRAWN
+    if (revealing.flags.abandonRows === undefined) return UNDRAWN_STATE
     throw flagError('--abandon-rows', 'is only for shuffled drops', 'Nothing was sent. Omit the flag.')
   }
   progress.stop()
@@ -280,7 +284,7 @@ async function drawIfShuffled(committed: Omit<CommittedDrop, 'draw'>, progress: 
   return await drawRows(deps, connection, { ...revealing, rule })
 }
 
-const notDrawn = () =>
+const notDrawnError = () =>
   new GdnError('pending', 'the rows of the drop are not drawn yet', {
     hint: 'No NFT was updated. Run the same command again.',
   })
@@ -363,7 +367,7 @@ async function checkCommitment(
 const MAX_NAMED = 5
 
 /** @param isUndrawn whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known */
-function printLeft({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
+function printSkippedRows({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
   const { notMinted, undeployed, left, leftRows } = plan
   if (isUndrawn) printSlots(io, { missing: notMinted - undeployed, undeployed })
   const all = isUndrawn ? left : notMinted + left
@@ -391,7 +395,7 @@ function printSlots(io: Deps['io'], { missing, undeployed }: { missing: number; 
  * Returns an error if no row of the manifest has an NFT; null otherwise. After an interrupted mint, some rows have
  * NFTs, and the other rows can be minted and revealed later.
  */
-function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | null {
+function noMintedRowsError({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | null {
   if (withoutNft < rows) return null
   return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
     hint:
@@ -415,7 +419,7 @@ async function limitOf(
     settings,
   } = opened
   const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
-  const reserved = async () => reservedForChanges(await worstOfChanges('update', pending - accepted))
+  const reserved = async () => reservedForChanges(await maxUseOfChanges('update', pending - accepted))
   await refuseAboveLimit(deps, connection, {
     blockchain,
     run: run.id,
@@ -443,17 +447,17 @@ async function confirm(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigi
   const { blockchain } = opened.options
   const { pending, accepted, run } = plan
   if (pending === 0) {
-    const raised = { run: run.id, maxCost: commandLimit, effect: ACCEPTED_GO_ON }
+    const raised = { run: run.id, maxCost: commandLimit, effect: ACCEPTED_CONTINUE_NOTE }
     return await confirmRaise(deps, flags.yes, blockchain, connection, raised)
   }
   const priced = {
     limit: commandLimit,
     storedLimit: run.maxCost,
     run: run.id,
-    worst: () => worstOfChanges('update', pending - accepted),
+    maxUse: () => maxUseOfChanges('update', pending - accepted),
   }
   if (flags.yes) return await noteCost(deps, connection, blockchain, priced)
-  const cost = await costAtMost(deps, connection, blockchain, priced)
+  const cost = await maximumCost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
   const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Everyone will see their metadata.`
   await deps.io.confirm(safe(question), '--yes')
@@ -464,7 +468,7 @@ async function sendUpdates(
   { deps, connection, opened: { options }, flags }: CommittedDrop,
   plan: RevealPlan,
   limit: RunLimit,
-): Promise<Omit<Result, 'paid'>> {
+): Promise<Omit<RevealResult, 'paid'>> {
   const { io, now, sleep, signals } = deps
   const all = plan.pending
   const nftGdnIds: string[] = []
@@ -482,7 +486,7 @@ async function sendUpdates(
         timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS,
         shortage: ({ done, failed, unknown }) => {
           const changes = all - done - failed.count - unknown.count
-          const unsent = async () => ({ rows: 0, changes, worst: await worstOfChanges('update', changes) })
+          const unsent = async () => ({ rows: 0, changes, maxUse: await maxUseOfChanges('update', changes) })
           return shortageOfRun(deps, connection, { blockchain: options.blockchain, run: limit.run, unsent })
         },
         onProgress: (outcomes) => {

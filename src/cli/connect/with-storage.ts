@@ -10,7 +10,7 @@ import { GdnError } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
 import type { UploadingClient } from '../deps.ts'
 
-export interface StorageSurroundings {
+export interface StorageContext {
   settings: Settings
   env: NodeJS.ProcessEnv
   proxy: ProxyOptions | undefined
@@ -21,7 +21,7 @@ export interface StorageSurroundings {
 export const STORAGE_HINT =
   'Set your own storage with `gdn config set storage s3://<bucket>/<prefix>` or `gdn config set storage ipfs`, or use http(s) or ipfs URLs.'
 
-export function withStorage(client: ApiClient, surroundings: StorageSurroundings): UploadingClient {
+export function withStorage(client: ApiClient, surroundings: StorageContext): UploadingClient {
   /** Whether the server accepts uploads; null until known. */
   let serverTakes: boolean | null = null
   let opening: Promise<Storage> | undefined
@@ -71,10 +71,7 @@ async function takesUploads(client: ApiClient, signal: AbortSignal | undefined):
   return response.kind !== 'answered' || !lacksEndpoint(response.status)
 }
 
-async function open(
-  named: StorageSettings,
-  { env, proxy, userAgent, onExchange }: StorageSurroundings,
-): Promise<Storage> {
+async function open(named: StorageSettings, { env, proxy, userAgent, onExchange }: StorageContext): Promise<Storage> {
   const address = named.kind === 'ipfs' ? named.api : named.endpoint
   const isNear = address !== null && /^(?:localhost$|127\.|\[::1\])/.test(new URL(address).hostname)
   const line = async (): Promise<StorageLine> => ({

@@ -34,19 +34,19 @@ export interface ServerFlags {
   stateDir?: string
 }
 
-const OUTPUT = 'Output'
-const SERVER = 'Server'
+const OUTPUT_GROUP = 'Output'
+const SERVER_GROUP = 'Server'
 
 export function addCommonFlags(command: GdnCommand): GdnCommand {
-  command.switchFlag('-q, --quiet', 'Omit notes and progress', OUTPUT)
-  command.switchFlag('--no-color', 'Disable colors', OUTPUT)
-  command.switchFlag('--no-input', 'Disable prompts', OUTPUT)
-  return command.switchFlag('--debug', 'Print requests, timings and stack traces to stderr', OUTPUT)
+  command.switchFlag('-q, --quiet', 'Omit notes and progress', OUTPUT_GROUP)
+  command.switchFlag('--no-color', 'Disable colors', OUTPUT_GROUP)
+  command.switchFlag('--no-input', 'Disable prompts', OUTPUT_GROUP)
+  return command.switchFlag('--debug', 'Print requests, timings and stack traces to stderr', OUTPUT_GROUP)
 }
 
 /** Adds `--json` and the common flags, for commands that print one record or nothing. */
 export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): GdnCommand {
-  command.switchFlag('--json', description, OUTPUT)
+  command.switchFlag('--json', description, OUTPUT_GROUP)
   return addCommonFlags(command)
 }
 
@@ -64,30 +64,30 @@ export function addOutputFlags(
     '-o, --output <mode>',
     `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)} (${modes[0]})`,
     {
-      group: OUTPUT,
+      group: OUTPUT_GROUP,
       parse: oneOf(modes, (raw) => (/\.\w+$/.test(raw) ? intoFile(shellWord(terminalText(raw))) : undefined)),
     },
   )
-  command.switchFlag('--json', 'Same as --output json', OUTPUT)
-  command.valueFlag('--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
-  command.switchFlag('--for-spreadsheet', 'Write CSV for spreadsheets, with formulas escaped', OUTPUT)
+  command.switchFlag('--json', 'Same as --output json', OUTPUT_GROUP)
+  command.valueFlag('--fields <a,b>', 'Print only these fields', { group: OUTPUT_GROUP, parse: wordList })
+  command.switchFlag('--for-spreadsheet', 'Write CSV for spreadsheets, with formulas escaped', OUTPUT_GROUP)
   return addCommonFlags(command)
 }
 
 export function addServerFlags(command: GdnCommand): GdnCommand {
-  command.switchFlag('--local', 'Use the local backend (gdn local start)', SERVER)
-  command.valueFlag('--base-url <url>', 'URL of the server', { group: SERVER, parse: notEmpty })
+  command.switchFlag('--local', 'Use the local backend (gdn local start)', SERVER_GROUP)
+  command.valueFlag('--base-url <url>', 'URL of the server', { group: SERVER_GROUP, parse: notEmpty })
   return addProfileFlags(command)
 }
 
 export function addProfileFlags(command: GdnCommand): GdnCommand {
-  command.valueFlag('--profile <name>', 'Configuration profile to use', { group: SERVER, parse: notEmpty })
+  command.valueFlag('--profile <name>', 'Configuration profile to use', { group: SERVER_GROUP, parse: notEmpty })
   return addStateDirFlag(command)
 }
 
 export function addStateDirFlag(command: GdnCommand): GdnCommand {
   return command.valueFlag('--state-dir <dir>', 'Directory of runs, recorded commands and saved addresses', {
-    group: SERVER,
+    group: SERVER_GROUP,
     parse: notEmpty,
   })
 }
@@ -226,7 +226,7 @@ export interface WaitFlags {
   timeout?: number | undefined
 }
 
-const WAITING = 'Sending and waiting'
+const WAITING_GROUP = 'Sending and waiting'
 
 /** Adds --timeout, which limits the duration of the command. */
 export function addTimeoutFlag(
@@ -234,7 +234,7 @@ export function addTimeoutFlag(
   description = 'How long the command may take (5m after acceptance)',
 ): GdnCommand {
   command.endsAtTimeout = true
-  return command.valueFlag('--timeout <time>', description, { group: WAITING, parse: duration })
+  return command.valueFlag('--timeout <time>', description, { group: WAITING_GROUP, parse: duration })
 }
 
 /**
@@ -250,10 +250,10 @@ export function addWaitFlags(
     yes = "Don't prompt before spending coins that have value",
   }: { dryRun?: string; noWait?: string; yes?: string } = {},
 ): GdnCommand {
-  command.eitherFlag('wait', `Wait until ${until} (the default)`, noWait, WAITING)
+  command.eitherFlag('wait', `Wait until ${until} (the default)`, noWait, WAITING_GROUP)
   addTimeoutFlag(command)
-  command.switchFlag('--dry-run', dryRun, WAITING)
-  return command.switchFlag('-y, --yes', yes, WAITING)
+  command.switchFlag('--dry-run', dryRun, WAITING_GROUP)
+  return command.switchFlag('-y, --yes', yes, WAITING_GROUP)
 }
 
 export const OUTPUT_MODES = ['table', 'json', 'ndjson', 'csv', 'ids'] as const

@@ -30,10 +30,10 @@ function withoutExtraChunks(bytes: Uint8Array): Uint8Array {
   checkSize(width, height)
   const bits = (header[8] ?? 0) * (CHANNELS[header[9] ?? -1] ?? 0)
   const rows = header[12] === 0 ? height : 2 * height + 8
-  const most = rows * (Math.ceil((width * bits) / 8) + 1) + 64
+  const maxBytes = rows * (Math.ceil((width * bits) / 8) + 1) + 64
   const compressed = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
   // The library decompresses in JavaScript, which is slow. Pass it uncompressed pixels in the same format.
-  const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: most }), { level: 0 })
+  const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: maxBytes }), { level: 0 })
   const otherChunks = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
   const parts = [...otherChunks, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(
     inflateChunk,

@@ -57,7 +57,7 @@ function decodePart(part: string): string | null {
   }
 }
 
-interface Completing {
+interface CompletionRequest {
   ref: { type: string; uri?: string | undefined }
   argument: { value: string }
 }
@@ -65,7 +65,7 @@ interface Completing {
 const MAX_NAMES = 100
 
 /** Completes run names and collection addresses. */
-export async function completeName(session: McpSession, { ref, argument }: Completing, context: CallContext) {
+export async function completeName(session: McpSession, { ref, argument }: CompletionRequest, context: CallContext) {
   const [, kind = ''] = /^gdn:\/\/([a-z]+)\//.exec(ref.uri ?? '') ?? []
   if (!isKind(kind)) return { completion: { values: [] } }
   const { list, field } = KINDS[kind]

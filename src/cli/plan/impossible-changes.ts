@@ -64,7 +64,7 @@ export const groupOf = (
   change: PlannedChange,
 ): ImpossibleGroup | undefined => (change.action === 'impossible' ? folded.get(groupingReason(change)) : undefined)
 
-export const foldedCount = ({ folded }: Pick<ImpossibleChanges, 'folded'>): number =>
+export const countFolded = ({ folded }: Pick<ImpossibleChanges, 'folded'>): number =>
   [...folded.values()].reduce((sum, { count }) => sum + count, 0)
 
 /** Formats the first places of a group, such as `line 2, line 3 and 28 more`. */
@@ -76,12 +76,12 @@ export function placesText({ count, first }: ImpossibleGroup): string {
 /** Returns the lines of each group for a terminal. The first line doesn't include the action. */
 export const groupLines = ({ folded }: ImpossibleChanges, columns: number): string[][] =>
   [...folded.values()].map((group) => {
-    if (group.reason === HAS_ID) return identifiedLines(group, columns)
+    if (group.reason === HAS_ID) return linesOfIdentified(group, columns)
     return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
 /** Returns the lines of the group of rows whose NFTs already have IDs: the count and the first IDs. */
-function identifiedLines({ count, first }: ImpossibleGroup, columns: number): string[] {
+function linesOfIdentified({ count, first }: ImpossibleGroup, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
     return cutToWidth(`    ${changePlace(change)}: ${safe(todo)}`, columns)

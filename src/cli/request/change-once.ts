@@ -10,7 +10,7 @@ import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/common.ts'
 import type { DataRecord } from '../render/view.ts'
 import { type OperationFlags, operateOnce } from './operate-once.ts'
-import { showWait } from './waiting.ts'
+import { showWaitForFinality } from './waiting.ts'
 
 interface Change {
   endpoint: Extract<EndpointName, 'updatednft' | 'freezenft' | 'burnnft' | 'commitprovenance'>
@@ -60,7 +60,7 @@ export async function changeOnce(
       }
       const { timeout = DEFAULT_WAIT_MS } = flags
       const title = `Waiting for ${what}`
-      const { final, reason, interruption } = await showWait(deps, connection, title, (waitDeps, onPoll) =>
+      const { final, reason, interruption } = await showWaitForFinality(deps, connection, title, (waitDeps, onPoll) =>
         waitForTransaction(waitDeps, transaction_gdn_id, timeout, onPoll),
       )
       if (final === undefined) {

@@ -2,7 +2,7 @@ import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import { keptText, removedReceiversText, removedText } from '../../render/kept-text.ts'
+import { differingRowsText, removedReceiversText, removedText } from '../../render/differing-rows-text.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 import { planCommand } from '../options/format-flags.ts'
 import { changesText, exampleText } from './changes-text.ts'
@@ -50,7 +50,7 @@ export function notesOf(planned: PlannedEvent, { isApplied = false, options, fla
   return [
     ...(planned.notes ?? []),
     ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),
-    ...(edited && keptAccepted > 0 ? [keptText(keptAccepted, plan)] : []),
+    ...(edited && keptAccepted > 0 ? [differingRowsText(keptAccepted, plan)] : []),
     ...(edited && removed > 0
       ? [receivers === undefined ? removedText(removed, plan) : removedReceiversText(removed)]
       : []),

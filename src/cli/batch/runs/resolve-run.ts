@@ -4,7 +4,7 @@ import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { notEmpty } from '../../flags/common.ts'
 import type { Choice } from '../../io/questions.ts'
-import { choose, mayAsk } from '../../prompt/ask-missing.ts'
+import { choose, mayPrompt } from '../../prompt/ask-missing.ts'
 import { age } from './age.ts'
 import { type RunFlags, resolveServer } from './resolve-server.ts'
 
@@ -23,7 +23,7 @@ export function addRunContractFlag(command: GdnCommand): void {
 /** Returns the specified run. If none is specified, prompts for one of the runs on this machine. */
 export async function resolveRun(deps: Deps, typed: string | undefined, flags: RunFlags): Promise<string> {
   if (typed !== undefined) return typed
-  const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []
+  const choices = mayPrompt(deps.io) ? await runChoices(deps, flags) : []
   if (choices.length > 0) return await choose(deps.io, { message: 'Run', flag: '<run>', choices })
   throw new GdnError('usage', 'missing required argument "run"', { hint: 'Run `gdn batch list` to list the runs.' })
 }

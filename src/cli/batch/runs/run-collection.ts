@@ -7,7 +7,7 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { findByAddress, knownCollections } from '../../connect/known-collections.ts'
-import type { ChosenCollection, CollectionOfRun } from '../../connect/which-collection.ts'
+import type { CollectionOfRun, ResolvedCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
@@ -106,7 +106,7 @@ const isNamedRun = (
 export async function refuseRunOfOther(
   deps: Deps,
   { settings, server, named, backend }: RunTarget,
-  { contract, blockchain }: ChosenCollection,
+  { contract, blockchain }: ResolvedCollection,
 ): Promise<void> {
   if (backend.id === null) return
   const runs = (await listRuns(settings.stateDir)).filter(

@@ -3,7 +3,7 @@ import type { ExplainedDeviation } from '../../../art/edition-report.ts'
 import { FITS, type Fit } from '../../../art/render/read-image.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
-import { count as counted } from '../../../core/count.ts'
+import { count as formatCount } from '../../../core/count.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import {
@@ -150,15 +150,16 @@ function exitCodeOf({ verdict, deviations }: ArtCheck, isStrict: boolean): ExitC
 function conclusion(artCheck: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
   const { verdict, count, largest, deviations } = artCheck
   if (verdict === 'possible') {
-    if (deviations.length === 0) return `${counted(count, 'NFT')}: possible, and all trait counts match their weights.`
+    if (deviations.length === 0)
+      return `${formatCount(count, 'NFT')}: possible, and all trait counts match their weights.`
     const deviating =
       deviations.length === 1
         ? 'the count of 1 trait differs from its weight'
-        : `the counts of ${counted(deviations.length, 'trait')} differ from their weights`
-    return `${counted(count, 'NFT')}: possible, but ${deviating}.${isStrict ? ' --strict rejects this edition.' : ''}`
+        : `the counts of ${formatCount(deviations.length, 'trait')} differ from their weights`
+    return `${formatCount(count, 'NFT')}: possible, but ${deviating}.${isStrict ? ' --strict rejects this edition.' : ''}`
   }
   const smaller = largest === null ? '' : ` Try: gdn art check ${shellWord(safe(path))} --count ${largest}`
   return verdict === 'impossible'
-    ? `${counted(count, 'NFT')}: impossible, for the reasons above.${smaller}`
-    : `${counted(count, 'NFT')}: undecided. The search may find an edition with another --seed.${smaller}`
+    ? `${formatCount(count, 'NFT')}: impossible, for the reasons above.${smaller}`
+    : `${formatCount(count, 'NFT')}: undecided. The search may find an edition with another --seed.${smaller}`
 }

@@ -9,7 +9,7 @@ import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
-import { count as counted } from '../../../core/count.ts'
+import { count as formatCount } from '../../../core/count.ts'
 import { flagError, GdnError, isInterruption } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
@@ -151,7 +151,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   })
   for (const text of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
   const more = deviations.length - MAX_LISTED
-  if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
+  if (more > 0) io.note(`… and ${formatCount(more, 'trait')} more. Add \`-o json\`.`)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
   printArtWarnings(io, afterwards)
   noteUnfinished(io, unfinished, flags)
@@ -274,21 +274,21 @@ function addedText(added: readonly string[], out: string, former: string | null)
     former === null
       ? 'gdn did not change the folder.'
       : `The former folder ${former} now contains ${added.length === 1 ? 'it' : 'them'}.`
-  return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, MAX_LISTED_FILES).join(', ')}${more}. ${folderText}`
+  return `${out} had ${formatCount(added.length, 'file')} that gdn did not generate: ${added.slice(0, MAX_LISTED_FILES).join(', ')}${more}. ${folderText}`
 }
 
 const changedImagesText = (images: number, manifest: string): string =>
-  `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, but the rows are the same. If the NFTs of these rows are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
+  `${formatCount(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, but the rows are the same. If the NFTs of these rows are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
-  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} missing from the new manifest. The rows remain in ${former}. To generate part of an edition, use another --out folder.`
+  `${missing} of the ${formatCount(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} missing from the new manifest. The rows remain in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
  * Describes rows that have the number of an earlier NFT but different content. Such an edition can't continue a minted
  * drop.
  */
 const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
-  `${changed} of the ${counted(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To restore the former edition, move ${out} away, and rename ${former} to ${out}.`
+  `${changed} of the ${formatCount(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To restore the former edition, move ${out} away, and rename ${former} to ${out}.`
 
 /** Number of NFTs in the sample that the page shows. */
 const SAMPLE = 12

@@ -16,10 +16,10 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { writeWhole } from '../../io/put-file.ts'
+import { writeAtomically } from '../../io/write-file.ts'
 import { createOutput } from '../../render/output.ts'
 import { csvLine, type View } from '../../render/view.ts'
-import { whereTo } from '../../sheet/where-to.ts'
+import { resolveOutputFile } from '../../sheet/resolve-output-file.ts'
 import { throwProblems } from '../batch/validate.ts'
 
 const DEFAULT_OUTPUT = 'manifest.csv'
@@ -63,7 +63,7 @@ export function command(deps: Deps, run = importBuild): GdnCommand {
 export async function importBuild(deps: Deps, folder: string, flags: ArtImportFlags): Promise<void> {
   const { io, cwd, signals } = deps
   const output = createOutput(io, flags, VIEW)
-  const { path, replace } = await whereTo(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
+  const { path, replace } = await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
   if (!/\.csv$/i.test(path)) throw flagError(FLAG, 'must be a file whose name ends with .csv')
   const { readBuild } = await import('../../../art/import/read-build.ts')
   const progress = await io.progress('Reading the metadata')
@@ -158,7 +158,7 @@ async function writeManifest(
     const { issues, issueCount } = await validateManifest({ path: draft }, options)
     throwProblems({ issues: issues.map((issue) => atMetadata(issue, columns, nfts)), issueCount }, null)
   }
-  await writeWhole(path, text, { replace, flag: FLAG, check })
+  await writeAtomically(path, text, { replace, flag: FLAG, check })
   return { images, columns }
 }
 

@@ -6,7 +6,7 @@ import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
-import { count as counted } from '../../../core/count.ts'
+import { count as formatCount } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
 import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
@@ -20,9 +20,9 @@ import { tilesOf } from '../../image/preview.ts'
 import type { TileSource } from '../../image/tiles.ts'
 import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
-import { writeWhole } from '../../io/put-file.ts'
+import { writeAtomically } from '../../io/write-file.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { openSheet, whereTo } from '../../sheet/where-to.ts'
+import { openSheet, resolveOutputFile } from '../../sheet/resolve-output-file.ts'
 import { addEditionFlags, addFitFlag } from './check.ts'
 
 const DEFAULT_OUTPUT = 'art-preview.html'
@@ -78,7 +78,9 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const hasPage = flags.out !== undefined || flags.open === true
   const art = await readArt(deps, path)
   if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? DEFAULT_OUTPUT), cwd: deps.cwd })
-  const where = hasPage ? await whereTo(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG) : null
+  const where = hasPage
+    ? await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
+    : null
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
   const ofArt = await findArtWarnings(deps, art, count)
@@ -189,7 +191,7 @@ async function writePage(
       return await fileThumbnail(sharp, await readImageFile({ ...oneOfOne, file: oneOfOne.image }))
     }),
   )
-  await writeWhole(path, html, { replace, flag: FLAG })
+  await writeAtomically(path, html, { replace, flag: FLAG })
 }
 
 /** Draws images of the sample if stdout is a terminal that can display images. */
@@ -220,6 +222,6 @@ async function drawSample(
   })
   await drawTiles(deps, sources, layout)
   if (picked.sample.length + picked.rarest.length > items.length) {
-    deps.io.note(`The images of ${counted(items.length, 'NFT')} are shown.`)
+    deps.io.note(`The images of ${formatCount(items.length, 'NFT')} are shown.`)
   }
 }

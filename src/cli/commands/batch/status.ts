@@ -16,7 +16,7 @@ import {
   settingsIfFound,
 } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
-import { type Spent, spentOf } from '../../cost/spent.ts'
+import { type RunSpending, spendingOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
@@ -56,7 +56,7 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
       const current = await runStatus(run)
       const data = runData(current)
       const spent = flags.costs
-        ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, current.counts)
+        ? await spendingOf(deps, await settingsIfFound(deps, run, flags), run, current.counts)
         : null
       const resume = howToResume(
         { ...run, manifest: run.manifestPath, contract: run.contractAddress },
@@ -117,7 +117,7 @@ async function noteOfOthers({ stateDir, id, name, family, manifestPath }: Run, s
 const resumeText = (command: string, specified: StatusFlags, hinted: StatusFlags): string =>
   `${safe(command)}${formatServerFlags(command.startsWith('gdn batch resume ') ? specified : hinted)}`
 
-interface Seen {
+interface RunSnapshot {
   data: DataRecord
   run: Run & Pick<RunStatus, 'counts'>
   /** The command that resumes the run. */
@@ -130,9 +130,9 @@ interface Seen {
 async function watchRun(
   deps: Deps,
   flags: StatusFlags,
-  look: () => Promise<Seen>,
+  look: () => Promise<RunSnapshot>,
   { view, output, hinted }: { view: View; output: Output; hinted(run: Run): Promise<StatusFlags> },
-): Promise<Seen | null> {
+): Promise<RunSnapshot | null> {
   const { renderOne } = await import('../../render/table.ts')
   const snapshot = await watch(deps, flags, {
     look,
@@ -153,7 +153,7 @@ async function spentByCommand(
   deps: Deps,
   command: Awaited<ReturnType<typeof commandRunRecords>>[number],
   flags: StatusFlags,
-): Promise<Spent> {
+): Promise<RunSpending> {
   const run = {
     id: String(command.run_id),
     name: String(command.run),
@@ -161,7 +161,7 @@ async function spentByCommand(
     url: String(command.server),
     backendId: command.backend_id === null ? null : String(command.backend_id),
   }
-  const { costs, problem } = await spentOf(deps, await settingsIfFound(deps, run, flags), run, command)
+  const { costs, problem } = await spendingOf(deps, await settingsIfFound(deps, run, flags), run, command)
   if (problem === null) return { costs, problem }
   return { costs, problem: `${problem} Servers track the cost only of commands with --max-cost.` }
 }

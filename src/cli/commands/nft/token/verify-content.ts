@@ -5,7 +5,7 @@ import type { Difference } from '../../../../verify/compare-metadata.ts'
 import { type Answer, answerProblem } from '../../../../verify/contract/answers.ts'
 import { metadataPlace, parseMetadata } from '../../../../verify/contract/token-uri.ts'
 import type { Deps } from '../../../deps.ts'
-import type { NamedToken } from '../named-token.ts'
+import type { TokenReference } from '../named-token.ts'
 import { withGateway } from './gateway-access.ts'
 import { type OpenToken, openToken, type TokenFlags, type TokenOptions } from './open-token.ts'
 
@@ -32,7 +32,7 @@ export interface CheckedToken extends OpenToken {
 type VerifyFlags = TokenFlags & { receiver?: string }
 
 /** Checks a token of any contract: the owner, if the user specifies one, and the content of the metadata. */
-export async function checkToken(deps: Deps, flags: VerifyFlags, token: NamedToken): Promise<CheckedToken> {
+export async function checkToken(deps: Deps, flags: VerifyFlags, token: TokenReference): Promise<CheckedToken> {
   const differences: Difference[] = []
   const compareOwner: TokenOptions['more'] = async (reader, facts, id) => {
     const { receiver } = flags
