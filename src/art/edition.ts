@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { SeededRandom } from '../core/random-words.ts'
 import { reasonsOf } from './describe.ts'
 import { type Diagram, diagramOf } from './diagram.ts'
-import { explain } from './edition-report.ts'
+import { explainDeviations } from './edition-report.ts'
 import { largestOf } from './largest.ts'
 import { buildProblem, type Problem, reachable } from './problem.ts'
 import { type Proof, prove } from './prove.ts'
@@ -11,7 +11,7 @@ import { findRows, type Rows } from './rows.ts'
 import type { Art, Deviation, Edition, EditionItem } from './types.ts'
 
 /** Maximum number of traits that an error lists. */
-const LISTED = 20
+const MAX_LISTED = 20
 /** Maximum number of searches that shift NFTs from impossible weights to other values. */
 const BALANCES = 2
 
@@ -58,8 +58,8 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   }
   const deviations = deviationsOf(art, problem, solution.rows)
   if (strict && deviations.length > 0) {
-    const listed = explain(art, problem.count, deviations)
-      .slice(0, LISTED)
+    const listed = explainDeviations(art, problem.count, deviations)
+      .slice(0, MAX_LISTED)
       .map(({ text }) => text)
     throw new GdnError(
       'art_deviates',

@@ -1,13 +1,13 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { CAPABILITIES, type Capability, HEADERS } from '../api/headers.ts'
-import { PASSING } from './responses.ts'
+import { TEMPORARY_STATUSES } from './responses.ts'
 import type { TransportResponse } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
 /** Collects the announcements in a server's response headers: capabilities, rate limits and the server's identity. */
-export class Announcements {
+export class ServerFeatures {
   readonly #capabilities = new Map<Capability, boolean>()
   readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()
   /** The blockchains whose coins have no value. Null until the server has responded. */
@@ -37,7 +37,7 @@ export class Announcements {
    */
   learn({ status, headers }: TransportResponse): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
-    if (!isHonored && (status >= 500 || PASSING.has(status))) return null
+    if (!isHonored && (status >= 500 || TEMPORARY_STATUSES.has(status))) return null
     for (const [capability, header] of HEADER_OF) this.#capabilities.set(capability, headers[header] === 'yes')
     this.#withoutValue = namesWithoutValue(headers)
     return isHonored

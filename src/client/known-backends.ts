@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { bootClock } from '../core/time.ts'
 import type { Backend } from './backend.ts'
-import { badResponse, describeResponse, PASSING } from './responses.ts'
+import { badResponse, describeResponse, TEMPORARY_STATUSES } from './responses.ts'
 import { SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
@@ -16,10 +16,10 @@ const MAX_BYTES = 1024 * 1024
 /** Time in milliseconds after a response in which gdn assumes that the backend still has its address. */
 const TRUST_MS = 10_000
 
-const NONE: Identity = { id: null, incarnation: null }
+const NO_IDENTITY: Identity = { id: null, incarnation: null }
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-interface KnownIdentity {
+interface CachedIdentity {
   identity: Identity
   trustedUntil: number
 }
@@ -32,7 +32,7 @@ interface KnownIdentity {
 export class KnownBackends {
   readonly #userAgent: string
   readonly #now: () => number
-  readonly #known = new Map<string, KnownIdentity>()
+  readonly #known = new Map<string, CachedIdentity>()
   /** Base URLs to which nothing may be sent, with the reasons. */
   readonly #closed = new Map<string, GdnError>()
 
@@ -138,7 +138,7 @@ export class KnownBackends {
     const limits = { timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES }
     const request: TransportRequest = { method: 'GET', url, headers, ...limits }
     const response = await transport.request(signal === undefined ? request : { ...request, signal })
-    if (response.status < 500 && !PASSING.has(response.status)) return response
+    if (response.status < 500 && !TEMPORARY_STATUSES.has(response.status)) return response
     throw new TransportError(`it returned ${describeResponse(response)}`, true)
   }
 }
@@ -148,7 +148,7 @@ const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 /** Reads the identity in a response of /healthz. A server that isn't a gdn backend may return anything. */
 function identityIn(url: string, response: TransportResponse): Identity {
   const json = parseJson(response.body)
-  if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NONE
+  if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NO_IDENTITY
   const { backend_id: id, incarnation } = json as { backend_id: unknown; incarnation?: unknown }
   if (!isUuid(id) || !isUuid(incarnation)) throw badResponse(url, response, 'a backend ID that is not a UUID')
   return { id, incarnation }

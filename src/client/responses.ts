@@ -49,16 +49,16 @@ export function describeResponse({ status, headers, body }: TransportResponse): 
  * status 503 alone doesn't prove that, because it may come from a proxy. The required headers come only from gdn
  * backends.
  */
-export function isNotNow({ status, headers }: Pick<TransportResponse, 'status' | 'headers'>): boolean {
+export function isTemporaryRefusal({ status, headers }: Pick<TransportResponse, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[CAPABILITIES.idempotency] === 'yes'
 }
 
 /** Returns whether the backend accepts nothing until its operator has acted. */
-export const isNotReady = (response: Pick<TransportResponse, 'status' | 'headers'>): boolean =>
-  isNotNow(response) && response.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
+export const isBackendNotReady = (response: Pick<TransportResponse, 'status' | 'headers'>): boolean =>
+  isTemporaryRefusal(response) && response.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
 
 /** Statuses of temporary failures: Request Timeout, Too Early, Too Many Requests. */
-export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
+export const TEMPORARY_STATUSES: ReadonlySet<number> = new Set([408, 425, 429])
 
 /**
  * Returns whether JSON has form A or B of the API's errors. Doesn't use the schema, so that read-only commands don't
@@ -76,7 +76,7 @@ export function isErrorForm(json: unknown): boolean {
  * response, even after the server has processed the request.
  */
 export const isForeignRefusal = (status: number, json: unknown): boolean =>
-  status >= 400 && status < 500 && !PASSING.has(status) && !isErrorForm(json)
+  status >= 400 && status < 500 && !TEMPORARY_STATUSES.has(status) && !isErrorForm(json)
 
 /** Statuses of errors about the Idempotency-Key: 409 and 422 in the draft standard, 400 in some services. */
 const KEY_ERROR_STATUS = new Set([400, 409, 422])

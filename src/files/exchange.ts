@@ -12,7 +12,7 @@ import { explainFailure } from './reasons.ts'
 import { checkTarget, type FileTarget } from './target.ts'
 
 const REDIRECTS = [301, 302, 303, 307, 308]
-const TRY_AGAIN = [408, 425, 429]
+const TEMPORARY_STATUSES = [408, 425, 429]
 const MAX_URL_LENGTH = 8192
 /** The pause in milliseconds if a busy server doesn't specify a pause. */
 const DEFAULT_PAUSE_MS = 1000
@@ -84,7 +84,7 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
   }
 
   /** If an origin responded with 429 or 503, pauses requests to it. */
-  const pauseIfAsked = ({ url }: FileTarget, response: Head) => {
+  const pauseIfAsked = ({ url }: FileTarget, response: ResponseHead) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
     pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
   }
@@ -191,15 +191,15 @@ interface ResponseRules {
   allowHtml: boolean
 }
 
-type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
+type ResponseHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 
-export function checkResponse(response: Head, label: string, { maxBytes, allowHtml }: ResponseRules): void {
+export function checkResponse(response: ResponseHead, label: string, { maxBytes, allowHtml }: ResponseRules): void {
   const { statusCode } = response
   if (statusCode === 204 || statusCode === 205) {
     throw new FetchFailure(`${label} returned ${statusCode} without a file`, { lasting: true })
   }
   if (statusCode !== 200 && statusCode !== 203) {
-    const isTemporary = statusCode >= 500 || TRY_AGAIN.includes(statusCode)
+    const isTemporary = statusCode >= 500 || TEMPORARY_STATUSES.includes(statusCode)
     const status = [statusCode, STATUS_CODES[statusCode]].join(' ').trim()
     const retryAfterMs = parseRetryAfter(headerOf(response, 'retry-after'), Date.now())
     throw new FetchFailure(`${label} returned ${status}`, { lasting: !isTemporary, retryAfterMs })
@@ -233,7 +233,7 @@ function isPrivateHost({ hostname }: URL): boolean {
 }
 
 /** Returns the value of a header. If the header is repeated, returns the first value. */
-export function headerOf(response: Pick<Head, 'headers'>, name: string): string | undefined {
+export function headerOf(response: Pick<ResponseHead, 'headers'>, name: string): string | undefined {
   const value = response.headers[name]
   return Array.isArray(value) ? value[0] : value
 }

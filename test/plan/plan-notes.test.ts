@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { WITHOUT_LABEL } from '../../src/batch/identity/other-labels.ts'
 import { keptChangesNotes } from '../../src/cli/mcp/why-not-runnable.ts'
-import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
+import { type NoteFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
 
-const NOTHING: NotedFacts = {
+const NOTHING: NoteFacts = {
   relabeled: { count: 0, labels: [] },
   label: 'feb/drop.csv',
   paired: [],
@@ -13,33 +13,33 @@ const NOTHING: NotedFacts = {
   revealed: 0,
   identified: null,
   prunes: false,
-  counts: { drift: 0, lasting: 0, keptBurns: 0 },
+  counts: { drift: 0, permanentDrift: 0, keptBurns: 0 },
   hasReferences: true,
   hasUpdates: true,
   isKnown: true,
   mayBeMinted: false,
   isShuffled: false,
 }
-const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
+const ONE_GONE: NoteFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
 const ELSEWHERE = 'has been changed, for example by another machine. gdn apply reverts the change'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
-  test.each<[string, NotedFacts, string[]]>([
+  test.each<[string, NoteFacts, string[]]>([
     ['without anything to say', NOTHING, []],
     [
       'with a change made elsewhere, apart from burns',
-      { ...NOTHING, counts: { drift: 2, lasting: 1, keptBurns: 0 } },
+      { ...NOTHING, counts: { drift: 2, permanentDrift: 1, keptBurns: 0 } },
       ['gdn keeps 1 change made elsewhere. Add --take-over to replace it with the values of the manifest'],
     ],
     [
       'with a removed row that was changed elsewhere',
-      { ...NOTHING, counts: { drift: 2, lasting: 1, keptBurns: 1 } },
+      { ...NOTHING, counts: { drift: 2, permanentDrift: 1, keptBurns: 1 } },
       ['gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over'],
     ],
     [
       'with changes and removed rows that were changed elsewhere',
-      { ...NOTHING, counts: { drift: 4, lasting: 1, keptBurns: 1 } },
+      { ...NOTHING, counts: { drift: 4, permanentDrift: 1, keptBurns: 1 } },
       [
         'gdn keeps 2 changes made elsewhere. Add --take-over to replace them with the values of the manifest',
         'gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over',
@@ -103,15 +103,17 @@ describe('the notes of a plan', () => {
 
   test('of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
     const relabeled = { count: 1, labels: ['gdn keeps 2 changes made elsewhere'] }
-    const repeated = (counts: NotedFacts['counts']) => {
+    const repeated = (counts: NoteFacts['counts']) => {
       const notes = notesOfPlan({ ...NOTHING, relabeled, counts })
       const data = notes.map((reason) => ({ action: 'note', reason }))
       return keptChangesNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
     }
-    expect(repeated({ drift: 1, lasting: 1, keptBurns: 0 })).toBe('')
-    expect(repeated({ drift: 4, lasting: 1, keptBurns: 1 })).toBe(
+    expect(repeated({ drift: 1, permanentDrift: 1, keptBurns: 0 })).toBe('')
+    expect(repeated({ drift: 4, permanentDrift: 1, keptBurns: 1 })).toBe(
       ' gdn keeps 2 changes made elsewhere. Add take_over to replace them with the values of the manifest. gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with take_over.',
     )
-    expect(repeated({ drift: 1, lasting: 0, keptBurns: 0 })).toMatch(/^ gdn keeps 1 change made elsewhere\. .*\.$/)
+    expect(repeated({ drift: 1, permanentDrift: 0, keptBurns: 0 })).toMatch(
+      /^ gdn keeps 1 change made elsewhere\. .*\.$/,
+    )
   })
 })

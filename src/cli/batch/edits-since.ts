@@ -6,7 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
 import { type DrawnRows, keptDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { listOf } from '../../state/drops.ts'
+import { storedListOf } from '../../state/drops.ts'
 import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -51,7 +51,7 @@ export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise
   if (manifestPath === null || !existsSync(manifestPath)) return null
   const ensNames = new StoredNames()
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress, ensNames }
-  const list = listOf(run)
+  const list = storedListOf(run)
   if (list !== null && !listExists(list.path)) return null
   const file = shellWord(safe(manifestPath))
   const common = { file, commands: await commandsFor(deps, run, flags), isList: list !== null }
@@ -104,7 +104,7 @@ const listExists = (path: string | null): boolean => path !== null && (isName(pa
 
 async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits['commands']> {
   const file = shellWord(safe(run.manifestPath ?? '<manifest>'))
-  const { path, merge, skipsContracts: skipContracts } = listOf(run) ?? {}
+  const { path, merge, skipsContracts: skipContracts } = storedListOf(run) ?? {}
   const { receiver, sender } = run.reading as Partial<Record<string, string | null>>
   const select = await flagsToSelect(deps, run, flags)
   const again = formatPlanFlags({ ...select, receiver: receiver ?? undefined, sender: sender ?? undefined })

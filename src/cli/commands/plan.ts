@@ -7,7 +7,11 @@ import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
-import { OTHERS_UNREVEALED, UNREVEALED, UNREVEALED_FAILED } from '../../plan/mint-changes.ts'
+import {
+  OTHER_RUN_UNREVEALED_REASON,
+  UNREVEALED_MINT_REASON,
+  UNREVEALED_RETRY_REASON,
+} from '../../plan/mint-changes.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { dropText } from '../../reveal/drop-state.ts'
@@ -172,8 +176,8 @@ async function noteHidden(planning: PlanContext, { counts }: ChangePlan, { all }
   const state = drawn.sealed?.state ?? null
   if (state !== null) io.note(`${dropText(state, deps.now())}.`)
   // If a sent row is missing from the manifest, its ID has changed.
-  const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + counts.vanished > 0
-  const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + counts.abandoned > 0
+  const isKnown = countOf(NOT_COMMITTED) + countOf(OTHER_RUN_UNREVEALED_REASON) + counts.vanished > 0
+  const isIncomplete = countOf(UNREVEALED_MINT_REASON) + countOf(UNREVEALED_RETRY_REASON) + counts.abandoned > 0
   const { isEditedSince } = await import('../reveal/find-draw.ts')
   const isEdited = isKnown || (await isEditedSince(deps, connection, source, isIncomplete))
   const instruction = isEdited

@@ -8,14 +8,19 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { because, codeOfWait } from '../../operations/waiting.ts'
+import { pendingCodeOf, reasonSuffix } from '../../operations/waiting.ts'
 import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { recordNfts } from '../../plan/record-changes.ts'
-import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
-import { asCommitted, type ReadCommitment, readCommitment, uncommittableProblem } from '../../reveal/read-commitment.ts'
+import { type RevealPlan, type SkippedRow, withRevealPlan } from '../../reveal/plan-reveal.ts'
+import {
+  type ReadCommitment,
+  readCommitment,
+  uncommittableProblem,
+  withFirstCommitment,
+} from '../../reveal/read-commitment.ts'
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
-import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
+import { editedWhileRead, editsOf, findCommittedRun } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { missingManifestHint, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
@@ -149,7 +154,7 @@ async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags):
 async function openDrop(command: RevealContext, hashed: ReadCommitment, progress: Progress): Promise<CommittedDrop> {
   const { deps, connection, opened } = command
   const { blockchain, contractAddress: contract_address } = opened.options
-  const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
+  const rows = withFirstCommitment(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
   await checkCommitment(command, rows)
   const { provenance } = rows.commitment
   await refuseOtherName(opened.options, provenance)
@@ -348,7 +353,7 @@ async function checkCommitment(
   } finally {
     await close()
   }
-  const committedRun = await keptCommitment(options)
+  const committedRun = await findCommittedRun(options)
   if (committedRun?.commitment) {
     const edits = await editsOf(stateDir, committedRun.commitment, rows)
     throw editedRowsError(committedRun, options.manifestPath, edits, flags)
@@ -378,7 +383,7 @@ function printSkippedRows({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): v
 }
 
 /** Returns the line of a row. In a shuffled drop, adds the row's key. Before the draw, returns only the slot. */
-function placeOf({ line, key, slot }: LeftRow): string {
+function placeOf({ line, key, slot }: SkippedRow): string {
   if (line === null) return `slot ${slot}`
   return slot === undefined || key === null ? `line ${line}` : `line ${line} (${safe(key)})`
 }
@@ -525,6 +530,6 @@ function revealError({ failed, unknown, pending, reason, held, unsent }: Outcome
     return new GdnError('batch_failed_rows', message, { hint, details })
   }
   if (pending === 0 && !unsent) return null
-  const message = `${count(pending, 'update')} still pending${because(reason ?? held)}`
-  return new GdnError(codeOfWait(reason), message, { hint, details })
+  const message = `${count(pending, 'update')} still pending${reasonSuffix(reason ?? held)}`
+  return new GdnError(pendingCodeOf(reason), message, { hint, details })
 }

@@ -1,5 +1,5 @@
 import { credentialsFile } from '../../config/paths.ts'
-import { forgetKeyringEntry, type KeptIn, saveApiKey } from '../../config/saved-keys.ts'
+import { forgetKeyringEntry, type KeyStorage, saveApiKey } from '../../config/saved-keys.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
@@ -12,8 +12,8 @@ export async function saveKey(
   { env, openKeyring, io }: Deps,
   origin: string,
   key: Secret,
-  place?: KeptIn,
-): Promise<KeptIn> {
+  place?: KeyStorage,
+): Promise<KeyStorage> {
   if (place !== 'file') {
     try {
       await saveApiKey(env, origin, key, await openKeyring())
@@ -32,7 +32,7 @@ export async function saveKey(
 }
 
 /** Describes where a key is saved. */
-export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeptIn): string {
+export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeyStorage): string {
   return keptIn === 'keyring' ? 'the system keyring' : `${credentialsFile(env)}, which only you can read`
 }
 

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../client/api-client.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { ProxyOptions } from '../../client/pool-transport.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
-import type { Storage, StorageLine } from '../../client/storage/storage.ts'
+import type { Storage, StorageDeps } from '../../client/storage/storage.ts'
 import type { OnExchange } from '../../client/watch-transport.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { StorageSettings } from '../../config/storage.ts'
@@ -74,7 +74,7 @@ async function takesUploads(client: ApiClient, signal: AbortSignal | undefined):
 async function open(named: StorageSettings, { env, proxy, userAgent, onExchange }: StorageContext): Promise<Storage> {
   const address = named.kind === 'ipfs' ? named.api : named.endpoint
   const isNear = address !== null && /^(?:localhost$|127\.|\[::1\])/.test(new URL(address).hostname)
-  const line = async (): Promise<StorageLine> => ({
+  const line = async (): Promise<StorageDeps> => ({
     transport: await createTransport('bulk', { proxy: isNear ? undefined : proxy, onExchange }),
     userAgent,
     clock: { now: () => performance.now(), sleep, random: Math.random },

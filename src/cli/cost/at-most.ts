@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { isStuck } from '../../api/stuck-reason.ts'
-import { costsOf, type RunCosts } from '../../client/run-costs.ts'
+import { type RunCosts, readRunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, inGwei, maxBigint } from '../../core/units.ts'
@@ -81,7 +81,7 @@ export async function maximumCost(
   if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return NO_COST
   const [foundFees, costs] = await Promise.all([
     withinTime(deps, feesOfServer(deps, blockchain, connection)),
-    run === undefined ? null : withinTime(deps, costsOf(connection, run, deps.signals.signal)),
+    run === undefined ? null : withinTime(deps, readRunCosts(connection, run, deps.signals.signal)),
   ])
   const fresh = foundFees === null ? null : await maxUse()
   const use = fresh === null ? null : addAccepted(fresh, accepted)
@@ -276,7 +276,7 @@ export async function sufficientLimit(
     const use = await reserved()
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (foundFees === null) return null
-    const costs = await costsOf(connection, run, signal)
+    const costs = await readRunCosts(connection, run, signal)
     const maxFee = await maxFeeAfterRaise(costs, foundFees)
     return inCoins(await sufficientLimitFor(use, foundFees.fees, { costs, maxFee }), 'up')
   } catch (error) {
@@ -332,7 +332,7 @@ export async function shortageOfRun(
     // Read the unsent rows before the costs. If a row is accepted in between, it is counted twice rather than not at
     // all.
     const { rows, changes = 0, maxUse, smallestMint = 0n, reserved = reservedForChanges(maxUse) } = await unsent()
-    const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
+    const costs = connection.client.supports('runCosts') === true ? await readRunCosts(connection, run, signal) : null
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     const lack = foundFees?.shortage ?? null
     if (foundFees === null || lack === null) return null
@@ -394,7 +394,7 @@ export async function warnOfSigned(
   connection: Pick<Connection, 'client'>,
   { limit, run }: { limit: bigint; run: string },
 ): Promise<void> {
-  const costs = await withinTime(deps, costsOf(connection, run, deps.signals.signal))
+  const costs = await withinTime(deps, readRunCosts(connection, run, deps.signals.signal))
   const signed = costs?.pending_transactions ?? 0
   const counted = costs?.counted ?? null
   if (signed === 0 || (counted !== null && BigInt(counted) <= limit)) return

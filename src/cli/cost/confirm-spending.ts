@@ -1,6 +1,6 @@
 import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import { learnSupport } from '../../client/learn-support.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { inCoins, inGwei } from '../../core/units.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -104,7 +104,7 @@ export async function describeRaisedLimits(
     // The server doesn't report whether this change raises the maximum fee.
     return maxFee === null ? [] : [`maximum fee of this run to ${inGwei(maxFee)} gwei`]
   }
-  const costs = await costsOf({ client }, run, deps.signals.signal)
+  const costs = await readRunCosts({ client }, run, deps.signals.signal)
   if (costs === null || (costs.counted != null && BigInt(costs.counted) <= BigInt(costs.fee_paid))) return []
   const coin = costs.currency ?? 'coins'
   const raised: string[] = []

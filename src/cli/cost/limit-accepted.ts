@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { limitIn, type RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
@@ -39,7 +39,7 @@ export async function limitAcceptedOperation(
   if (commandLimit === null && request.maxCost === null) return
   await client.learnIdempotency({ signal })
   const isLimiting = client.supports('runCosts') === true
-  const costs = isLimiting ? await costsOf(connection, id, signal) : null
+  const costs = isLimiting ? await readRunCosts(connection, id, signal) : null
   // Don't store a limit that comes too late, because every repetition of the command would then fail.
   const refuse = async (why: string): Promise<never> => {
     await keep(null)
@@ -68,7 +68,7 @@ export async function limitAcceptedOperation(
     const only_lower = commandLimit === null ? true : undefined
     await client.call('setrunmaxcost', { ...limited, only_lower }, { signal })
   }
-  const after = changes ? ((await costsOf(connection, id, signal)) ?? costs) : costs
+  const after = changes ? ((await readRunCosts(connection, id, signal)) ?? costs) : costs
   const amount = (value: bigint) => safe(`${inCoins(value, 'up')} ${after.currency ?? 'coins'}`)
   const { pending_transactions = 0, counted } = after
   const paid = BigInt(after.fee_paid)

@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { transactionRecord } from '../../api/endpoints/gettransactions.ts'
 import { readTransaction } from '../../client/read-records.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -65,7 +65,7 @@ export async function meterRun(
     const within = isTimeUp(signal.reason) ? AbortSignal.timeout(MAX_EXTRA_WAIT_MS) : signal
     if (connection.client.supports('runCosts') !== true || within.aborted) return null
     try {
-      return await costsOf(connection, run, within)
+      return await readRunCosts(connection, run, within)
     } catch (error) {
       if (!(error instanceof GdnError) && !within.aborted) throw error
       return null

@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
-import { costsOf, type RunCosts } from '../../client/run-costs.ts'
+import { type RunCosts, readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, maxBigint } from '../../core/units.ts'
 import type { DropGas, ReservedNfts } from '../../server/chain/evm/cost/drop-gas.ts'
@@ -52,7 +52,7 @@ export async function refuseAboveLimit(
   const { signal } = deps.signals
   await client.learnIdempotency({ signal })
   if (!isEvm(blockchain) || client.supports('runCosts') !== true) return
-  const costs = await costsOf(connection, run, signal)
+  const costs = await readRunCosts(connection, run, signal)
   // The request was already accepted, so its cost is already counted.
   if (isOperation && costs !== null) return
   const limit = limitOfRun({ commandLimit, storedLimit }, costs)
@@ -147,8 +147,8 @@ export interface RemainingLimit {
   /** The amount that new requests can reserve immediately. */
   remaining: bigint
   /**
-   * The amount that can still be paid under the limit. It is at least `remaining`, because the unused part of a reservation
-   * is released for new requests.
+   * The amount that can still be paid under the limit. It is at least `remaining`, because the unused part of a
+   * reservation is released for new requests.
    */
   payable: bigint
 }

@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm, isTestnet } from '../../api/blockchains.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, maxBigint } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
@@ -357,7 +357,7 @@ async function limitOfRun(
 ): Promise<CostBound> {
   const { client } = spending.connection
   const { signal } = deps.signals
-  const costs = await costsOf({ client }, id, signal)
+  const costs = await readRunCosts({ client }, id, signal)
   const paid = BigInt(costs?.fee_paid ?? 0)
   const serverLimit = costs?.max_cost == null ? null : BigInt(costs.max_cost)
   if (serverLimit !== null && maxCost?.isSet === true && maxCost.wei !== serverLimit)

@@ -4,7 +4,7 @@ import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, isInterruption } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { because, codeOfWait } from '../../operations/waiting.ts'
+import { pendingCodeOf, reasonSuffix } from '../../operations/waiting.ts'
 import { applyBurns } from '../../plan/apply-burns.ts'
 import { applyTransfers } from '../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
@@ -263,12 +263,12 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
   const pending = number((ofKind) => ofKind.pending)
   if (pending !== '') {
     const reason = KINDS.map((kind) => outcomes[kind].reason).find((candidate) => candidate !== null)
-    const message = `${pending} still pending${because(reason)}`
-    return new GdnError(codeOfWait(reason), message, { hint, details })
+    const message = `${pending} still pending${reasonSuffix(reason)}`
+    return new GdnError(pendingCodeOf(reason), message, { hint, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
     const reason = KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)
-    const message = `the timeout expired before all changes were sent${because(reason)}`
+    const message = `the timeout expired before all changes were sent${reasonSuffix(reason)}`
     return new GdnError('pending', message, { hint, details })
   }
   const failed = number((ofKind) => ofKind.failed.count)

@@ -1,5 +1,5 @@
 import { NOT_DYNAMIC } from '../../plan/compare.ts'
-import { HAS_ID } from '../../plan/mint-changes.ts'
+import { ID_ADDED_REASON } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { ORIGINAL_MANIFEST } from '../batch/report/row-warnings.ts'
 import { safe } from '../io/io.ts'
@@ -32,7 +32,7 @@ const MAX_REASONS = 1_000
 
 /** Returns the reason by which a change is grouped. For rows whose NFTs already have IDs, omits the ID. */
 const groupingReason = ({ reason }: PlannedChange): string =>
-  reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? '')
+  reason?.startsWith(ID_ADDED_REASON) === true ? ID_ADDED_REASON : (reason ?? '')
 
 /** Groups the impossible changes of a plan by reason. */
 export async function collectImpossibleChanges({
@@ -76,7 +76,7 @@ export function placesText({ count, first }: ImpossibleGroup): string {
 /** Returns the lines of each group for a terminal. The first line doesn't include the action. */
 export const groupLines = ({ folded }: ImpossibleChanges, columns: number): string[][] =>
   [...folded.values()].map((group) => {
-    if (group.reason === HAS_ID) return linesOfIdentified(group, columns)
+    if (group.reason === ID_ADDED_REASON) return linesOfIdentified(group, columns)
     return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
@@ -96,7 +96,7 @@ const MAX_LINES = 5
 export function impossibleChangesText({ all }: ImpossibleChanges, impossible: number): string {
   // List these rows individually, because each needs a different ID.
   const lines = all.flatMap((group) =>
-    group.reason === HAS_ID
+    group.reason === ID_ADDED_REASON
       ? group.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
       : [group],
   )

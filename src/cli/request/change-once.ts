@@ -4,7 +4,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
-import { because, codeOfWait, failureOf, waitForTransaction } from '../../operations/waiting.ts'
+import { failureOf, pendingCodeOf, reasonSuffix, waitForTransaction } from '../../operations/waiting.ts'
 import { paidFeeOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/common.ts'
@@ -65,7 +65,7 @@ export async function changeOnce(
       )
       if (final === undefined) {
         await print(accepted)
-        const pending = new GdnError(codeOfWait(reason), `${what} is still pending${because(reason)}`, {
+        const pending = new GdnError(pendingCodeOf(reason), `${what} is still pending${reasonSuffix(reason)}`, {
           hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })

@@ -7,7 +7,13 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { withNothingSent } from '../../core/nothing-sent.ts'
 import { operate } from '../../operations/operate.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
-import type { AcceptedOperation, Ending, OperationEvent, SentOperation, WantedRequest } from '../../operations/types.ts'
+import type {
+  AcceptedOperation,
+  OperationEvent,
+  RequestSpec,
+  SentOperation,
+  WaitResult,
+} from '../../operations/types.ts'
 import { isoSeconds } from '../../operations/unknown-outcome.ts'
 import { openState, type State } from '../../state/open-state.ts'
 import { storeRequestMaxCost } from '../../state/operations.ts'
@@ -41,7 +47,7 @@ export function addOperationFlags(command: GdnCommand): void {
 }
 
 type CommandRequest = Omit<
-  WantedRequest,
+  RequestSpec,
   'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit' | 'request'
 > &
   Pick<Spending, 'findBlockchain'> & {
@@ -60,7 +66,7 @@ export async function operateOnce(
   connection: Connection,
   flags: OperationFlags,
   wanted: CommandRequest,
-  onAccepted: (accepted: AcceptedOperation) => Promise<Ending>,
+  onAccepted: (accepted: AcceptedOperation) => Promise<WaitResult>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
   const { client, server, settings } = connection

@@ -39,7 +39,7 @@ export async function showWaitForNfts(
       timeoutMs,
       ...until,
       onPoll: ({ pending, records }) =>
-        onPoll(`: ${ids.length - pending} done, ${pending} to go${waiting.pendingReason(records)}`),
+        onPoll(`: ${ids.length - pending} done, ${pending} to go${waiting.pendingReasonSuffix(records)}`),
     }),
   )
   if (waited.pending.length === 0) return waited

@@ -6,11 +6,11 @@ import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError, isInterruption } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import { isTimeUp } from '../../core/time-up.ts'
-import type { KnownSeal } from '../../reveal/drop-state.ts'
+import type { StoredSeal } from '../../reveal/drop-state.ts'
 import type { SealCommitment } from '../../reveal/read-seal.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
-import { keptCommitment } from '../../reveal/unrevealed.ts'
+import { findCommittedRun } from '../../reveal/unrevealed.ts'
 import { recordDrop } from '../batch/reveal/record-drop.ts'
 import { sealOnChain } from '../batch/reveal/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/reveal/shuffled-drop.ts'
@@ -47,7 +47,7 @@ export async function drawRows(
     const { contractAddress } = opened.options
     return sealIn(await commitmentsOf(deps, connection, contractAddress), provenance)
   }
-  const recordKnownSeal = async (seal: KnownSeal | null) =>
+  const recordKnownSeal = async (seal: StoredSeal | null) =>
     await recordSeal(deps, connection, opened.options, { provenance, seal })
   const beacon = await openBeaconOf(deps, flags)
   const isSealed = (await find()) !== undefined
@@ -172,9 +172,9 @@ async function recordSeal(
   deps: Deps,
   connection: Connection,
   { stateDir, ...options }: BatchOptions,
-  { provenance, seal }: { provenance: string; seal: KnownSeal | null },
+  { provenance, seal }: { provenance: string; seal: StoredSeal | null },
 ): Promise<void> {
-  const keptRun = await keptCommitment({ stateDir, ...options })
+  const keptRun = await findCommittedRun({ stateDir, ...options })
   if (keptRun?.commitment?.provenance !== provenance) return
   // If this fails, the next command records the seal.
   await ifReadable(deps, recordDrop(deps, connection, await openRun(stateDir, keptRun.id), { seal }))

@@ -10,19 +10,19 @@ import { PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import { dropStateOf, type SealedSlots } from '../../reveal/drop-state.ts'
 import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from '../../reveal/other-ids.ts'
-import { committedTo } from '../../reveal/read-commitment.ts'
+import { findCommitment } from '../../reveal/read-commitment.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import {
+  findMisplacedRows,
   isSaltOf,
-  type MovedRow,
-  movedRows,
+  type MisplacedRow,
+  proofOfNft,
+  type RevealedRow,
   type Salts,
-  type ShownRow,
-  shownProof,
   slotsBySalt,
 } from '../../reveal/slots-shown.ts'
-import { type KeptCommitment, keptCommitment } from '../../reveal/unrevealed.ts'
+import { findCommittedRun, type StoredCommitment } from '../../reveal/unrevealed.ts'
 import { knownSeal, sealOnChain } from '../batch/reveal/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/reveal/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
@@ -55,7 +55,7 @@ interface SealedDrop {
  */
 export async function findDraw(deps: Deps, connection: Connection, drawing: DrawInput): Promise<DrawnRows | null> {
   const { options } = drawing
-  const keptRun = await keptCommitment(options)
+  const keptRun = await findCommittedRun(options)
   const ownCommitment = keptRun?.commitment ?? null
   if (!isEvm(options.blockchain) || ownCommitment?.shuffle === null) return null
   if (ownCommitment !== null && keptRun?.drawn != null) {
@@ -97,7 +97,7 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
 
 /** Returns the slots of a manifest's shuffled drop if it is sealed; null if it isn't sealed or the drop is unknown. */
 export async function findSealed(deps: Deps, connection: Connection, drawing: DrawInput): Promise<SealedSlots | null> {
-  const keptRun = await keptCommitment(drawing.options)
+  const keptRun = await findCommittedRun(drawing.options)
   const ownCommitment = keptRun?.commitment ?? null
   if (!isEvm(drawing.options.blockchain) || ownCommitment?.shuffle === null) return null
   const drops = await sealedDrops(deps, connection, drawing, ownCommitment)
@@ -131,7 +131,7 @@ export async function isEditedSince(
   const commitments = await commitmentsOf(deps, connection, drawing.options.contractAddress)
   if (commitments.length === 0) return false
   const contents = await contentsOf(drawing)
-  const match = contents === null ? null : committedTo(new Commitment(Buffer.concat(contents), null), commitments)
+  const match = contents === null ? null : findCommitment(new Commitment(Buffer.concat(contents), null), commitments)
   if (match === null) return true
   const { provenance, rule } = match
   if (!isIncomplete || rule === null) return false
@@ -146,7 +146,7 @@ async function sealedDrops(
   deps: Deps,
   connection: Connection,
   { options: { contractAddress } }: DrawInput,
-  ownCommitment: KeptCommitment | null,
+  ownCommitment: StoredCommitment | null,
 ): Promise<SealedDrop[]> {
   const { client } = connection
   await client.learnIdempotency({ signal: deps.signals.signal })
@@ -186,7 +186,7 @@ async function checkDrawOrder(
   drawn: DrawnRows,
   { shown: { rows, missing }, salts }: { shown: RevealedRows; salts: Salts },
 ): Promise<DrawnRows> {
-  refuseMovedRows(options, movedRows(drawn, salts, rows))
+  refuseMovedRows(options, findMisplacedRows(drawn, salts, rows))
   // If no row has an NFT, the manifest was probably renamed. Rows after the slots were added later.
   const ofSlots = rows.length === 0 ? [] : missing.filter(({ position }) => position < drawn.slots)
   const { provenance } = drawn
@@ -195,7 +195,7 @@ async function checkDrawOrder(
 }
 
 /** @throws GdnError `edited_rows` if rows aren't at the positions of their slots */
-function refuseMovedRows({ manifestPath }: BatchOptions, moved: readonly MovedRow[]): void {
+function refuseMovedRows({ manifestPath }: BatchOptions, moved: readonly MisplacedRow[]): void {
   const [first] = moved
   if (first === undefined) return
   const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
@@ -208,7 +208,7 @@ function refuseMovedRows({ manifestPath }: BatchOptions, moved: readonly MovedRo
 }
 
 interface RevealedRows {
-  rows: (ShownRow & { signature: string })[]
+  rows: (RevealedRow & { signature: string })[]
   /** The rows without an NFT on the server. */
   missing: RowWithoutNft[]
   /** The signature of the first revealed NFT; null if none is revealed. */
@@ -226,7 +226,7 @@ export async function readRevealedRows(
     for await (const { candidate, nft } of found()) {
       if (nft === undefined)
         revealedRows.missing.push({ position: candidate.row.position, line: candidate.row.row.line })
-      const proof = shownProof(nft?.request_metadata)
+      const proof = proofOfNft(nft?.request_metadata)
       if (proof === null) continue
       const { signature, salt } = proof
       revealedRows.signature ??= signature

@@ -1,4 +1,4 @@
-import { drawnBy } from '../../reveal/slots-shown.ts'
+import { findDrawnRows } from '../../reveal/slots-shown.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { readRevealedRows } from './find-draw.ts'
 import type { RevealInput } from './seal-drop.ts'
@@ -11,5 +11,5 @@ export async function revealedSignature(
 ): Promise<string | null> {
   const { provenance, rows: slots } = commitment
   const { rows } = await readRevealedRows(deps, connection, { options, read })
-  return drawnBy(rows, { provenance, slots, saltOf: (row) => commitment.saltOf(row) })?.signature ?? null
+  return findDrawnRows(rows, { provenance, slots, saltOf: (row) => commitment.saltOf(row) })?.signature ?? null
 }

@@ -11,7 +11,7 @@ import { ipfsUrlOf } from '../../files/local-content.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import type { ReadCommitment } from '../../reveal/read-commitment.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
-import { keptCommitment } from '../../reveal/unrevealed.ts'
+import { findCommittedRun } from '../../reveal/unrevealed.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
 import type { BatchMintFlags } from '../batch/options/flags.ts'
 import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flags.ts'
@@ -108,7 +108,7 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
  * `batch mint` would send nothing.
  */
 async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchMintFlags): Promise<string> {
-  const keptRun = await keptCommitment(options)
+  const keptRun = await findCommittedRun(options)
   if (keptRun !== undefined && keptRun.counts.failed > 0 && keptRun.counts.pending === 0)
     return `${runCommands(keptRun.run, undefined)('retry')}${formatServerFlags(flags)}`
   const manifest = shellWord(safe(options.manifestPath ?? '<manifest>'))

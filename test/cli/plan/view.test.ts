@@ -13,13 +13,13 @@ import {
   summaryText,
 } from '../../../src/cli/plan/plan-view.ts'
 import { type Action, type NftChange, NOT_DYNAMIC } from '../../../src/plan/compare.ts'
-import { HAS_ID } from '../../../src/plan/mint-changes.ts'
+import { ID_ADDED_REASON } from '../../../src/plan/mint-changes.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../../src/plan/planned.ts'
 import { OWNER } from '../fake-api.ts'
 
 const NO_COUNTS: PlanCounts = {
   ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0, identified: 0 },
-  ...{ abandoned: 0, lasting: 0, keptBurns: 0, impossibleBurns: 0, retries: 0, vanished: 0 },
+  ...{ abandoned: 0, permanentDrift: 0, keptBurns: 0, impossibleBurns: 0, retries: 0, vanished: 0 },
 }
 
 const NONE = { all: [], folded: new Map(), areEdits: false }
@@ -181,7 +181,7 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
     const plan = planOf({ impossible: n, mint: 1 })
     async function* changes() {
       for await (const change of plan.changes()) {
-        const reason = `${HAS_ID}${todo ?? `: add id=${change.line}`} to the row, or mint the row with another ID`
+        const reason = `${ID_ADDED_REASON}${todo ?? `: add id=${change.line}`} to the row, or mint the row with another ID`
         yield change.action === 'mint' ? change : { ...change, reason }
       }
     }

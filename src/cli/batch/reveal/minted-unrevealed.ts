@@ -3,19 +3,24 @@ import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { listCollection } from '../../../batch/minted/list-collection.ts'
 import { RowLookup } from '../../../batch/minted/lookup.ts'
 import { seemsMintedAs } from '../../../batch/minted/seems-minted.ts'
-import type { KeptRow } from '../../../batch/rows/manifest-row.ts'
+import type { StoredRow } from '../../../batch/rows/manifest-row.ts'
 import type { BatchOptions, PlannedEvent, PlannedMints } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
 import { IN_PROGRESS } from '../../../plan/compare.ts'
-import { OTHERS_UNREVEALED, UNREVEALED } from '../../../plan/mint-changes.ts'
+import { OTHER_RUN_UNREVEALED_REASON, UNREVEALED_MINT_REASON } from '../../../plan/mint-changes.ts'
 import type { ChangePlan, HiddenCheck, RowChanges } from '../../../plan/planned.ts'
-import { allowHidden, findHidden, type HiddenRows, type Publishing } from '../../../reveal/hidden-rows.ts'
-import { asCommitted, type Content, type ReadCommitment, readCommitment } from '../../../reveal/read-commitment.ts'
+import { allowHidden, findHidden, type HiddenRows, type PublicationTarget } from '../../../reveal/hidden-rows.ts'
+import {
+  type Content,
+  type ReadCommitment,
+  readCommitment,
+  withFirstCommitment,
+} from '../../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../../reveal/rows-with-nfts.ts'
-import type { KeptCommitment } from '../../../reveal/unrevealed.ts'
+import type { StoredCommitment } from '../../../reveal/unrevealed.ts'
 import { isOfList } from '../../../state/drops.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
@@ -65,7 +70,7 @@ async function findCollectionCommitment(
   const valid = await commitmentsOf(deps, connection, contractAddress)
   if (valid.length === 0) return { to: 'none' }
   const rows = ownRows ?? (await readCommitment(read()))
-  const match = rows === null ? null : asCommitted(rows, valid)
+  const match = rows === null ? null : withFirstCommitment(rows, valid)
   if (match === null) return { to: 'others', areShuffled: valid.some(({ shuffle_margin }) => shuffle_margin != null) }
   const { provenance, rule } = match.commitment
   const to = ownRows === undefined || ownRows.commitment.provenance === provenance ? 'this' : 'other rule'
@@ -180,7 +185,7 @@ async function findPlainMints(
     : null
 }
 
-async function* validRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<KeptRow> {
+async function* validRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<StoredRow> {
   let position = 0
   for await (const item of items) if ('row' in item) yield { key: '', content: '', position: position++, row: item.row }
 }
@@ -194,17 +199,19 @@ export async function whyNoMints(
   deps: Deps,
   connection: Connection,
   minting: MintInput,
-  ownCommitment: KeptCommitment | null,
+  ownCommitment: StoredCommitment | null,
 ): Promise<string | null> {
   if (ownCommitment !== null) {
     const rows = await readCommitment(minting.read(), ownCommitment.shuffle)
-    return rows?.commitment.provenance === ownCommitment.provenance ? UNREVEALED : OTHERS_UNREVEALED
+    return rows?.commitment.provenance === ownCommitment.provenance
+      ? UNREVEALED_MINT_REASON
+      : OTHER_RUN_UNREVEALED_REASON
   }
   const commitment = await findCollectionCommitment(deps, connection, minting)
-  if (commitment.to !== 'none' && commitment.to !== 'others') return UNREVEALED
+  if (commitment.to !== 'none' && commitment.to !== 'others') return UNREVEALED_MINT_REASON
   if (commitment.to === 'none') return null
   const { hidden, revealed } = await countUnrevealedRows(minting, connection)
-  return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
+  return hidden + revealed > 0 ? OTHER_RUN_UNREVEALED_REASON : null
 }
 
 /**
@@ -319,7 +326,7 @@ export async function refuseHidden(
  * @throws GdnError `refused`
  */
 export async function refuseToPublish(
-  publishing: Publishing,
+  publishing: PublicationTarget,
   contents: readonly Content[],
   action: 'mint' | 'update',
 ): Promise<void> {
@@ -386,7 +393,7 @@ export async function repeatedHiddenWarning({ options, read }: MintInput, proven
  * @throws GdnError `refused`
  */
 export async function refusePlaceholder(
-  publishing: Publishing,
+  publishing: PublicationTarget,
   placeholder: Content,
   provenance: string,
 ): Promise<void> {

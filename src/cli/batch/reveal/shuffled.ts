@@ -1,6 +1,6 @@
 import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import type { KeptRun } from '../../../reveal/unrevealed.ts'
+import type { CommittedRun } from '../../../reveal/unrevealed.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
 import { planCommand, quotedRevealCommand } from '../options/format-flags.ts'
 
@@ -31,7 +31,10 @@ export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: Shuffl
  * Returns the shuffle rule of a drop; null if its rows aren't shuffled. A run that has begun keeps its rule unless the
  * flags specify another one.
  */
-export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, keptRun: KeptRun | undefined): ShuffleRule | null {
+export function ruleOf(
+  { shuffle, shuffleMargin }: ShuffleFlags,
+  keptRun: CommittedRun | undefined,
+): ShuffleRule | null {
   const rule = keptRun?.commitment?.shuffle ?? null
   if (shuffle !== true || (rule !== null && shuffleMargin === undefined)) return rule
   return { marginSeconds: shuffleMargin === undefined ? DEFAULT_MARGIN_S : shuffleMargin / 1000 }

@@ -13,21 +13,21 @@ import type { ManifestRow } from '../../../manifest/row.ts'
 import { dropStateOf } from '../../../reveal/drop-state.ts'
 import { leavesUrlIn, rowsByMetadata } from '../../../reveal/provenance-in.ts'
 import {
-  asCommitted,
   type ReadCommitment,
   readCommitment,
   uncommittableProblem,
+  withFirstCommitment,
 } from '../../../reveal/read-commitment.ts'
 import {
+  type CommittedRun,
   editedWhileRead,
   editsOf,
-  type KeptRun,
-  keepLeaves,
-  keptCommitment,
+  findCommittedRun,
   leavesPath,
   type Placeholder,
   type RowEdits,
   readPlaceholder,
+  storeLeaves,
   unrevealedItems,
 } from '../../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -84,7 +84,7 @@ export async function openUnrevealed(
     const hint = 'The rows of an unrevealed drop are fixed. Omit the flag. To mint more rows, use another manifest.'
     throw flagError('--new-rows', "can't be used with --unrevealed", hint)
   }
-  const keptRun = await keptCommitment(options)
+  const keptRun = await findCommittedRun(options)
   const hasSent = keptRun !== undefined && keptRun.counts.pending < keptRun.counts.total
   const repeats = flags.again === true || keptRun?.isAgain === true
   const mint: MintInput = { deps, options, read, flags, keptRun, hasSent, repeats }
@@ -109,7 +109,7 @@ interface MintInput {
   read: () => AsyncIterable<ManifestItem>
   flags: BatchMintFlags
   /** Undefined if the run has not begun. */
-  keptRun: KeptRun | undefined
+  keptRun: CommittedRun | undefined
   /** Whether the run has sent rows. */
   hasSent: boolean
   /** Whether the run mints rows again. */
@@ -117,7 +117,7 @@ interface MintInput {
 }
 
 /** Returns the error for a run that is resumed without the flag that it was started with, or the reverse. */
-function flagMismatchError({ flags, hasSent }: MintInput, { run, commitment, counts }: KeptRun): GdnError {
+function flagMismatchError({ flags, hasSent }: MintInput, { run, commitment, counts }: CommittedRun): GdnError {
   if (commitment === null) {
     return otherRunError(
       `the run ${run} was started without --unrevealed`,
@@ -207,7 +207,7 @@ async function openUnrevealedMint(mint: MintInput, file: string): Promise<Prepar
     },
     checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, toCommitting(planned))),
     beforeSending: async (planned, connection, limit) => {
-      await keepLeaves(stateDir, rows)
+      await storeLeaves(stateDir, rows)
       await commit(deps, connection, { ...toCommitting(planned), limit })
     },
   }
@@ -314,7 +314,7 @@ const MAX_NAMED = 10
  * @param edits the rows that differ; null if they are unknown
  */
 export function editedRowsError(
-  { run, isRevealed, commitment }: Pick<KeptRun, 'run' | 'isRevealed' | 'commitment'>,
+  { run, isRevealed, commitment }: Pick<CommittedRun, 'run' | 'isRevealed' | 'commitment'>,
   file: string | null,
   edits: RowEdits | null,
   flags: BatchMintFlags,
@@ -406,7 +406,7 @@ async function isDeployed(
     })
   // If two machines commit to the rows with different rules, only the machine whose commitment is first mints them.
   const valid = provenances.filter(({ status }) => !hasFailed(status))
-  const first = asCommitted(rows, valid)?.commitment
+  const first = withFirstCommitment(rows, valid)?.commitment
   if (first !== undefined && first.provenance !== provenance) throw otherCommitmentError(first.rule)
   const onServer = provenances.find((record) => record.provenance === provenance)
   const isBegun = planned.rows.total > planned.rows.pending

@@ -1,5 +1,5 @@
 import { openRun, type Run, type ServerOfRuns } from '../../../batch/runs/runs.ts'
-import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
+import { type IdentifiedBackend, refuseOtherBackend } from '../../../client/backend.ts'
 import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
@@ -71,7 +71,7 @@ export const listsRuns = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'not_found_locally' && error.details !== undefined
 
 /** Returns the backend that responds at a server; null if none responds. */
-async function readBackend(deps: Deps, server: Server): Promise<SeenBackend | null> {
+async function readBackend(deps: Deps, server: Server): Promise<IdentifiedBackend | null> {
   const backend = await deps.identify(server, 'once').catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'bad_answer') return null
     throw error

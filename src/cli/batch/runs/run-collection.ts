@@ -2,7 +2,7 @@ import { sameAddress } from '../../../api/same-address.ts'
 import { howToMintList } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, type Run } from '../../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
-import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
+import { type IdentifiedBackend, refuseOtherBackend } from '../../../client/backend.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
@@ -23,7 +23,7 @@ interface RunTarget {
   settings: Settings
   server: Server
   named: Pick<NamedRunOnBlockchain, 'origin' | 'manifestPath' | 'runName'>
-  backend: SeenBackend
+  backend: IdentifiedBackend
 }
 
 /** Returns the collections of a manifest's runs on this machine, each with the name of its newest run. */

@@ -85,14 +85,14 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const { count, seed = DEFAULT_SEED } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   const art = await readArt(deps, path)
-  const [{ checkArt }, { explain }] = await Promise.all([
+  const [{ checkArt }, { explainDeviations }] = await Promise.all([
     import('../../../art/check.ts'),
     import('../../../art/edition-report.ts'),
   ])
   const artCheck = checkArt(art, { count, seed })
   const images = await checkImages(deps, art, flags.fit ?? null)
   const exitCode = exitCodeOf(artCheck, flags.strict === true)
-  const deviations = explain(art, count - art.oneOfOnes.length, artCheck.deviations)
+  const deviations = explainDeviations(art, count - art.oneOfOnes.length, artCheck.deviations)
   const ofArt = await findArtWarnings(deps, art, count)
   const ofImages = imageWarnings(images, { mayThrow: exitCode === EXIT.ok, io, others: ofArt })
   printArtWarnings(io, ofImages)

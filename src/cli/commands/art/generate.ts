@@ -2,8 +2,8 @@ import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
-import { explain } from '../../../art/edition-report.ts'
-import type { Generated } from '../../../art/generate/generate.ts'
+import { explainDeviations } from '../../../art/edition-report.ts'
+import type { GenerateResult } from '../../../art/generate/generate.ts'
 import { EDITION_FILE, MANIFEST_FILE, type Unfinished } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
@@ -127,7 +127,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
       ? null
       : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE), result.changedImages)
   const former = result.former === null ? null : shown(result.former)
-  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
+  const deviations = explainDeviations(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
   const afterwards = outputWarnings({ out: shown(out), former, rows, edited, added })
   const unfinished = result.unfinished.map((folder) => ({
     folder: shown(folder.path),
@@ -194,7 +194,7 @@ async function makeImages(
   { io, signals }: Deps,
   art: Art,
   { flags, wanted, warn }: MakeOptions,
-): Promise<{ edition: Edition; result: Generated }> {
+): Promise<{ edition: Edition; result: GenerateResult }> {
   const { out, count, seed, from, only } = wanted
   const { generate } = await import('../../../art/generate/generate.ts')
   return await withProgress(io, 'Choosing the traits', async ({ update }) => {

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
-import { explain } from '../../../art/edition-report.ts'
+import { explainDeviations } from '../../../art/edition-report.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
@@ -92,7 +92,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   if (where !== null) await writePage(deps, view, picked, { ...where, fit: flags.fit ?? null })
   await output.many(recordsOf(view, picked, io.settings.machine ? kinds.flat() : []))
   await drawSample(deps, view, picked, flags.fit ?? null, output.mode === 'table')
-  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations)
+  const deviations = explainDeviations(art, count - art.oneOfOnes.length, edition.deviations)
   for (const { text } of deviations.slice(0, 5)) io.note(safe(text))
   if (deviations.length > 5) io.note(`… and ${deviations.length - 5} more. Run \`gdn art check\` to list all of them.`)
   if (where !== null) io.note(`Wrote ${safe(where.path)}`)

@@ -1,5 +1,5 @@
 import { parseBaseUrl } from '../../../client/base-url.ts'
-import type { KeptIn } from '../../../config/saved-keys.ts'
+import type { KeyStorage } from '../../../config/saved-keys.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
@@ -23,7 +23,7 @@ import { serverForKey } from './server-for-key.ts'
 
 export interface LoginFlags extends OutputFlags, ServerFlags {
   keyFile?: string
-  store?: KeptIn
+  store?: KeyStorage
   /** Whether to check the key. `--no-check` sets this to false. */
   check?: boolean
 }

@@ -58,13 +58,13 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   const place = await administeredPlace(deps, flags)
   const [
     { openArchive, openDamaged },
-    { answeringTokens },
+    { countReadableTokens },
     { archivedRoots },
     { rootsWithoutIndex },
     { restoreBlocks },
   ] = await Promise.all([
     import('../../../archive/read-archive.ts'),
-    import('../../../archive/answering-tokens.ts'),
+    import('../../../archive/count-readable-tokens.ts'),
     import('../../../archive/archived-roots.ts'),
     import('../../../archive/complete-content.ts'),
     import('../../../server/database/restore-blocks.ts'),
@@ -81,7 +81,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   try {
     damage.end()
     const { index } = archive
-    const answers = index === null ? null : await answeringTokens(index)
+    const answers = index === null ? null : await countReadableTokens(index)
     const roots = index === null ? rootsWithoutIndex(archive) : archivedRoots(index)
     const { publishes } = await withProgress(io, `Restoring ${count(archive.blocks, 'block')}`, () =>
       orAborted(restoreBlocks(place, { blocks: blocksOf(archive), roots }), signals.signal),
@@ -129,9 +129,9 @@ async function reportFiles(
   restored: { file: string; blocks: number; bytes: number; publishes: boolean },
   { answering, elsewhere }: { answering: number; elsewhere: number },
 ): Promise<void> {
-  const { missingFiles } = await import('../../../archive/missing-files.ts')
+  const { findMissingFiles } = await import('../../../archive/missing-files.ts')
   const { contract, blockchain, tokens } = archive.header
-  const missing = await missingFiles(archive)
+  const missing = await findMissingFiles(archive)
   await output.one({
     ...{ contract_address: contract, blockchain, tokens, answering },
     ...{ ...restored, unreadable: missing.all, problems: missing.first },

@@ -1,7 +1,7 @@
 import { checksumAddress } from '../../../../api/address.ts'
 import { isTraitType, readAttribute, shownValue } from '../../../../api/traits.ts'
 import { isRecord } from '../../../../core/json.ts'
-import type { RoyaltyAnswer } from '../../../../verify/contract/read-contract.ts'
+import type { Royalty } from '../../../../verify/contract/read-contract.ts'
 import { blockData } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { OutputFlags } from '../../../flags/common.ts'
@@ -58,7 +58,7 @@ export async function showToken(
 function cardOf(record: DataRecord): RecordCard {
   const metadata = isRecord(record.metadata) ? record.metadata : {}
   const { name, description, image, attributes, ...otherMetadata } = metadata
-  const royalty = record.royalty as RoyaltyAnswer | null
+  const royalty = record.royalty as Royalty | null
   const reasons = isRecord(record.not_readable) ? Object.values(record.not_readable) : []
   const time = String(record.block_time).replace('.000Z', 'Z')
   return [
