@@ -21,7 +21,7 @@ export interface NoteFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'reve
   identified: { run: string | null } | null
   /** Whether the plan burns the NFTs of the rows in `gone`. */
   prunes: boolean
-  counts: Pick<PlanCounts, 'drift' | 'permanentDrift' | 'keptBurns'>
+  counts: Pick<PlanCounts, 'drift' | 'lasting' | 'keptBurns'>
   /** Whether the server supports reference IDs, and whether it can update and burn NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
@@ -59,8 +59,8 @@ export const notesOfPlan = (facts: NoteFacts): string[] => [
 const noteOfAbandoned = (rows: number, isIdChanged: boolean): string =>
   `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted${isIdChanged ? '. If you changed the id of a row, restore it' : ''}`
 
-function notesOfKeptChanges({ drift, permanentDrift, keptBurns }: NoteFacts['counts']): string[] {
-  const keptChanges = drift - keptBurns - permanentDrift
+function notesOfKeptChanges({ drift, lasting, keptBurns }: NoteFacts['counts']): string[] {
+  const keptChanges = drift - keptBurns - lasting
   const changes =
     keptChanges === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${keptChanges} changes made elsewhere`
   const takeOver = `Add --take-over to replace ${keptChanges === 1 ? 'it' : 'them'} with the values of the manifest`

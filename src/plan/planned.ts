@@ -79,7 +79,7 @@ export type PlanCounts = Record<Action, number> & {
    * Number of rows whose NFT was burned or keeps its placeholder. They count as drift, which `takeOver` doesn't
    * resolve.
    */
-  permanentDrift: number
+  lasting: number
   /** Number of removed rows whose NFTs are kept because others changed them. They count as drift. */
   keptBurns: number
   /** Number of removed rows whose NFTs can't be burned. They count as impossible. */

@@ -21,7 +21,7 @@ export function newTally() {
     impossible: 0,
     abandoned: 0,
     identified: 0,
-    permanentDrift: 0,
+    lasting: 0,
     keptBurns: 0,
     impossibleBurns: 0,
     retries: 0,
@@ -67,7 +67,7 @@ export function countChanges(
     if (changes.some(isEdit)) tally.edited++
     for (const { action, reason, proof } of changes) {
       counts[action]++
-      if (action === 'drift' && PERMANENT_DRIFT_REASONS.has(reason)) counts.permanentDrift++
+      if (action === 'drift' && PERMANENT_DRIFT_REASONS.has(reason)) counts.lasting++
       if (action === 'update' && proof !== undefined) tally.revealed++
       if (reason?.startsWith(ID_ADDED_REASON) === true) counts.identified++
       if (action !== 'mint') continue

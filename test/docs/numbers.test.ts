@@ -97,9 +97,9 @@ const STATED: readonly Stated[] = [
   ],
   ['docs/drops.md', (n) => `adds about ${count(n)} gas`, 'src/server/chain/evm/gas-limits.ts', 'MINT_BASE ='],
   ['docs/drops.md', (n) => `if at least ${n} rows have NFTs`, 'src/plan/other-drop.ts', 'MIN_REFUSED ='],
-  ['docs/drops.md', (n) => `at least ${100 * n} % of these NFTs`, 'src/plan/other-drop.ts', 'MOST ='],
+  ['docs/drops.md', (n) => `at least ${100 * n} % of these NFTs`, 'src/plan/other-drop.ts', 'REFUSED_SHARE ='],
   ['docs/drops.md', (n) => `${100 * n} % of the changed rows`, 'src/batch/identity/exchanged.ts', 'MIN_MOVED ='],
-  ['docs/drops.md', (n) => `at least ${100 * n} % of the NFTs differ`, 'src/plan/other-drop.ts', 'MANY ='],
+  ['docs/drops.md', (n) => `at least ${100 * n} % of the NFTs differ`, 'src/plan/other-drop.ts', 'NOTED_SHARE ='],
   ['docs/drops.md', (n) => `at least ${n} edited rows`, 'src/batch/identity/renumbered.ts', 'boolean => rows >='],
   [
     'docs/drops.md',

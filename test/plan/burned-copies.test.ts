@@ -48,7 +48,7 @@ describe('equal rows of which one was burned', () => {
     for (const each of [machine, await Machine.start(server)]) {
       const { changes, counts } = await each.plan(rows, DROP)
       expect(changes).toEqual([expect.stringMatching(BURNED)])
-      expect(counts).toMatchObject({ unchanged: 3, permanentDrift: 1, mint: 0 })
+      expect(counts).toMatchObject({ unchanged: 3, lasting: 1, mint: 0 })
     }
   })
 
@@ -74,7 +74,7 @@ describe('equal rows of which one was burned', () => {
     const named = withIds(rowsOf('A', 'Same', 'Same', 'Same'))
     for (const each of [await Machine.start(server), machine]) {
       const { changes, counts } = await each.plan(named, DROP)
-      expect(counts).toMatchObject({ mint: 0, unchanged: 3, permanentDrift: 1 })
+      expect(counts).toMatchObject({ mint: 0, unchanged: 3, lasting: 1 })
       expect(changes).toEqual([expect.stringMatching(/^drift transfer 4: /)])
     }
   })

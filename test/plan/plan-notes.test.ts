@@ -13,7 +13,7 @@ const NOTHING: NoteFacts = {
   revealed: 0,
   identified: null,
   prunes: false,
-  counts: { drift: 0, permanentDrift: 0, keptBurns: 0 },
+  counts: { drift: 0, lasting: 0, keptBurns: 0 },
   hasReferences: true,
   hasUpdates: true,
   isKnown: true,
@@ -29,17 +29,17 @@ describe('the notes of a plan', () => {
     ['without anything to say', NOTHING, []],
     [
       'with a change made elsewhere, apart from burns',
-      { ...NOTHING, counts: { drift: 2, permanentDrift: 1, keptBurns: 0 } },
+      { ...NOTHING, counts: { drift: 2, lasting: 1, keptBurns: 0 } },
       ['gdn keeps 1 change made elsewhere. Add --take-over to replace it with the values of the manifest'],
     ],
     [
       'with a removed row that was changed elsewhere',
-      { ...NOTHING, counts: { drift: 2, permanentDrift: 1, keptBurns: 1 } },
+      { ...NOTHING, counts: { drift: 2, lasting: 1, keptBurns: 1 } },
       ['gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over'],
     ],
     [
       'with changes and removed rows that were changed elsewhere',
-      { ...NOTHING, counts: { drift: 4, permanentDrift: 1, keptBurns: 1 } },
+      { ...NOTHING, counts: { drift: 4, lasting: 1, keptBurns: 1 } },
       [
         'gdn keeps 2 changes made elsewhere. Add --take-over to replace them with the values of the manifest',
         'gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with --take-over',
@@ -108,12 +108,10 @@ describe('the notes of a plan', () => {
       const data = notes.map((reason) => ({ action: 'note', reason }))
       return keptChangesNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
     }
-    expect(repeated({ drift: 1, permanentDrift: 1, keptBurns: 0 })).toBe('')
-    expect(repeated({ drift: 4, permanentDrift: 1, keptBurns: 1 })).toBe(
+    expect(repeated({ drift: 1, lasting: 1, keptBurns: 0 })).toBe('')
+    expect(repeated({ drift: 4, lasting: 1, keptBurns: 1 })).toBe(
       ' gdn keeps 2 changes made elsewhere. Add take_over to replace them with the values of the manifest. gdn keeps the NFTs of removed rows if their owners were changed elsewhere, even with take_over.',
     )
-    expect(repeated({ drift: 1, permanentDrift: 0, keptBurns: 0 })).toMatch(
-      /^ gdn keeps 1 change made elsewhere\. .*\.$/,
-    )
+    expect(repeated({ drift: 1, lasting: 0, keptBurns: 0 })).toMatch(/^ gdn keeps 1 change made elsewhere\. .*\.$/)
   })
 })

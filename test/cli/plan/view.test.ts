@@ -19,7 +19,7 @@ import { OWNER } from '../fake-api.ts'
 
 const NO_COUNTS: PlanCounts = {
   ...{ rows: 0, unchanged: 0, mint: 0, update: 0, transfer: 0, burn: 0, drift: 0, impossible: 0, identified: 0 },
-  ...{ abandoned: 0, permanentDrift: 0, keptBurns: 0, impossibleBurns: 0, retries: 0, vanished: 0 },
+  ...{ abandoned: 0, lasting: 0, keptBurns: 0, impossibleBurns: 0, retries: 0, vanished: 0 },
 }
 
 const NONE = { all: [], folded: new Map(), areEdits: false }
