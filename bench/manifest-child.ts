@@ -7,7 +7,7 @@ import { leaseStoredRun } from '../src/batch/runs/open-stored-run.ts'
 import { runResults } from '../src/batch/runs/run-rows.ts'
 import { listRuns } from '../src/batch/runs/runs.ts'
 import type { StoredRun } from '../src/batch/runs/stored-run.ts'
-import { requestsOf, UNNAMED } from '../src/batch/send/request.ts'
+import { NO_FEATURES, requestsOf } from '../src/batch/send/request.ts'
 import type { BatchOptions } from '../src/batch/types.ts'
 import { readManifest } from '../src/manifest/read.ts'
 import { openState } from '../src/state/open-state.ts'
@@ -70,7 +70,7 @@ async function answer(share: number): Promise<number> {
     for (let request = 0; request < count; request += TOGETHER) {
       const built: Awaited<ReturnType<typeof build>>[] = []
       for (let one = request; one < Math.min(count, request + TOGETHER); one++) {
-        built.push(await build({ request: one, from: 0, size: planned.rowsOf(one).length }, UNNAMED))
+        built.push(await build({ request: one, from: 0, size: planned.rowsOf(one).length }, NO_FEATURES))
       }
       await store.write((sql) => {
         for (const { endpoint, body, rows } of built) {

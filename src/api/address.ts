@@ -26,8 +26,8 @@ const CASE_STEP = 0x20
 
 /** Number of hashed addresses after which the faster implementation is loaded. */
 const SLOW_HASHES = 50
-let hashed = 0
-let loading: Promise<void> | null = null
+let slowHashCount = 0
+let keccakLoading: Promise<void> | null = null
 let keccak: (message: Uint8Array) => Uint8Array = keccak_256
 
 const DIGIT = 1
@@ -40,8 +40,8 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
 })
 
 // The digits of the last address that `readDigits` scanned, as spelled and in lower case.
-const spelt = new Uint8Array(DIGITS)
-const lower = new Uint8Array(DIGITS)
+const spelledDigits = new Uint8Array(DIGITS)
+const lowerDigits = new Uint8Array(DIGITS)
 
 /**
  * Scans the hex digits of an address once. Returns which kinds of digit it contains, or 0 if it isn't 0x and 40 hex
@@ -55,8 +55,8 @@ function readDigits(address: string): number {
     const kind = KINDS[code] ?? OTHER
     if (kind === OTHER) return 0
     kinds |= kind
-    spelt[i] = code
-    lower[i] = code | CASE_STEP
+    spelledDigits[i] = code
+    lowerDigits[i] = code | CASE_STEP
   }
   return kinds
 }
@@ -66,8 +66,8 @@ function readDigits(address: string): number {
  * faster implementation.
  */
 function digitsHash(): Uint8Array {
-  if (hashed++ === SLOW_HASHES) loading = useFastKeccak()
-  return keccak(lower)
+  if (slowHashCount++ === SLOW_HASHES) keccakLoading = useFastKeccak()
+  return keccak(lowerDigits)
 }
 
 /** Loads the faster implementation. If this fails, for example without WebAssembly, the slower one stays in use. */
@@ -88,14 +88,14 @@ const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0)
  * quickly.
  */
 export async function fastKeccakLoaded(): Promise<void> {
-  await loading
+  await keccakLoading
 }
 
 /** Returns the EIP-55 spelling of an EVM address. Returns text that isn't 0x and 40 hex digits unchanged. */
 export function checksumAddress(address: string): string {
   if (readDigits(address) === 0) return address
   const hash = digitsHash()
-  const spelled = Buffer.from(lower)
+  const spelled = Buffer.from(lowerDigits)
   for (let i = 0; i < spelled.length; i++) {
     const code = spelled[i] ?? 0
     if (code >= SMALL_A && isUpperAt(hash, i)) spelled[i] = code - CASE_STEP
@@ -107,7 +107,7 @@ export function checksumAddress(address: string): string {
 function hasChecksum(): boolean {
   const hash = digitsHash()
   for (let i = 0; i < DIGITS; i++) {
-    const code = spelt[i] ?? 0
+    const code = spelledDigits[i] ?? 0
     if (code > NINE && isUpperAt(hash, i) !== code < SMALL_A) return false
   }
   return true

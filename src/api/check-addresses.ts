@@ -30,7 +30,8 @@ function checkFields<Field extends string>(
       const problem = blockchain === undefined ? problemWithoutBlockchain(value) : addressProblem(value, blockchain)
       if (problem === null) continue
       // The address is valid, but belongs to another blockchain (API reference v1.1, Blockchain identifiers).
-      const inconsistent = field === 'contract_address' && blockchain !== undefined && isElsewhere(value, blockchain)
+      const inconsistent =
+        field === 'contract_address' && blockchain !== undefined && isOfOtherBlockchain(value, blockchain)
       context.issues.push({
         code: 'custom',
         path: [field],
@@ -46,6 +47,6 @@ function checkFields<Field extends string>(
  * Returns whether an address is valid on the other kind of blockchain: on Solana if the blockchain is EVM, or on EVM if
  * it is Solana.
  */
-function isElsewhere(address: string, blockchain: Blockchain): boolean {
+function isOfOtherBlockchain(address: string, blockchain: Blockchain): boolean {
   return addressProblem(address, isEvm(blockchain) ? 'solana' : 'polygon') === null
 }

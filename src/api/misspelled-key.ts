@@ -9,7 +9,7 @@ const LONG_KEYS = ['description', 'attribute', 'file_fields']
 const MAX_EDITS = 2
 
 /** A misspelled key or tag, which a mint would make permanent, with its path and the fix. */
-interface Misspelled {
+interface MisspelledKey {
   path: (string | number)[]
   message: string
   hint: string
@@ -19,7 +19,7 @@ interface Misspelled {
  * Returns the first extra key in a request's metadata that resembles a field, or the first attribute whose tag contains
  * a type; null if there is none.
  */
-export function misspelledKey(request: unknown): Misspelled | null {
+export function misspelledKey(request: unknown): MisspelledKey | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }
   for (const [index, nftMetadata] of [metadata].flat().entries()) {
     const at = ['metadata', ...(Array.isArray(metadata) ? [index] : [])]
@@ -39,7 +39,7 @@ export function misspelledKey(request: unknown): Misspelled | null {
 }
 
 /** Returns the first attribute of a metadata object whose tag contains a type; null if there is none. */
-export function misplacedType(metadata: unknown): Misspelled | null {
+export function misplacedType(metadata: unknown): MisspelledKey | null {
   const { attribute } = Object(metadata) as { attribute?: unknown }
   for (const [index, entry] of Array.isArray(attribute) ? attribute.entries() : []) {
     const { tag } = Object(entry) as { tag?: unknown }

@@ -18,7 +18,7 @@ export interface Attribute {
   max_value?: string | undefined
 }
 
-type Parsed = { text: string } | { problem: string }
+type ParsedTrait = { text: string } | { problem: string }
 
 /** Upper bound of times in seconds, 5138-11-16. A larger number is probably a time in milliseconds. */
 const MAX_SECONDS = 1e11
@@ -36,7 +36,7 @@ const TOO_MANY_DIGITS = 'has more digits than a JSON number can represent exactl
  * Parses a decimal number that JSON can represent exactly. Returns its shortest text. For example, `1.50` becomes
  * `1.5`. Rejects exponents, signs other than `-`, leading zeros and separators.
  */
-export function parseDecimal(typed: string): Parsed {
+export function parseDecimal(typed: string): ParsedTrait {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(typed)) {
     return { problem: `must be a number such as 5 or 2.5, not ${quoted(typed)}` }
   }
@@ -54,7 +54,7 @@ export function parseDecimal(typed: string): Parsed {
 }
 
 /** Parses a date as Unix seconds, `2026-11-01`, or `2026-11-01T18:30:00Z`. Returns Unix seconds. */
-function parseDate(typed: string): Parsed {
+function parseDate(typed: string): ParsedTrait {
   if (/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/.test(typed)) {
     const ms = Date.parse(typed)
     // JavaScript parses February 30 as March 2.
@@ -80,7 +80,7 @@ function parseDate(typed: string): Parsed {
 }
 
 /** Returns the shortest text of a maximum value, or the reason why it is invalid for this type of trait. */
-export function parseMaximum(type: TraitType, typed: string): Parsed {
+export function parseMaximum(type: TraitType, typed: string): ParsedTrait {
   if (type === 'date') return { problem: "can't be used with a date" }
   const parsed = parseDecimal(typed)
   if ('problem' in parsed || Number(parsed.text) > 0) return parsed
@@ -92,7 +92,7 @@ export function parseMaximum(type: TraitType, typed: string): Parsed {
  *
  * @param max the trait's maximum, as returned by `parseMaximum`
  */
-export function parseTraitValue(type: TraitType, max: string | undefined, typed: string): Parsed {
+export function parseTraitValue(type: TraitType, max: string | undefined, typed: string): ParsedTrait {
   const parsed = type === 'date' ? parseDate(typed) : parseDecimal(typed)
   if ('problem' in parsed || max === undefined || Number(parsed.text) <= Number(max)) return parsed
   return { problem: `must be at most ${max}, its maximum, not ${quoted(typed)}` }

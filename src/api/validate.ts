@@ -65,7 +65,7 @@ export function formatPath(path: readonly (string | number)[]): string {
   )
 }
 
-const ABSENT: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value'])
+const ABSENT_CODES: ReadonlySet<string> = new Set(['invalid_type', 'invalid_value'])
 
 function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
   const path = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))
@@ -79,7 +79,7 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
     limit,
     ...(issue.code === 'invalid_type' ? { expected: issue.expected } : {}),
     ...(issue.code === 'too_big' || issue.code === 'too_small' ? { expected: issue.origin } : {}),
-    ...(issue.input === undefined && ABSENT.has(issue.code) ? { missing: true } : {}),
+    ...(issue.input === undefined && ABSENT_CODES.has(issue.code) ? { missing: true } : {}),
     ...(issue.code === 'custom' && issue.params?.inconsistent === true ? { inconsistent: true } : {}),
   })
   if (issue.code !== 'unrecognized_keys') return [make(path)]
@@ -99,12 +99,12 @@ const MAX_UNKNOWN_FIELDS = 1000
  * used schemas are compiled.
  */
 const USES_BEFORE_COMPILED = 8
-const uses = new WeakMap<z.ZodMiniType, number>()
+const schemaUses = new WeakMap<z.ZodMiniType, number>()
 
 function isRare(schema: z.ZodMiniType): boolean {
-  const before = uses.get(schema) ?? 0
+  const before = schemaUses.get(schema) ?? 0
   if (before >= USES_BEFORE_COMPILED) return false
-  uses.set(schema, before + 1)
+  schemaUses.set(schema, before + 1)
   return true
 }
 
@@ -120,14 +120,14 @@ export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: un
   }
   return result.success
     ? { ok: true, value: result.data }
-    : { ok: false, issues: result.error.issues.filter(isTightest).flatMap(toIssues) }
+    : { ok: false, issues: result.error.issues.filter(isReported).flatMap(toIssues) }
 }
 
 /**
  * Returns whether to report a problem. If an integer exceeds its field's limit, zod also reports its own limit for
  * integers, which is omitted.
  */
-function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
+function isReported(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
   if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return true
   const next = all[index + 1]
   return next?.code !== issue.code || next.path.join() !== issue.path.join()

@@ -4,7 +4,7 @@ import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 import type { Block } from '../verify/block-at.ts'
 
 /** The collection of an archive, and the block at which its tokens were read. */
-export interface Archived {
+export interface ArchivedCollection {
   /** Contract address in lower case. */
   contract: string
   blockchain: string
@@ -76,8 +76,9 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS first_versions (cid TEXT PRIMARY KEY) WITHOUT ROWID`
 const TABLES = ['archive', 'tokens', 'files', 'sources', 'reached', 'blocks', 'first_versions']
 
-const KEPT = 'CREATE TEMP TABLE IF NOT EXISTS kept (cid TEXT PRIMARY KEY) WITHOUT ROWID'
-const PREVIOUS = 'CREATE TEMP TABLE IF NOT EXISTS previous (key TEXT PRIMARY KEY, cid TEXT NOT NULL) WITHOUT ROWID'
+const KEPT_TABLE = 'CREATE TEMP TABLE IF NOT EXISTS kept (cid TEXT PRIMARY KEY) WITHOUT ROWID'
+const PREVIOUS_TABLE =
+  'CREATE TEMP TABLE IF NOT EXISTS previous (key TEXT PRIMARY KEY, cid TEXT NOT NULL) WITHOUT ROWID'
 
 const PAGE = 500
 /** Number of tokens per page. It is smaller than `PAGE`, because a token URI may be megabytes long. */
@@ -100,14 +101,14 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   }
 
   /** Returns the collection, or null until all tokens are listed. */
-  archived(): Archived | null {
+  archived(): ArchivedCollection | null {
     const [row] = this.all<{ state: string }>('SELECT state FROM archive')
     const state = row === undefined ? null : parseJson(row.state)
-    return isRecord(state) ? (state as unknown as Archived) : null
+    return isRecord(state) ? (state as unknown as ArchivedCollection) : null
   }
 
   /** Marks the list of tokens as complete. */
-  setArchived(archived: Archived): void {
+  setArchived(archived: ArchivedCollection): void {
     this.run('INSERT INTO archive VALUES (?)', JSON.stringify(archived))
   }
 
@@ -133,7 +134,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     }
     if (kind === 'reused') {
       // Blocks of the existing archive aren't requested again.
-      this.run(PREVIOUS)
+      this.run(PREVIOUS_TABLE)
       return this.#sum(
         'SELECT COUNT(*) AS n FROM files JOIN sources ON sources.key = source JOIN previous ON previous.key = source WHERE is_verifiable = 1',
       )
@@ -221,13 +222,13 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
 
   /** Records the CID of a URL's content in the archive that this archive replaces. */
   addPrevious(key: string, cid: string): void {
-    this.run(PREVIOUS)
+    this.run(PREVIOUS_TABLE)
     this.run('INSERT OR IGNORE INTO previous VALUES (?, ?)', key, cid)
   }
 
   /** Returns the CID of a URL's content in the archive that this archive replaces. */
   previous(key: string): string | null {
-    this.run(PREVIOUS)
+    this.run(PREVIOUS_TABLE)
     return this.all<{ cid: string }>('SELECT cid FROM previous WHERE key = ?', key)[0]?.cid ?? null
   }
 
@@ -275,13 +276,13 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
 
   /** Protects these blocks from `dropContent`, even if it is called for another source. */
   keepContent(cids: Iterable<string>): void {
-    this.run(KEPT)
+    this.run(KEPT_TABLE)
     for (const cid of cids) this.run('INSERT OR IGNORE INTO kept VALUES (?)', cid)
   }
 
   /** Deletes the given raw blocks of a source. Used by checks, which keep no content. */
   dropContent(cids: Iterable<string>): void {
-    this.run(KEPT)
+    this.run(KEPT_TABLE)
     for (const cid of cids) {
       const where = 'WHERE cid = ? AND cid NOT IN (SELECT cid FROM kept)'
       const [row] = this.all<{ n: number }>(`SELECT LENGTH(bytes) AS n FROM blocks ${where}`, cid)

@@ -1,5 +1,5 @@
 import { cidText, parseCid } from '../ipfs/cid.ts'
-import { completeness } from './complete-content.ts'
+import { completenessCheck } from './complete-content.ts'
 import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
 
@@ -8,7 +8,7 @@ import { readableUrl } from './token-uri.ts'
  * directory separately.
  */
 export async function* archivedRoots(archive: OpenArchive): AsyncGenerator<string> {
-  const isComplete = completeness(archive)
+  const isComplete = completenessCheck(archive)
   const seenRoots = new Set<string>()
   for await (const { files } of archive.tokens()) {
     for (const { url, cid } of files) {

@@ -17,21 +17,21 @@ export async function* compareTokens(
   const next = async () => (await archived?.next())?.value ?? null
   let old: IndexToken | null = await next()
   for (const token of current) {
-    for (; old !== null && orderOf(old) < orderOf(token); old = await next()) yield gone(old)
+    for (; old !== null && orderOf(old) < orderOf(token); old = await next()) yield missingTokenFinding(old)
     for (const problem of problemsOf([token])) yield { kind: 'unreadable', ...problem }
     if (archived === undefined) continue
     if (old === null || old.token_id !== token.token_id) {
       const subject = token.token_id === null ? 'the metadata of the collection' : 'the token'
-      yield about(token, 'new', `${subject} is not in the archive`)
+      yield findingOf(token, 'new', `${subject} is not in the archive`)
       continue
     }
     yield* differences(old, token)
     old = await next()
   }
-  for (; old !== null; old = await next()) yield gone(old)
+  for (; old !== null; old = await next()) yield missingTokenFinding(old)
 }
 
-const about = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: string): Finding => ({
+const findingOf = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: string): Finding => ({
   kind,
   token_id,
   field: null,
@@ -39,12 +39,12 @@ const about = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: stri
   error,
 })
 
-const gone = (token: IndexToken) => {
+const missingTokenFinding = (token: IndexToken) => {
   const error =
     token.token_id === null
       ? 'the contract no longer has metadata, but the archive contains some'
       : 'the token is in the archive, but no longer has an owner'
-  return about(token, 'missing', error)
+  return findingOf(token, 'missing', error)
 }
 
 /** Returns the sort order of a token. The metadata of the collection comes before all tokens. */
@@ -64,9 +64,9 @@ function* differences(before: IndexToken, current: IndexToken): Generator<Findin
   const notArchived = (file: IndexFile) => fileFinding('not_archived', file, 'the file is missing from the archive')
   const whose = token_id === null ? 'contract' : 'token'
   if (before.uri === null && current.uri !== null)
-    yield about(current, 'not_archived', `the ${whose} URI is missing from the archive`)
+    yield findingOf(current, 'not_archived', `the ${whose} URI is missing from the archive`)
   else if (before.uri !== current.uri)
-    yield about(current, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
+    yield findingOf(current, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
   const isReadable = current.files[0]?.error === undefined && current.files[0]?.cid !== undefined
   // If the archive lacks the metadata, the files to which the metadata refers are unknown.

@@ -7,7 +7,7 @@ import type { ArchivedBlocks } from './read-archive.ts'
  * Returns a function that checks whether an archive contains a block and all blocks below it. The function reads each
  * node once.
  */
-export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promise<boolean> {
+export function completenessCheck({ has, get }: ArchivedBlocks): (root: CID) => Promise<boolean> {
   const nodes = new Map<string, boolean>()
   return async (root) => {
     const visited = new Set<string>()
@@ -36,7 +36,7 @@ export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promi
 
 /** Yields the CIDs of the complete files and directories of an archive whose index can't be read. */
 export async function* rootsWithoutIndex(archive: ArchivedBlocks): AsyncGenerator<string> {
-  const isComplete = completeness(archive)
+  const isComplete = completenessCheck(archive)
   const below = new Set<string>()
   for await (const { cid, bytes } of archive.all()) {
     if (cid.code === RAW || !(await isComplete(cid))) continue

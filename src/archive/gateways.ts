@@ -58,7 +58,7 @@ export const retryWaitMs = (attempt: number, requestedMs: number | null | undefi
 interface Gateway {
   url: string
   source: BlockSource
-  breaker: Breaker
+  breaker: CircuitBreaker
   /** The number of consecutive CAR files that failed or were empty. Many gateways don't provide CAR files. */
   withoutCar: number
   /** The failure of the last request, if the request failed to connect. */
@@ -72,7 +72,7 @@ export function openGateways(options: GatewayOptions): Gateways {
   const pace = createPace()
   const gateways = urls.map((url): Gateway => {
     const source = createBlockSource({ url, allowPrivate, userAgent, pace, timeoutMs })
-    return { url, source, breaker: new Breaker(url), withoutCar: 0, disconnected: null }
+    return { url, source, breaker: new CircuitBreaker(url), withoutCar: 0, disconnected: null }
   })
   const origins = new Set(urls.map((url) => new URL(url).origin))
   const fetcher = createFetcher({
@@ -96,7 +96,7 @@ export function openGateways(options: GatewayOptions): Gateways {
     gateway.disconnected = null
   }
   const noteFailure = (gateway: Gateway, failure: FetchFailure) => {
-    if (failure instanceof NotRequested) return
+    if (failure instanceof SkippedGatewayError) return
     gateway.disconnected = isDisconnected(failure) ? failure : null
     if (isOfServer(failure)) lastFailure = failure
     else noteAnswer(gateway)
@@ -112,17 +112,17 @@ export function openGateways(options: GatewayOptions): Gateways {
       for (const gateway of gateways) {
         signal.throwIfAborted()
         try {
-          const answer = await gateway.breaker.watch(() => ask(gateway))
+          const response = await gateway.breaker.watch(() => ask(gateway))
           noteAnswer(gateway)
-          return answer
+          return response
         } catch (error) {
           if (!(error instanceof FetchFailure)) throw error
           noteFailure(gateway, error)
           failures.push(error)
         }
       }
-      const last = worthRepeating(failures)
-      if (last === null || round === rounds) throw mostUseful(failures)
+      const last = findRetryable(failures)
+      if (last === null || round === rounds) throw failureToReport(failures)
       await sleep(retryWaitMs(round, last.retryAfterMs), signal)
     }
   }
@@ -163,12 +163,12 @@ export function openGateways(options: GatewayOptions): Gateways {
   }
 }
 
-const worthRepeating = (failures: readonly FetchFailure[]): FetchFailure | null =>
-  failures.find((failure) => !(failure instanceof NoSuchBlock) && !(failure instanceof NotRequested)) ?? null
+const findRetryable = (failures: readonly FetchFailure[]): FetchFailure | null =>
+  failures.find((failure) => !(failure instanceof NoSuchBlock) && !(failure instanceof SkippedGatewayError)) ?? null
 
 /** Returns the failure to report. Wrong bytes or a missing response are more informative than a missing block. */
-const mostUseful = (failures: readonly FetchFailure[]): FetchFailure =>
-  worthRepeating(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { lasting: true })
+const failureToReport = (failures: readonly FetchFailure[]): FetchFailure =>
+  findRetryable(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { lasting: true })
 
 /**
  * Number of consecutive failures after which no more requests are sent to a server. Otherwise, each file would wait for
@@ -176,10 +176,10 @@ const mostUseful = (failures: readonly FetchFailure[]): FetchFailure =>
  */
 const MAX_FAILURES = 24
 
-class NotRequested extends FetchFailure {}
+class SkippedGatewayError extends FetchFailure {}
 
 /** Counts consecutive failures of an origin. */
-export class Breaker {
+export class CircuitBreaker {
   readonly #name: string
   #failures = 0
 
@@ -190,7 +190,7 @@ export class Breaker {
   /** @throws FetchFailure if the origin failed too often, or if `task` fails */
   async watch<Result>(task: () => Promise<Result>): Promise<Result> {
     if (this.#failures >= MAX_FAILURES) {
-      throw new NotRequested(`${this.#name} was not used, because it failed ${this.#failures} times in a row`, {
+      throw new SkippedGatewayError(`${this.#name} was not used, because it failed ${this.#failures} times in a row`, {
         lasting: false,
       })
     }

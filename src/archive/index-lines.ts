@@ -1,5 +1,5 @@
 import { parseNumberKey } from '../holders/number-key.ts'
-import { type Archived, type ArchiveStore, COLLECTION_KEY, type DescribedFile } from './archive-store.ts'
+import { type ArchivedCollection, type ArchiveStore, COLLECTION_KEY, type DescribedFile } from './archive-store.ts'
 import { shownUrl } from './token-uri.ts'
 
 /**
@@ -65,7 +65,7 @@ export function* problemsOf(tokens: Iterable<IndexToken>): Generator<ArchiveProb
 
 const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155' }
 
-export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeader {
+export function indexHeader(store: ArchiveStore, archived: ArchivedCollection): IndexHeader {
   const { contract, blockchain, chainId, standard, block, wholeDirectory } = archived
   return {
     format: INDEX_FORMAT,

@@ -11,7 +11,7 @@ const MAX_VARINT = 4
  * Maximum number of bytes before the multihash in the head of a block, for the block's length, the CID version and the
  * codec.
  */
-const BEFORE = MAX_VARINT + 2
+const MAX_PREFIX_BYTES = MAX_VARINT + 2
 
 /**
  * Number of bytes that the search may read, in addition to `BYTES_PER_BYTE` bytes for each byte of the file. The search
@@ -32,7 +32,7 @@ export function blockFinder(file: FileHandle, size: number, isBlock: (offset: nu
   return async (from: number): Promise<number | null> => {
     for (let start = from; start < size; start += WINDOW_BYTES) {
       // Consecutive windows overlap by the size of a head.
-      const length = Math.min(WINDOW_BYTES + BEFORE + MULTIHASH.length, size - start)
+      const length = Math.min(WINDOW_BYTES + MAX_PREFIX_BYTES + MULTIHASH.length, size - start)
       const { buffer } = await file.read(Buffer.alloc(length), 0, length, start)
       for (let at = buffer.indexOf(MULTIHASH); at >= 0; at = buffer.indexOf(MULTIHASH, at + 1)) {
         for (const head of headsAt(buffer, at)) {

@@ -113,7 +113,7 @@ export class StoredDag {
     if (directory !== undefined) return directory
     const bytes = await this.get(cid.toString())
     const node = await orMalformed(signal, () => readNode({ get: async () => bytes }, cid))
-    if (node === null) throw failure('the path contains a node of an unsupported type')
+    if (node === null) throw permanentFailure('the path contains a node of an unsupported type')
     if (isDirectory(node)) directories.set(cid.toString(), node)
     return node
   }
@@ -136,10 +136,11 @@ export class StoredDag {
       const cid = parseCid(blockCid.toString())
       const text = String(cid)
       // Parents come first, so each further block must be named by an earlier one.
-      if (cid === null || !wantedCids.delete(text)) throw failure('the gateway returned a block that was not requested')
+      if (cid === null || !wantedCids.delete(text))
+        throw permanentFailure('the gateway returned a block that was not requested')
       if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned bytes that do not match ${text}`)
       for (const link of linksIn(cid, bytes)) wantedCids.add(link.toString())
-      if (wantedCids.size > MAX_BLOCKS) throw failure(`the file has more than ${MAX_BLOCKS} blocks`)
+      if (wantedCids.size > MAX_BLOCKS) throw permanentFailure(`the file has more than ${MAX_BLOCKS} blocks`)
       put(text, bytes, firstVersionsIn(text, bytes))
     }
     await gateways.blocksOf(file.toString(), this.maxBytes * CAR_FACTOR + NODE_BYTES, take, signal)
@@ -199,13 +200,13 @@ export async function archivedFile(
     const directory = await read(cid)
     const entry = await orMalformed(dag.signal, () => findEntry(read, directory, name))
     const link = entry === null ? null : parseCid(entry.toString())
-    if (entry === null) throw failure(`the directory has no ${JSON.stringify(name)}`)
+    if (entry === null) throw permanentFailure(`the directory has no ${JSON.stringify(name)}`)
     if (link === null) throw unsupportedBlockError()
     cid = link
   }
   dag.ofFile(cid)
   const node = await dag.node(cid)
-  if (isDirectory(node)) throw failure('the URL names a directory instead of a file')
+  if (isDirectory(node)) throw permanentFailure('the URL names a directory instead of a file')
   if (node.type === 'file' && node.size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
   if (node.type === 'file') await dag.fetchParts(cid, node.parts)
   const { reached } = await dag.blocksBelow(cid)
@@ -257,7 +258,7 @@ export async function* blocksBelow(
       const key = link.toString()
       if (visited.has(key)) continue
       visited.add(key)
-      if (visited.size > most) throw failure(`the content has more than ${most} blocks`)
+      if (visited.size > most) throw permanentFailure(`the content has more than ${most} blocks`)
       open.push(link)
     }
   }
@@ -303,7 +304,7 @@ async function orMalformed<Result>(signal: AbortSignal, task: () => Promise<Resu
   }
 }
 
-const failure = (message: string) => new FetchFailure(message, { lasting: true })
-const malformedFileError = () => failure('the file is malformed')
+const permanentFailure = (message: string) => new FetchFailure(message, { lasting: true })
+const malformedFileError = () => permanentFailure('the file is malformed')
 const unsupportedBlockError = () =>
-  failure('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')
+  permanentFailure('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')

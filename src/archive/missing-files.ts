@@ -7,7 +7,7 @@ import type { OpenArchive } from './read-archive.ts'
 const MAX_PROBLEMS = 100
 
 /** Returns the number of files that the archive doesn't have, and the first of these files. */
-export async function missingFiles(archive: OpenArchive): Promise<{ all: number; first: ArchiveProblem[] }> {
+export async function findMissingFiles(archive: OpenArchive): Promise<{ all: number; first: ArchiveProblem[] }> {
   const first: ArchiveProblem[] = []
   let all = 0
   for await (const token of tokensWithMissing(archive)) {

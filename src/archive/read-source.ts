@@ -9,7 +9,7 @@ import { createPace } from '../files/pace.ts'
 import { parseCid, RAW } from '../ipfs/cid.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { ArchiveStore, Source } from './archive-store.ts'
-import { Breaker, type GatewayOptions, type Gateways, openGateways, retryWaitMs } from './gateways.ts'
+import { CircuitBreaker, type GatewayOptions, type Gateways, openGateways, retryWaitMs } from './gateways.ts'
 import { archivedDirectory, archivedFile, StoredDag } from './ipfs-dag.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 import { bytesOfDataUrl, type ReadableUrl } from './token-uri.ts'
@@ -48,19 +48,19 @@ export interface SourceReader {
 }
 
 const ATTEMPTS = 3
-const MANY_ORIGINS = 1000
+const MAX_ORIGINS = 1000
 /** Number of cached directory nodes. A decoded node of 2 MiB takes about 20 MB. */
-const RECENT_DIRECTORIES = 4
+const MAX_CACHED_DIRECTORIES = 4
 
 export function openSourceReader(options: SourceReaderOptions): SourceReader {
   const gateways = openGateways(options)
   const fetchers = openFetchers(options)
-  const shared: Shared = {
+  const shared: SharedReader = {
     options,
     gateways,
     fetchers,
-    breakers: new BoundedMap<Breaker>(MANY_ORIGINS),
-    directories: new BoundedMap<StoredNode>(RECENT_DIRECTORIES),
+    breakers: new BoundedMap<CircuitBreaker>(MAX_ORIGINS),
+    directories: new BoundedMap<StoredNode>(MAX_CACHED_DIRECTORIES),
     reading: new Set(),
   }
   const inFlight = new Map<string, Promise<Source | Unreadable>>()
@@ -84,11 +84,11 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
 }
 
 /** State that the reads of all sources share. */
-interface Shared {
+interface SharedReader {
   options: SourceReaderOptions
   gateways: Gateways
   fetchers: Fetchers
-  breakers: BoundedMap<Breaker>
+  breakers: BoundedMap<CircuitBreaker>
   directories: BoundedMap<StoredNode>
   /** The sources that are being read. */
   reading: Set<SourceRead>
@@ -120,7 +120,7 @@ interface WantedSource {
   read(source: SourceRead): Promise<Content>
 }
 
-async function readOnce(shared: Shared, { key, keeps, read }: WantedSource): Promise<Source | Unreadable> {
+async function readOnce(shared: SharedReader, { key, keeps, read }: WantedSource): Promise<Source | Unreadable> {
   const { store, signal } = shared.options
   const storedSource = store.source(key)
   if (storedSource !== null) return storedSource
@@ -146,7 +146,7 @@ async function readOnce(shared: Shared, { key, keeps, read }: WantedSource): Pro
 }
 
 /** Deletes the content of a source, except blocks that other sources need. */
-function dropContent({ options: { store }, reading }: Shared, reached: readonly string[]): void {
+function dropContent({ options: { store }, reading }: SharedReader, reached: readonly string[]): void {
   const isHeld = (cid: string) => [...reading].some(({ blocks }) => blocks.has(cid))
   store.dropContent(reached.filter((cid) => parseCid(cid)?.code === RAW && !isHeld(cid)))
 }
@@ -155,9 +155,9 @@ function dropContent({ options: { store }, reading }: Shared, reached: readonly 
 class SourceRead {
   /** The blocks of the source. Different sources may share blocks. */
   readonly blocks = new Set<string>()
-  readonly #shared: Shared
+  readonly #shared: SharedReader
 
-  constructor(shared: Shared) {
+  constructor(shared: SharedReader) {
     this.#shared = shared
   }
 
@@ -192,7 +192,7 @@ class SourceRead {
   async #web(url: string, rules: SourceRules): Promise<Content> {
     const { breakers, fetchers, options } = this.#shared
     const { origin } = new URL(url)
-    const breaker = breakers.get(origin) ?? new Breaker(origin)
+    const breaker = breakers.get(origin) ?? new CircuitBreaker(origin)
     breakers.set(origin, breaker)
     const fetcher = rules.allowHtml ? fetchers.lenient : fetchers.strict
     for (let attempt = 1; ; attempt++) {

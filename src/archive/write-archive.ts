@@ -4,7 +4,7 @@ import type { CID } from 'multiformats/cid'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseCid } from '../ipfs/cid.ts'
-import type { Archived, ArchiveStore } from './archive-store.ts'
+import type { ArchivedCollection, ArchiveStore } from './archive-store.ts'
 import { type IndexHeader, indexHeader, indexTokens } from './index-lines.ts'
 import { blocksBelow } from './ipfs-dag.ts'
 
@@ -23,7 +23,7 @@ const BUFFER_BYTES = 1024 * 1024
  */
 export async function writeArchive(
   store: ArchiveStore,
-  archived: Archived,
+  archived: ArchivedCollection,
   path: string,
   signal: AbortSignal,
 ): Promise<WrittenArchive> {

@@ -3,23 +3,23 @@ import { Balance, Buckets } from './balance.ts'
 import type { Diagram } from './diagram.ts'
 import type { Problem } from './problem.ts'
 
-const SWEEPS = 20
+const MAX_SWEEPS = 20
 /** The limit of the search, as a number of value comparisons. */
 const MAX_STEPS = 6e8
 /**
- * Number of moves without progress after which the search ends. PATIENCE applies if only weights aren't met, and
- * EXACT_PATIENCE otherwise.
+ * Number of moves without progress after which the search ends. MAX_IDLE_MOVES applies if only weights aren't met, and
+ * MAX_IDLE_EXACT_MOVES otherwise.
  */
-const PATIENCE = 200
-const EXACT_PATIENCE = 1500
+const MAX_IDLE_MOVES = 200
+const MAX_IDLE_EXACT_MOVES = 1500
 /**
- * A move compares each of SAMPLE chosen combinations with SAMPLE others. NEIGHBORS is the number of combinations whose
- * neighbors are tried first.
+ * A move compares each of SAMPLE_SIZE chosen combinations with SAMPLE_SIZE others. MAX_NEIGHBORS is the number of
+ * combinations whose neighbors are tried first.
  */
-const SAMPLE = 12
-const NEIGHBORS = 40
+const SAMPLE_SIZE = 12
+const MAX_NEIGHBORS = 40
 /** Number of third values to try when an NFT moves between two values. */
-const MIDDLES = 8
+const MAX_THIRD_VALUES = 8
 
 /**
  * Returns the values of all combinations, one combination after the other. Omits combinations that contain a value with
@@ -56,13 +56,13 @@ export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exac
  * @param start 1 for each combination of the initial choice. Default: a random choice
  */
 export function denseRows(problem: Problem, all: Int16Array, seed: string, start?: Uint8Array): Int16Array {
-  const choice = new Choice(problem, all, new SeededRandom(seed, 'rows'), start)
+  const choice = new CombinationChoice(problem, all, new SeededRandom(seed, 'rows'), start)
   choice.improve()
   return choice.rows()
 }
 
 /** The combinations that are chosen, and those that aren't. */
-class Choice {
+class CombinationChoice {
   readonly #all: Int16Array
   readonly #layers: number
   readonly #sizes: readonly number[]
@@ -119,7 +119,7 @@ class Choice {
       this.#steps += 1000 + 4 * this.#values
       idle = total < best ? 0 : idle + 1
       best = Math.min(best, total)
-      if (idle > EXACT_PATIENCE || (idle > PATIENCE && this.#balance.exactErrors === 0)) break
+      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactErrors === 0)) break
     }
   }
 
@@ -136,15 +136,15 @@ class Choice {
     if (unchosen.length === 0 || chosen.length === 0) return false
     if (this.#moveInLayer(layer, value, to)) return true
     let best = { change: idle % 3 === 2 ? 1 : 0, out: -1, into: -1 }
-    for (let first = 0; first < SAMPLE; first++) {
+    for (let first = 0; first < SAMPLE_SIZE; first++) {
       const out = chosen[this.#random.below(chosen.length)] as number
-      for (let second = 0; second < SAMPLE; second++) {
+      for (let second = 0; second < SAMPLE_SIZE; second++) {
         const into = unchosen[this.#random.below(unchosen.length)] as number
         const change = this.#change(out, into)
         if (change < best.change) best = { change, out, into }
       }
     }
-    this.#steps += SAMPLE * SAMPLE * this.#layers
+    this.#steps += SAMPLE_SIZE * SAMPLE_SIZE * this.#layers
     if (best.out < 0) return false
     this.#exchange(best.out, best.into)
     return true
@@ -164,7 +164,7 @@ class Choice {
     const otherValues = Array.from({ length: size }, (_, value) => value).filter(
       (value) => value !== from && value !== to,
     )
-    for (const value of this.#random.shuffle(otherValues).slice(0, MIDDLES)) {
+    for (const value of this.#random.shuffle(otherValues).slice(0, MAX_THIRD_VALUES)) {
       const first = this.#neighborsIn(layer, from, value)
       const second = first === null ? null : this.#neighborsIn(layer, value, to)
       if (first === null || second === null) continue
@@ -181,8 +181,8 @@ class Choice {
    */
   #neighborsIn(layer: number, from: number, to: number): [out: number, into: number] | null {
     const [unchosen, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, from)]
-    this.#steps += 2 * NEIGHBORS * this.#layers
-    for (let tries = 0; tries < NEIGHBORS && unchosen.length > 0 && chosen.length > 0; tries++) {
+    this.#steps += 2 * MAX_NEIGHBORS * this.#layers
+    for (let tries = 0; tries < MAX_NEIGHBORS && unchosen.length > 0 && chosen.length > 0; tries++) {
       const out = chosen[this.#random.below(chosen.length)] as number
       const into = this.#neighbor(out, layer, to)
       if (into !== undefined && this.#chosen[into] === 0) return [out, into]
@@ -274,7 +274,7 @@ function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
   const layers = sizes.length
   const total = all.length / layers
   const weights = new Float64Array(total).fill(1)
-  for (let sweep = 0; sweep < SWEEPS; sweep++) {
+  for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) {
     for (let layer = 0; layer < layers; layer++) {
       const sums = new Float64Array(sizes[layer] ?? 0)
       for (let index = 0; index < total; index++) {

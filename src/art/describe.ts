@@ -54,7 +54,7 @@ export function reasonsOf(
         : sumText(art, wanted, sum)
   const isProven = (layer: number) => rules.length === 0 && counts.every((traitCount) => traitCount.layer === layer)
   const ofLayers = art.layers.flatMap(({ place }, layer) => {
-    const other = isProven(layer) ? null : wrongSum(problem, layer)
+    const other = isProven(layer) ? null : findWrongSum(problem, layer)
     return other === null ? [] : [reason('count', place, `another contradiction: ${sumText(art, wanted, other)}`)]
   })
   return [...ofRules, ...ofCounts, reason('combinations', {}, last), ...ofLayers]
@@ -64,14 +64,14 @@ export function reasonsOf(
  * Returns the sum of a layer's exact counts if it is wrong; null otherwise. The sum is wrong if it exceeds the number
  * of NFTs, or if it is lower and no value has a weight. Omits counts that aren't needed to exceed the number of NFTs.
  */
-function wrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null {
+function findWrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null {
   const layerCounts = exact[layer] ?? []
   const counts = layerCounts.flatMap((exactCount, value) =>
     exactCount === null ? [] : [{ layer, value, count: exactCount }],
   )
   let total = counts.reduce((sum, traitCount) => sum + traitCount.count, 0)
   if (total < wanted && counts.length === layerCounts.length) {
-    return { terms: counts.map((traitCount) => ({ ...traitCount, points: -1 })), most: -wanted }
+    return { terms: counts.map((traitCount) => ({ ...traitCount, points: -1 })), maxSum: -wanted }
   }
   if (total <= wanted) return null
   const needless = new Set<number>()
@@ -81,7 +81,7 @@ function wrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null 
     needless.add(traitCount.value)
   }
   const needed = counts.filter(({ value }) => !needless.has(value))
-  return { terms: needed.map((traitCount) => ({ ...traitCount, points: 1 })), most: wanted }
+  return { terms: needed.map((traitCount) => ({ ...traitCount, points: 1 })), maxSum: wanted }
 }
 
 /**
@@ -110,7 +110,7 @@ function valueAt({ layers }: Art, layer: number, value: number) {
 }
 
 /** Returns a sentence about a proof's counts, whose total is too large or too small. */
-function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
+function sumText(art: Art, wanted: number, { terms, maxSum }: Sum): string {
   const side = (sign: 1 | -1) => {
     const sideTerms = terms.filter(({ points }) => points * sign > 0)
     const total = sideTerms.reduce((sum, { points, count: exact }) => sum + Math.abs(points) * exact, 0)
@@ -124,12 +124,12 @@ function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
   }
   const [more, fewer] = [side(1), side(-1)]
   const given = layersText(wanted, art.oneOfOnes.length)
-  if (fewer.isEmpty) return `${more.text} is more than ${most}, the maximum for ${given}`
-  if (more.isEmpty) return `${fewer.text} is less than ${-most}, the minimum for ${given}`
-  if (most === 0) return `${more.text} is more than ${fewer.text}, the maximum for ${given}`
-  return most > 0
-    ? `${more.text} exceeds ${fewer.text} by more than ${most}, the maximum for ${given}`
-    : `${fewer.text} does not exceed ${more.text} by ${-most}, the minimum for ${given}`
+  if (fewer.isEmpty) return `${more.text} is more than ${maxSum}, the maximum for ${given}`
+  if (more.isEmpty) return `${fewer.text} is less than ${-maxSum}, the minimum for ${given}`
+  if (maxSum === 0) return `${more.text} is more than ${fewer.text}, the maximum for ${given}`
+  return maxSum > 0
+    ? `${more.text} exceeds ${fewer.text} by more than ${maxSum}, the maximum for ${given}`
+    : `${fewer.text} does not exceed ${more.text} by ${-maxSum}, the minimum for ${given}`
 }
 
 const VERBS: Readonly<Record<ArtRule['kind'], string>> = {

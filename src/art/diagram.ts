@@ -238,12 +238,12 @@ export function findCheapest(
   const best = levels.map(({ layer, classes }) =>
     classes.map((members) => {
       let value = members[0] ?? 0
-      let least = Number.POSITIVE_INFINITY
+      let minPoints = Number.POSITIVE_INFINITY
       for (const member of members) {
         const memberCost = cost(layer, member)
-        if (memberCost < least) [least, value] = [memberCost, member]
+        if (memberCost < minPoints) [minPoints, value] = [memberCost, member]
       }
-      return { value, least }
+      return { value, minPoints }
     }),
   )
   let below: Float64Array = new Float64Array(1)
@@ -252,13 +252,13 @@ export function findCheapest(
     const { nodes, child, classes } = levels[depth] as Level
     const costs = new Float64Array(nodes).fill(Number.POSITIVE_INFINITY)
     const chosen = new Int32Array(nodes)
-    const least = Float64Array.from(best[depth] ?? [], (cheapestValue) => cheapestValue.least)
+    const minPoints = Float64Array.from(best[depth] ?? [], (cheapestValue) => cheapestValue.minPoints)
     for (let node = 0; node < nodes; node++) {
       const from = node * classes.length
       for (let index = 0; index < classes.length; index++) {
         const to = child[from + index] as number
         if (to < 0) continue
-        const sum = (least[index] as number) + (below[to] as number)
+        const sum = (minPoints[index] as number) + (below[to] as number)
         if (sum < (costs[node] as number)) {
           costs[node] = sum
           chosen[node] = index
@@ -278,7 +278,7 @@ export function findCheapest(
 }
 
 /** Counts above this limit are inexact. */
-const MANY = 2 ** 52
+const MAX_EXACT_COUNT = 2 ** 52
 
 /**
  * Returns the maximum total points of `count` distinct combinations; infinity if there are fewer combinations.
@@ -314,7 +314,7 @@ export function topSum({ levels }: Diagram, points: readonly ArrayLike<number>[]
             const reached = counts[node * width + at] as number
             if (reached === 0) continue
             const target = to * width + at + step
-            following[target] = Math.min(MANY, (following[target] as number) + reached * times)
+            following[target] = Math.min(MAX_EXACT_COUNT, (following[target] as number) + reached * times)
           }
         }
       }

@@ -151,7 +151,7 @@ export interface ExplainedDeviation {
  *
  * @param count the number of NFTs that are made from layers
  */
-export function explain(art: Art, count: number, deviations: readonly Deviation[]): ExplainedDeviation[] {
+export function explainDeviations(art: Art, count: number, deviations: readonly Deviation[]): ExplainedDeviation[] {
   const { binding, layers, excluding } = causesOf(art, count, deviations)
   const rulesText = (rules: Iterable<number>) => {
     const lines = [...rules].map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b)

@@ -1,9 +1,9 @@
-import { count as counted } from '../core/count.ts'
+import { count as formatCount } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import { SeededRandom } from '../core/random-words.ts'
 import { reasonsOf } from './describe.ts'
 import { type Diagram, diagramOf } from './diagram.ts'
-import { explain } from './edition-report.ts'
+import { explainDeviations } from './edition-report.ts'
 import { largestOf } from './largest.ts'
 import { buildProblem, type Problem, reachable } from './problem.ts'
 import { type Proof, prove } from './prove.ts'
@@ -11,7 +11,7 @@ import { findRows, type Rows } from './rows.ts'
 import type { Art, Deviation, Edition, EditionItem } from './types.ts'
 
 /** Maximum number of traits that an error lists. */
-const LISTED = 20
+const MAX_LISTED = 20
 /** Maximum number of searches that shift NFTs from impossible weights to other values. */
 const BALANCES = 2
 
@@ -40,7 +40,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   }
   if (solution.kind === 'impossible') {
     const reasons = reasonsOf(art, problem, solution.proof, diagram.total)
-    throw new GdnError('art_impossible', `an edition of ${counted(count, 'NFT')} is impossible`, {
+    throw new GdnError('art_impossible', `an edition of ${formatCount(count, 'NFT')} is impossible`, {
       place: { file: art.file },
       hint: `These rules and counts contradict each other:\n${reasons.map(({ text }) => text).join('\n')}${smaller()}`,
       details: { reasons },
@@ -49,7 +49,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   if (solution.kind === 'undecided') {
     throw new GdnError(
       'art_undecided',
-      `gdn found neither an edition of ${counted(count, 'NFT')} nor a proof that none exists`,
+      `gdn found neither an edition of ${formatCount(count, 'NFT')} nor a proof that none exists`,
       {
         place: { file: art.file },
         hint: `Try another --seed or fewer NFTs, or relax a rule or exact count.${smaller()}`,
@@ -58,12 +58,12 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   }
   const deviations = deviationsOf(art, problem, solution.rows)
   if (strict && deviations.length > 0) {
-    const listed = explain(art, problem.count, deviations)
-      .slice(0, LISTED)
+    const listed = explainDeviations(art, problem.count, deviations)
+      .slice(0, MAX_LISTED)
       .map(({ text }) => text)
     throw new GdnError(
       'art_deviates',
-      `${counted(deviations.length, 'trait')} can't have the number of NFTs that the weights require`,
+      `${formatCount(deviations.length, 'trait')} can't have the number of NFTs that the weights require`,
       {
         place: { file: art.file },
         hint: `Omit --strict to accept these differences:\n${listed.join('\n')}`,

@@ -1,7 +1,7 @@
 import type { SeededRandom } from '../core/random-words.ts'
 import type { Diagram } from './diagram.ts'
 
-const SWEEPS = 24
+const MAX_SWEEPS = 24
 
 /**
  * Weights of values with which random combinations of a diagram have, on average, the wanted number of each value. This
@@ -24,7 +24,7 @@ export class FittedDiagram {
       const sum = counts.reduce((total, count) => total + count, 0)
       return counts.map((count) => count / Math.max(1, sum))
     })
-    for (let sweep = 0; sweep < SWEEPS; sweep++) this.#sweep(shares)
+    for (let sweep = 0; sweep < MAX_SWEEPS; sweep++) this.#sweep(shares)
   }
 
   /** Makes rare values more likely. Used if draws with the fitted weights produce too few distinct combinations. */

@@ -5,13 +5,13 @@ import { findRows } from './rows.ts'
 import { type Art, MAX_COUNT } from './types.ts'
 
 /** Maximum size of an edition that is constructed only to find the largest one. */
-const MAX_TRIED = 20_000
+const MAX_TRIED_SIZE = 20_000
 /**
- * TRIES is the maximum number of editions that a single search constructs. PROOFS is the maximum number of counts
- * for which a search attempts a proof.
+ * MAX_CONSTRUCTIONS is the maximum number of editions that a single search constructs. MAX_PROOFS is the maximum number
+ * of counts for which a search attempts a proof.
  */
-const TRIES = 6
-const PROOFS = 20
+const MAX_CONSTRUCTIONS = 6
+const MAX_PROOFS = 20
 
 interface Range {
   /**
@@ -38,7 +38,7 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
   const search = (from: number | null, upper: number) => {
     let largest = from
     let [low, high] = [largest ?? lowest - 1, upper]
-    for (let tries = 0; tries < TRIES && low < high && upper <= MAX_TRIED; tries++) {
+    for (let tries = 0; tries < MAX_CONSTRUCTIONS && low < high && upper <= MAX_TRIED_SIZE; tries++) {
       const count = tries === 0 ? high : Math.ceil((low + high) / 2)
       if (findRows(buildProblem(art, count), diagram, seed) === null) high = count - 1
       else [low, largest] = [count, count]
@@ -71,7 +71,7 @@ function layerBound({ exact }: Problem, { withValue, total }: Diagram): bigint {
 function provenBound(art: Art, bound: number, made: number | null): number {
   if (made === null) return bound
   let [low, high] = [made, bound]
-  for (let proofs = 0; proofs < PROOFS && low < high; proofs++) {
+  for (let proofs = 0; proofs < MAX_PROOFS && low < high; proofs++) {
     const count = proofs === 0 ? high : Math.ceil((low + high) / 2)
     if (isImpossible(buildProblem(art, count))) high = count - 1
     else if (proofs === 0) return bound

@@ -20,14 +20,14 @@ export interface FoundTrait {
 }
 
 /** Matches files that operating systems create. */
-const IGNORED = /^(?:\..*|Thumbs\.db|desktop\.ini)$/i
+const IGNORED_FILE = /^(?:\..*|Thumbs\.db|desktop\.ini)$/i
 /** Matches notes and image sources, which are often in layer folders. */
-const TEXT = /^(?:readme|license)$|\.(?:txt|md|pdf|rtf|docx?|json|ya?ml|csv|psd|ai|kra|xcf|procreate|zip)$/i
+const TEXT_FILE = /^(?:readme|license)$|\.(?:txt|md|pdf|rtf|docx?|json|ya?ml|csv|psd|ai|kra|xcf|procreate|zip)$/i
 /** The usual name of the file that `gdn art init` prints. It may be in the folder that contains the layers. */
-const OUTPUT = 'art.yaml'
-const WEIGHTED = /^(.*\S)\s*#\s*(\d{1,9}(?:\.\d{1,6})?)$/
+const OUTPUT_FILE = 'art.yaml'
+const WEIGHTED_NAME = /^(.*\S)\s*#\s*(\d{1,9}(?:\.\d{1,6})?)$/
 /** Matches a number that only orders the folders: `01_`, `2. `, `3 - `. */
-const ORDER = /^\d+(?:[\s._-]+)(?=\S)/
+const ORDER_PREFIX = /^\d+(?:[\s._-]+)(?=\S)/
 
 /**
  * Reads a folder that contains a folder for each layer, in natural order, with one image for each trait.
@@ -39,7 +39,7 @@ const ORDER = /^\d+(?:[\s._-]+)(?=\S)/
  */
 export async function readLayerFolders(path: string, cwd: string, onSkipped: OnSkipped): Promise<FoundLayer[]> {
   // The shell creates the output file before gdn reads the folder, so ignore it.
-  const all = (await entriesOf(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT)
+  const all = (await entriesOf(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT_FILE)
   const entries = withoutTexts(all, onSkipped)
   const [file] = entries.filter(({ isFolder }) => !isFolder)
   if (file !== undefined) {
@@ -54,7 +54,7 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
   const names = new Map<string, string>()
   const layers: FoundLayer[] = []
   for (const { name: folder, path: at } of entries) {
-    const name = cleanName(folder.replace(ORDER, ''), at)
+    const name = cleanName(folder.replace(ORDER_PREFIX, ''), at)
     if (name.includes('/')) throw inputError(at, 'has a slash in its name', 'Rename the folder.')
     refuseSame(names, name, at)
     layers.push({ name, folder, traits: await traitsOf(at, cwd, onSkipped) })
@@ -67,7 +67,7 @@ type OnSkipped = (path: string) => void
 
 /** Omits files whose names aren't those of images, such as readme.txt. */
 function withoutTexts(entries: readonly Entry[], onSkipped: OnSkipped): Entry[] {
-  const isText = ({ name, isFolder }: Entry) => !isFolder && TEXT.test(name)
+  const isText = ({ name, isFolder }: Entry) => !isFolder && TEXT_FILE.test(name)
   for (const { path } of entries.filter(isText)) onSkipped(path)
   return entries.filter((entry) => !isText(entry))
 }
@@ -91,7 +91,7 @@ async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Prom
     if (!type.startsWith('image/'))
       throw inputError(path, `is not an image, but ${type}`, 'Replace or delete the file.')
     const stem = file.slice(0, file.length - extname(file).length)
-    const [, named = stem, weight = '1'] = WEIGHTED.exec(stem) ?? []
+    const [, named = stem, weight = '1'] = WEIGHTED_NAME.exec(stem) ?? []
     const name = cleanName(named, path)
     refuseSame(names, name, path)
     traits.push({ name, file, weight: Number(weight) })
@@ -114,7 +114,7 @@ async function entriesOf(folder: string, cwd: string): Promise<Entry[]> {
       : (fileError(error) ?? error)
   })
   const entries: Entry[] = []
-  for (const name of names.filter((candidate) => !IGNORED.test(candidate)).sort(compareNaturally)) {
+  for (const name of names.filter((candidate) => !IGNORED_FILE.test(candidate)).sort(compareNaturally)) {
     const path = join(folder, name)
     const stats = await stat(resolve(cwd, path)).catch((error: unknown) => {
       throw inputError(path, "can't be read", `Replace or delete the file (${systemCode(error)}).`)

@@ -25,17 +25,17 @@ export interface Proof {
 export interface Sum {
   terms: readonly (ExactCount & { points: number })[]
   /** The maximum total points of all NFTs. The counts require more. */
-  most: number
+  maxSum: number
 }
 
 /** The limit of one attempt, in arcs of the diagram and values read. */
 const MAX_STEPS = 3e8
-const ROUNDS = 400
+const MAX_ROUNDS = 400
 /** Maximum number of combinations in a space that is searched completely. */
 const MAX_SEARCHED = 20_000
 const SCALES = [1, 2, 3, 4]
 
-type Points = Int32Array[]
+type ValuePoints = Int32Array[]
 
 /**
  * Finds a proof that a problem has no solution; null if none is found. A problem without a proof may still be
@@ -64,7 +64,7 @@ function sumOf(problem: Problem, members: Members, diagram: Diagram): Sum | null
     ...exactCount,
     points: points[exactCount.layer]?.[exactCount.value] ?? 0,
   }))
-  return { terms: terms.filter((term) => term.points !== 0), most: topSum(diagram, points, problem.count) }
+  return { terms: terms.filter((term) => term.points !== 0), maxSum: topSum(diagram, points, problem.count) }
 }
 
 interface Members {
@@ -123,7 +123,7 @@ function contradiction(
   problem: Problem,
   { rules, counts }: Members,
   diagram = diagramWith(problem, rules),
-): Points | 'searched' | null {
+): ValuePoints | 'searched' | null {
   const exact = problem.sizes.map((size) => new Array<number | null>(size).fill(null))
   for (const { layer, value, count } of counts) (exact[layer] as (number | null)[])[value] = count
   const limited = { ...problem, exact, clauses: problem.clauses.filter(({ rule }) => rules.includes(rule)) }
@@ -135,10 +135,10 @@ function contradiction(
     if (budget < 0) break
     if (exceeds(diagram, limited, points)) return points
   }
-  return learnedPoints(limited, diagram) ?? searchSolution(limited, diagram)
+  return learnPoints(limited, diagram) ?? searchSolution(limited, diagram)
 }
 
-function isProven(problem: Problem, { rules, counts }: Members, points: Points): boolean {
+function isProven(problem: Problem, { rules, counts }: Members, points: ValuePoints): boolean {
   const diagram = diagramWith(problem, rules)
   const countedPoints = pointsOf(problem.sizes, (layer, value) =>
     counts.some((exactCount) => exactCount.layer === layer && exactCount.value === value)
@@ -148,10 +148,10 @@ function isProven(problem: Problem, { rules, counts }: Members, points: Points):
   return diagram.total < BigInt(problem.count) || exceeds(diagram, problem, countedPoints)
 }
 
-const pointsOf = (sizes: readonly number[], of: (layer: number, value: number) => number): Points =>
+const pointsOf = (sizes: readonly number[], of: (layer: number, value: number) => number): ValuePoints =>
   sizes.map((size, layer) => Int32Array.from({ length: size }, (_, value) => of(layer, value)))
 
-const widthOf = (points: Points): number =>
+const widthOf = (points: ValuePoints): number =>
   points.reduce(
     (sum, layerPoints) =>
       sum + layerPoints.reduce((a, b) => Math.max(a, b)) - layerPoints.reduce((a, b) => Math.min(a, b)),
@@ -159,10 +159,10 @@ const widthOf = (points: Points): number =>
   )
 
 /** Returns the cost of testing points. Reading the points of a value takes as long as reading about 16 arcs. */
-const costOf = ({ arcs, sizes }: Diagram, points: Points): number =>
+const costOf = ({ arcs, sizes }: Diagram, points: ValuePoints): number =>
   arcs * widthOf(points) + 16 * sizes.reduce((sum, size) => sum + size, 0)
 
-function exceeds(diagram: Diagram, { exact, count }: Problem, points: Points): boolean {
+function exceeds(diagram: Diagram, { exact, count }: Problem, points: ValuePoints): boolean {
   let sum = 0
   for (const [layer, layerPoints] of points.entries()) {
     for (const [value, valuePoints] of layerPoints.entries())
@@ -196,11 +196,11 @@ function* simplePoints({ sizes, exact, clauses, count }: Problem, diagram: Diagr
 }
 
 /** Learns points iteratively. Values that are too rare in the cheapest combinations get more points. */
-function learnedPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagram): Points | null {
+function learnPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagram): ValuePoints | null {
   if (exact.every((counts) => counts.every((exactCount) => exactCount === null))) return null
   const learned = sizes.map((size) => new Float64Array(size))
   const combination = new Int16Array(sizes.length)
-  const rounds = Math.min(ROUNDS, Math.floor(MAX_STEPS / Math.max(1, diagram.arcs)))
+  const rounds = Math.min(MAX_ROUNDS, Math.floor(MAX_STEPS / Math.max(1, diagram.arcs)))
   for (let round = 1; round <= rounds; round++) {
     findCheapest(diagram, (layer, value) => -(learned[layer]?.[value] as number), combination)
     for (const [layer, layerPoints] of learned.entries()) {

@@ -7,7 +7,7 @@ import { sparseRows } from './sparse-rows.ts'
 /** Maximum number of combinations in a space that is listed. */
 const MAX_LISTED = 200_000
 /** Number of combinations per NFT below which random combinations are often duplicates. */
-const DENSE = 64
+const MAX_DENSE_RATIO = 64
 
 /** The rows of an edition. */
 export interface Rows {
@@ -21,7 +21,7 @@ export interface Rows {
 export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {
   const { count, exact, sizes } = problem
   if (count === 0) return countsIfExact(problem, new Int16Array(0))
-  const listed = Math.min(Math.max(MAX_LISTED, 4 * count), count * DENSE)
+  const listed = Math.min(Math.max(MAX_LISTED, 4 * count), count * MAX_DENSE_RATIO)
   // A diagram that omits rules contains combinations that violate these rules.
   if (diagram.omitted.length > 0 || diagram.total > BigInt(listed)) {
     const rows = sparseRows(problem, diagram, seed)

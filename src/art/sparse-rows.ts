@@ -6,22 +6,22 @@ import { FittedDiagram } from './fit.ts'
 import type { Problem } from './problem.ts'
 
 /** Number of draws of a combination after which the weights are flattened. */
-const TRIES = 60
-const FLATTENINGS = 8
+const MAX_DRAWS = 60
+const MAX_FLATTENINGS = 8
 /** The limit of the search, in arcs of the diagram and values read. */
 const MAX_STEPS = 6e8
 /**
- * Number of moves without progress after which the search ends. PATIENCE applies if only weights aren't met, and
- * EXACT_PATIENCE otherwise.
+ * Number of moves without progress after which the search ends. MAX_IDLE_MOVES applies if only weights aren't met, and
+ * MAX_IDLE_EXACT_MOVES otherwise.
  */
-const PATIENCE = 300
-const EXACT_PATIENCE = 5000
+const MAX_IDLE_MOVES = 300
+const MAX_IDLE_EXACT_MOVES = 5000
 /**
- * SAMPLE is the number of rows to try for a change of one value. MIDDLES is the number of third values to try when an
- * NFT moves between two values.
+ * SAMPLE_SIZE is the number of rows to try for a change of one value. MAX_THIRD_VALUES is the number of third values to
+ * try when an NFT moves between two values.
  */
-const SAMPLE = 12
-const MIDDLES = 8
+const SAMPLE_SIZE = 12
+const MAX_THIRD_VALUES = 8
 
 /**
  * Generates distinct rows in a space with many more combinations than NFTs. Draws random rows, and then changes rows
@@ -38,25 +38,25 @@ export function sparseRows(problem: Problem, diagram: Diagram, seed: string): In
   )
   const rows = drawRows(new FittedDiagram(diagram, inWanted), { count, layers: sizes.length, clauses, random })
   if (rows === null) return null
-  new Repair(problem, diagram, rows, new SeededRandom(seed, 'repair')).run()
+  new RowRepair(problem, diagram, rows, new SeededRandom(seed, 'repair')).run()
   return rows
 }
 
-interface Drawing {
+interface DrawInput {
   count: number
   layers: number
   clauses: readonly Clause[]
   random: SeededRandom
 }
 
-function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Drawing): Int16Array | null {
+function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: DrawInput): Int16Array | null {
   const rows = new Int16Array(count * layers)
   const knownKeys = new Set<string>()
   let flattened = 0
   for (let row = 0; row < count; row++) {
     for (let tries = 0; ; tries++) {
-      if (tries === TRIES) {
-        if (flattened === FLATTENINGS) return null
+      if (tries === MAX_DRAWS) {
+        if (flattened === MAX_FLATTENINGS) return null
         flattened += 1
         tries = 0
         fitted.flatten()
@@ -77,7 +77,7 @@ const combinationKey = (rows: Int16Array, at: number, layers: number): string =>
 /**
  * Changes rows to meet the counts as closely as the search finds. The rows stay distinct and keep satisfying the rules.
  */
-class Repair {
+class RowRepair {
   readonly #diagram: Diagram
   readonly #rows: Int16Array
   readonly #random: SeededRandom
@@ -118,7 +118,7 @@ class Repair {
       this.#steps += 1000 + 4 * this.#values
       idle = total < best ? 0 : idle + 1
       best = Math.min(best, total)
-      if (idle > EXACT_PATIENCE || (idle > PATIENCE && this.#balance.exactErrors === 0)) break
+      if (idle > MAX_IDLE_EXACT_MOVES || (idle > MAX_IDLE_MOVES && this.#balance.exactErrors === 0)) break
     }
   }
 
@@ -147,7 +147,7 @@ class Repair {
   #moveInLayer(layer: number, from: number, to: number): boolean {
     if (this.#changeOne(layer, from, to) !== null) return true
     const size = this.#diagram.sizes[layer] ?? 0
-    for (let tries = 0; tries < MIDDLES && size > 2; tries++) {
+    for (let tries = 0; tries < MAX_THIRD_VALUES && size > 2; tries++) {
       const middle = this.#random.below(size)
       if (middle === from || middle === to) continue
       const row = this.#changeOne(layer, from, middle)
@@ -165,7 +165,7 @@ class Repair {
   #changeOne(layer: number, from: number, to: number): number | null {
     const rows = this.#buckets.of(layer, from)
     const clauses = this.#ofLayer[layer] ?? []
-    for (let tries = 0; tries < SAMPLE && rows.length > 0; tries++) {
+    for (let tries = 0; tries < SAMPLE_SIZE && rows.length > 0; tries++) {
       const row = rows[this.#random.below(rows.length)] as number
       this.#set(row, layer, to)
       this.#steps += clauses.length + 1

@@ -7,7 +7,7 @@ import { quoted } from '../core/quoted.ts'
 import type { Art, ArtIssue } from './types.ts'
 
 /** Maximum number of files that a note lists. */
-const LISTED = 5
+const MAX_LISTED = 5
 const IMAGE = /^[^.].*\.(?:png|webp|jpe?g|gif|avif|svg)$/i
 
 /**
@@ -101,8 +101,8 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
     }
   }
   if (unnamed.length === 0) return []
-  const shownPaths = unnamed.slice(0, LISTED).map((path) => relative(base, path))
-  const more = unnamed.length > LISTED ? `, and ${unnamed.length - LISTED} more` : ''
+  const shownPaths = unnamed.slice(0, MAX_LISTED).map((path) => relative(base, path))
+  const more = unnamed.length > MAX_LISTED ? `, and ${unnamed.length - MAX_LISTED} more` : ''
   return [{ place: { file }, message: `no layer uses ${shownPaths.join(', ')}${more}` }]
 }
 

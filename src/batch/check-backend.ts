@@ -1,7 +1,7 @@
 import { isRestored, refuseOtherBackend } from '../client/backend.ts'
 import { IDS_PER_CALL, readRecords } from '../operations/reconcile/listing.ts'
 import { updateDrop } from '../state/drops.ts'
-import { loseNft, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
+import { markNftLost, nftsOf, reopenEnded } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
@@ -39,7 +39,7 @@ export async function checkBackend(
     await store.write((sql) => {
       if (restored) reopenEnded(sql, drop.id)
       const last = lastRequest(sql, drop.id)
-      for (const operation of lost) loseNft(sql, operation, last)
+      for (const operation of lost) markNftLost(sql, operation, last)
       updateDrop(sql, drop.id, { backend_url: url, backend_id: id, incarnation })
       if (restored) updateDrop(sql, drop.id, { restored_after: lastRequest(sql, drop.id) })
     })

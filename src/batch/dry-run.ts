@@ -9,15 +9,15 @@ import { checkOptions } from './check-options.ts'
 import { type PreparedRun, prepare } from './prepare.ts'
 import type { RequestPlan } from './request-plan.ts'
 import { familyOf } from './runs/moved-run.ts'
-import { lookAtStoredRun } from './runs/open-stored-run.ts'
+import { readStoredRun } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
-import { plannedMints, requestsOf, UNNAMED } from './send/request.ts'
+import { NO_FEATURES, plannedMints, requestsOf } from './send/request.ts'
 import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
 const DEFAULT_RATE = 2
 
 // A placeholder with the same length as the URL of an uploaded file.
-const UPLOADED = `ipfs://b${'a'.repeat(58)}`
+const UPLOADED_URL = `ipfs://b${'a'.repeat(58)}`
 
 /**
  * Returns the plan that `runBatch` would execute with the same options. Makes the same checks and queries that
@@ -55,7 +55,7 @@ export async function lookingAtRun<Result>(
       if (holder !== null && (await inspectHolder(holder, LOCK_TIMING)).kind === 'alive')
         throw activeHolderError(holder)
     }
-    return await look(await lookAtStoredRun(state, options))
+    return await look(await readStoredRun(state, options))
   } finally {
     state.close()
     await rm(elsewhere, { recursive: true, force: true })
@@ -70,9 +70,9 @@ async function describePlan(
 ): Promise<DryRun> {
   let bytes = 0
   let firstRequest: DryRun['firstRequest'] = null
-  const build = requestsOf(store, gathered.rows, plan, () => UPLOADED)
+  const build = requestsOf(store, gathered.rows, plan, () => UPLOADED_URL)
   for (let request = 0; request < plan.requests; request++) {
-    const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, UNNAMED)
+    const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, NO_FEATURES)
     firstRequest ??= { endpoint, body }
     const [first] = rows
     if (first !== undefined) onPlanned?.({ ...first.row, count: rows.length })

@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { updateDrop } from '../state/drops.ts'
 import { markReplaced, storeContents } from '../state/edited-rows.ts'
-import { enterKnown, givenToOtherRuns } from '../state/known-nfts.ts'
+import { assignedToOtherRuns, enterKnown } from '../state/known-nfts.ts'
 import { markRetried, renameRows } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
 import { reopenRun } from '../state/runs.ts'
@@ -15,7 +15,7 @@ import type { EarlierMints } from './minted/earlier-mints.ts'
 import type { PreparedRun } from './prepare.ts'
 import { replaceRows } from './replace-rows.ts'
 import { positionsOf, type RequestPlan } from './request-plan.ts'
-import type { Adopted } from './rows/manifest-row.ts'
+import type { AdoptedRow } from './rows/manifest-row.ts'
 import { ownScope } from './rows/row-key.ts'
 import { moveRun } from './runs/moved-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
@@ -82,9 +82,9 @@ function* enteredPositions(plan: RequestPlan, { adopted }: EarlierMints): Genera
  *
  * @throws GdnError `run_busy` if another run or command has adopted an NFT that this run was about to adopt
  */
-function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void {
+function refuseGiven(sql: Sql, runId: string, adopted: readonly AdoptedRow[]): void {
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
-  const otherIds = ids.length === 0 ? [] : givenToOtherRuns(sql, runId, ids)
+  const otherIds = ids.length === 0 ? [] : assignedToOtherRuns(sql, runId, ids)
   if (otherIds.length === 0) return
   throw new GdnError(
     'run_busy',
@@ -99,8 +99,8 @@ function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void
 const FOUND_PER_REQUEST = 50
 
 /** Returns the adopted rows as requests, grouped by receiver and sender. */
-function foundRequests(adopted: readonly Adopted[]) {
-  const groups = new Map<string, { receiver: string; sender: string | null; pieces: Adopted[][] }>()
+function foundRequests(adopted: readonly AdoptedRow[]) {
+  const groups = new Map<string, { receiver: string; sender: string | null; pieces: AdoptedRow[][] }>()
   for (const adoptedRow of adopted) {
     const { receiver, sender } = adoptedRow.row.row
     const group = groups.get(`${receiver} ${sender}`) ?? { receiver, sender, pieces: [[]] }

@@ -9,7 +9,7 @@ import type { ManifestItem } from '../manifest/read.ts'
 import type { ManifestIssue, ManifestRow } from '../manifest/row.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, type FileIdentity, isOfList } from '../state/drops.ts'
-import type { Relocated } from '../state/edited-rows.ts'
+import type { RelocatedRow } from '../state/edited-rows.ts'
 import { rowsNamedTwice } from '../state/pinned-names.ts'
 import { statesOf } from '../state/row-outcomes.ts'
 import {
@@ -17,7 +17,7 @@ import {
   countFailedOutside,
   countRows,
   emptyDraft,
-  type FoundBy,
+  type LookupMethod,
   moveDraft,
   newSet,
   type PlannedRow,
@@ -33,7 +33,7 @@ import { findRelocated } from './identity/moved-files.ts'
 import { keepNames } from './identity/pinned-names.ts'
 import { type RequestPlan, RequestPlanBuilder } from './request-plan.ts'
 import { leaveBurnedCopies, namedTwiceIssue } from './rows/duplicate-rows.ts'
-import { type KeptRow, keptRow, RowNamer } from './rows/manifest-row.ts'
+import { RowNamer, type StoredRow, storedRowOf } from './rows/manifest-row.ts'
 import { withRoomForMarker } from './rows/marker.ts'
 import { noCounts, STATUS, withTotal } from './rows/row-counts.ts'
 import { isContentKey, shownKey } from './rows/row-key.ts'
@@ -51,7 +51,7 @@ export interface RowSet {
   isRead: boolean
   changes: ManifestChanges
   /** Sent rows whose local files were moved. These rows don't count as changed. */
-  relocated: readonly Relocated[]
+  relocated: readonly RelocatedRow[]
   fingerprint: string | null
   localFiles: FileIdentity[]
   /** Positions of rows that were sent with different content. Empty until the rows are planned. */
@@ -59,7 +59,7 @@ export interface RowSet {
   /** A plan builder with the rows of a new run, none of which was sent. Null for a run that has begun. */
   unsent: RequestPlanBuilder | null
   /** Whether the operations of rows are found by line or by identity. Determined when the rows are planned. */
-  foundBy: FoundBy
+  foundBy: LookupMethod
   /** The addresses of the ENS names in the manifest. Empty if the manifest wasn't read. */
   names: ReadonlyMap<string, string>
   /** Notes about the manifest for the user. */
@@ -85,13 +85,13 @@ export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
 const MAX_NAME_NOTES = 10
 /** Number of rows that are written to the draft at a time. At 10,000 rows, the heap grows by 35 MB. */
-const ENTERED_TOGETHER = 1_000
+const ROWS_PER_ENTRY = 1_000
 /**
  * Size of the draft, in bytes, at which a transaction moves its rows to the set. The limit keeps the event loop and
  * other processes from waiting long. With one transaction per 2,000 rows, half of the time was spent waiting for a busy
  * disk.
  */
-const MOVED_TOGETHER = 2 * 1024 * 1024
+const MAX_MOVED_BYTES = 2 * 1024 * 1024
 
 export const noManifestChanges = (): ManifestChanges => ({
   added: 0,
@@ -248,14 +248,14 @@ export async function readManifestRows(
         drafted += record.body.length
       }
     }
-    if (waiting.length >= ENTERED_TOGETHER || drafted >= MOVED_TOGETHER) await flush()
-    if (drafted >= MOVED_TOGETHER) await move()
+    if (waiting.length >= ROWS_PER_ENTRY || drafted >= MAX_MOVED_BYTES) await flush()
+    if (drafted >= MAX_MOVED_BYTES) await move()
   }
   if (issueCount > 0) throw issuesError('invalid_manifest', issues, issueCount)
   if (count === 0) throw new GdnError('invalid_manifest', 'the manifest has no rows')
   await flush()
   await move()
-  if (names.size > 0) await refuseNamedTwice(store, to)
+  if (names.size > 0) await refuseDuplicateParties(store, to)
   if (store.drop.setId !== null) await renumberCopies(store, to)
   return { paths, names, notes: notesOfNames(names, namer), typed }
 }
@@ -302,7 +302,7 @@ function addNames(names: Map<string, string>, { receiver, receiverName, sender, 
  *
  * @throws GdnError `invalid_manifest`
  */
-async function refuseNamedTwice(store: StoredRun, rows: RowsIn): Promise<void> {
+async function refuseDuplicateParties(store: StoredRun, rows: RowsIn): Promise<void> {
   const twice = await store.read((sql) => rowsNamedTwice(sql, rows, MAX_ISSUES))
   if (twice.length === 0) return
   const file = store.drop.manifest ?? undefined
@@ -349,7 +349,7 @@ export async function changesFrom(
     if (changes.examples.length >= MAX_EXAMPLES) continue
     const from = kind === 'removed' ? { set: setId } : rows
     const [record] = isContentKey(key) ? await state.read((sql) => pageOf(sql, from, position - 1, 1)) : []
-    const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
+    const name = record === undefined ? shownKey(key) : storedRowOf(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
   // The keys of a receiver's NFTs end in `#1`, `#2` and so on, so counting the keys with `#1` counts the receivers.
@@ -413,7 +413,7 @@ async function isAllSent(store: StoredRun, { rows }: RowSet, sentCount: number):
 export function withoutMinted(
   store: StoredRun,
   plan: RequestPlan,
-  { renamed = [], adopted = [] }: { renamed?: readonly KeptRow[]; adopted?: readonly KeptRow[] },
+  { renamed = [], adopted = [] }: { renamed?: readonly StoredRow[]; adopted?: readonly StoredRow[] },
 ): RequestPlan {
   const rest = plan.without(new Set([...renamed, ...adopted].map(({ position }) => position)))
   const renamedRows = new Set(renamed.map(({ position }) => position)).size

@@ -5,7 +5,7 @@ import { openStateIfThere, type StateReader } from '../state/open-state.ts'
 import { areOnOtherLines, pageOf, pagesOf, rowsAt } from '../state/rows.ts'
 import { changesFrom, readManifestRows } from './gather.ts'
 import { keepNames } from './identity/pinned-names.ts'
-import { keptRow } from './rows/manifest-row.ts'
+import { storedRowOf } from './rows/manifest-row.ts'
 import { shownKey } from './rows/row-key.ts'
 import { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, Items, ManifestChanges, Run } from './types.ts'
@@ -54,7 +54,7 @@ export async function changesSince(
     const positions = present.map(({ position }) => position)
     const records = await state.read((sql) => rowsAt(sql, 'draft', positions))
     const rows = records.map((record, at) => {
-      const { line, metadata } = keptRow(record).row
+      const { line, metadata } = storedRowOf(record).row
       const kind = present[at]?.kind === 'added' ? ('new' as const) : ('edited' as const)
       return { kind, key: shownKey(record.key), line, title: metadata.title }
     })
@@ -72,7 +72,7 @@ async function committedRows(state: StateReader, set: number, isCommitted: IsCom
   const numbers = new Map<string, number>()
   for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, { set }, after, limit))) {
     for (const record of page) {
-      const number = keptRow(record).row.metadata[PROVENANCE_ROW]
+      const number = storedRowOf(record).row.metadata[PROVENANCE_ROW]
       if (number !== undefined) numbers.set(record.key, Number(number))
     }
   }
@@ -80,7 +80,7 @@ async function committedRows(state: StateReader, set: number, isCommitted: IsCom
   for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit))) {
     for (const record of page) {
       const number = numbers.get(record.key)
-      if (number !== undefined && (await isCommitted(keptRow(record).row, number))) positions.push(record.position)
+      if (number !== undefined && (await isCommitted(storedRowOf(record).row, number))) positions.push(record.position)
     }
   }
   return positions

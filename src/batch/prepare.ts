@@ -19,11 +19,11 @@ import { refuseRenamed } from './identity/pinned-names.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
 import { findSecondEdition } from './identity/second-edition.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
-import { enterFinished, takeRenamed, withoutRenamed } from './replace-rows.ts'
+import { storeRowsOfFinishedRun, takeRenamedRows, withoutRenamed } from './replace-rows.ts'
 import { positionsOf, type RequestPlan } from './request-plan.ts'
 import { newDuplicates } from './rows/duplicate-rows.ts'
 import { refuseEditedListRow, refuseReplacedFiles } from './rows/edited-list-row.ts'
-import type { KeptRow } from './rows/manifest-row.ts'
+import type { StoredRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
 import { refuseFinished } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
@@ -77,7 +77,7 @@ export async function prepare(
   const mints = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   mints.notes.push(...notes, ...gathered.notes)
   await noteMove(store, options, deps, gathered, mints)
-  const renamedPairs = await takeRenamed(store, gathered.rows, mints)
+  const renamedPairs = await takeRenamedRows(store, gathered.rows, mints)
   const allPairs = pairs.concat(renamedPairs)
   plan = withoutMinted(store, plan, { renamed: keptRows(renamedPairs), adopted: keptRows(mints.adopted) })
   gathered.changes = withoutRenamed(gathered.changes, renamedOf(allPairs), renamedPairs)
@@ -114,7 +114,7 @@ async function checkSupply(
   if (problem !== null) mints.notes.push(`${problem}. ${EXCESS_ROWS_NOTE}`)
 }
 
-const keptRows = (rows: readonly { row: KeptRow }[]): KeptRow[] => rows.map(({ row }) => row)
+const keptRows = (rows: readonly { row: StoredRow }[]): StoredRow[] => rows.map(({ row }) => row)
 
 /**
  * Refuses to resume a run if the row of its list was edited, if its rows seem to have been renumbered, or if the run is
@@ -133,7 +133,7 @@ async function checkEdits(
     await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
   }
   if (options.settle !== undefined || restored || store.movedFrom !== null) return
-  if (writes) await enterFinished(store, gathered)
+  if (writes) await storeRowsOfFinishedRun(store, gathered)
   refuseFinished(store, gathered.changes)
 }
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, updateDrop } from '../state/drops.ts'
-import { keepSent, sentElsewhere, storeContents } from '../state/edited-rows.ts'
+import { operationsOutsideManifest, storeContents, storeSentTexts } from '../state/edited-rows.ts'
 import { pinNames } from '../state/pinned-names.ts'
 import { dropFailed } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
@@ -19,7 +19,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number)
   const { rows, isRead, changes, fingerprint, localFiles, names } = gathered
   if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
   pinNames(sql, drop.id, names)
-  if (changes.changed + changes.removed > 0) keepSent(sql, drop, rows.set)
+  if (changes.changed + changes.removed > 0) storeSentTexts(sql, drop, rows.set)
   // Failed rows that are no longer in the manifest no longer belong to the run.
   if (isRead) dropFailed(sql, drop, rows.set, now)
   updateDrop(sql, drop.id, {
@@ -34,7 +34,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number)
  * Stores the rows of a finished run's manifest, because results are in the order of the manifest. The manifest may have
  * been sorted or edited.
  */
-export async function enterFinished(store: StoredRun, gathered: RowSet): Promise<void> {
+export async function storeRowsOfFinishedRun(store: StoredRun, gathered: RowSet): Promise<void> {
   const { rows, isRead, relocated } = gathered
   if (!isRead || rows === 'draft' || !isFinished(store)) return
   await store.write((sql) => {
@@ -48,11 +48,11 @@ export async function enterFinished(store: StoredRun, gathered: RowSet): Promise
  * Removes and returns the adopted rows whose NFTs belong to sent rows that are no longer in the manifest. An edit
  * changed the keys of these rows, but not their reference IDs, so their operations get the new keys.
  */
-export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: EarlierMints): Promise<Pair[]> {
+export async function takeRenamedRows(store: StoredRun, rows: RowsIn, mints: EarlierMints): Promise<Pair[]> {
   const { drop } = store
   const adopted = new Map(mints.adopted.map(({ nftGdnId, row }) => [nftGdnId, row]))
   if (drop.setId === null || adopted.size === 0) return []
-  const otherRows = await store.read((sql) => sentElsewhere(sql, drop, rows, [...adopted.keys()]))
+  const otherRows = await store.read((sql) => operationsOutsideManifest(sql, drop, rows, [...adopted.keys()]))
   const renamed = otherRows.flatMap(({ id, nftGdnId, operation, mintedAs }): Pair[] => {
     const row = adopted.get(nftGdnId)
     if (!adopted.delete(nftGdnId) || row === undefined) return []

@@ -18,7 +18,7 @@ export interface RequestPlan {
   without(positions: ReadonlySet<number>): RequestPlan
 }
 
-const PIECE = 65_536
+const CHUNK_LENGTH = 65_536
 
 /** A growable list of 32-bit integers. An array would need up to three times as much memory. */
 class Numbers {
@@ -26,14 +26,14 @@ class Numbers {
   length = 0
 
   push(value: number): void {
-    const at = this.length++ % PIECE
-    if (at === 0) this.#pieces.push(new Int32Array(PIECE))
+    const at = this.length++ % CHUNK_LENGTH
+    if (at === 0) this.#pieces.push(new Int32Array(CHUNK_LENGTH))
     const piece = this.#pieces[this.#pieces.length - 1]
     if (piece !== undefined) piece[at] = value
   }
 
   at(index: number): number {
-    return this.#pieces[Math.floor(index / PIECE)]?.[index % PIECE] ?? 0
+    return this.#pieces[Math.floor(index / CHUNK_LENGTH)]?.[index % CHUNK_LENGTH] ?? 0
   }
 }
 

@@ -6,7 +6,7 @@ import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
 import { openState } from '../state/open-state.ts'
-import { countBurned, countTwice } from '../state/row-outcomes.ts'
+import { countBurned, countMintedTwice } from '../state/row-outcomes.ts'
 import { LATE } from '../state/row-results.ts'
 import { pagesOf, type RowsIn, removeOtherSets } from '../state/rows.ts'
 import { endRun } from '../state/runs.ts'
@@ -102,16 +102,16 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
     if (options.settle !== undefined) await markRows(context, options.settle)
     const sendCounts = sends ? await sendAll(context, plan, rows, poller) : { requests: 0, attempts: 0 }
     const waits = options.wait !== false && context.stopped === null
-    const reconciled = waits || !sends ? await finish(context, poller) : null
+    const reconciled = waits || !sends ? await resolveAndAwait(context, poller) : null
     const { counts } = store
     const isOver = openRows(counts) === 0
     // The timeout may expire just as the last row is deployed.
     const stopped =
-      isOver && context.stopped?.code === 'pending' ? null : (heldByLimit(context, poller) ?? context.stopped)
+      isOver && context.stopped?.code === 'pending' ? null : (limitStopReason(context, poller) ?? context.stopped)
     if (isOver) {
       await store.write((sql) => endRun(sql, store.id, Date.now()))
     }
-    const twice = await store.read((sql) => countTwice(sql, store.id, LATE))
+    const twice = await store.read((sql) => countMintedTwice(sql, store.id, LATE))
     const burned = await store.read((sql) => countBurned(sql, store.id))
     return {
       run: { id: drop.id, name: drop.name },
@@ -148,7 +148,10 @@ async function prepareConfirmed(store: StoredRun, options: BatchOptions, deps: B
  * Returns the stop reason `max_cost` if every row was sent, but transactions need a higher limit or lower fees. Returns
  * null otherwise.
  */
-function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: StatusPoller): BatchSummary['stopped'] {
+function limitStopReason(
+  { store: { counts }, stopped }: RunContext,
+  { waitsFor }: StatusPoller,
+): BatchSummary['stopped'] {
   const isOutOfTime = stopped === null || stopped.code === 'pending'
   if (!isOutOfTime || counts.pending + counts.unknown > 0 || !isStuck(waitsFor)) return null
   return {
@@ -175,7 +178,7 @@ async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
 }
 
 /** Resolves unknown outcomes after sending, and waits until every accepted row is deployed or failed. */
-async function finish(context: RunContext, poller: StatusPoller) {
+async function resolveAndAwait(context: RunContext, poller: StatusPoller) {
   const { options, now, store } = context
   const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
   // Poll once to find out whether the server returns metadata unchanged. This must be known before a row is declared

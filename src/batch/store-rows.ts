@@ -5,9 +5,9 @@ import { endRun } from '../state/runs.ts'
 import { enterRows } from './enter-rows.ts'
 import { gather, planRows, type RowSet, withoutMinted } from './gather.ts'
 import { knownReferences } from './minted/known-references.ts'
-import { enterFinished } from './replace-rows.ts'
+import { storeRowsOfFinishedRun } from './replace-rows.ts'
 import type { RequestPlan } from './request-plan.ts'
-import type { Adopted } from './rows/manifest-row.ts'
+import type { AdoptedRow } from './rows/manifest-row.ts'
 import { openRows } from './rows/row-counts.ts'
 import { withLeasedRun } from './run.ts'
 import { RunContext } from './runs/run-context.ts'
@@ -28,22 +28,22 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
   await withLeasedRun(options, {}, async (store) => {
     const gathered = await gather(deps, store, { writes: true, ensNames: options.ensNames })
     const plan = await planRows(store, gathered, options)
-    if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)
+    if (plan.rows === 0 || !gathered.isRead) return await storeRowsOfFinishedRun(store, gathered)
     // `gdn apply` has already checked the rows and labels, and replaced the labels of adopted rows.
     const adopting = { ...options, adopt: true, keepEdited: true }
     const fromServer = await knownReferences(store, adopting, deps.client, { gathered, plan })
     const adopted = fromServer?.rows ?? []
     const rest = withoutMinted(store, plan, { adopted: adopted.map(({ row }) => row) })
-    if (rest.rows === 0) await enterAdopted(store, options, deps, { gathered, plan: rest, adopted })
+    if (rest.rows === 0) await storeAdoptedRows(store, options, deps, { gathered, plan: rest, adopted })
   })
 }
 
 /** Stores adopted rows with their NFTs, and polls the status of these NFTs once. */
-async function enterAdopted(
+async function storeAdoptedRows(
   store: StoredRun,
   options: BatchOptions,
   deps: Deps,
-  { gathered, plan, adopted }: { gathered: RowSet; plan: RequestPlan; adopted: Adopted[] },
+  { gathered, plan, adopted }: { gathered: RowSet; plan: RequestPlan; adopted: AdoptedRow[] },
 ): Promise<void> {
   const isDynamic = store.drop.setId === null && (await areDynamic(adopted, options, deps))
   const mints = { listed: null, adopted, relabeled: [], notes: [] }
@@ -62,7 +62,7 @@ async function enterAdopted(
  * Returns whether all adopted NFTs are dynamic. If they are, rows that are added later are also minted as dynamic NFTs.
  */
 async function areDynamic(
-  adopted: readonly Adopted[],
+  adopted: readonly AdoptedRow[],
   { signal }: BatchOptions,
   { client }: Pick<Deps, 'client'>,
 ): Promise<boolean> {

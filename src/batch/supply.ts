@@ -1,5 +1,5 @@
 import { HEADERS, SUPPLY_ERRORS } from '../api/headers.ts'
-import type { Sent } from '../client/outcome.ts'
+import type { SendOnceResult } from '../client/outcome.ts'
 import { count } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import type { BatchClient, BatchOptions } from './types.ts'
@@ -50,8 +50,8 @@ export async function findMaxSupplyProblem(
   const toMint = rows - (await accepted())
   if (toMint <= left) return null
   const used = `${supply.minted} minted and ${supply.accepted} accepted`
-  const most = left === 0 ? 'none is left' : `only ${left} ${left === 1 ? 'is' : 'are'} left`
-  return `there ${toMint === 1 ? 'is' : 'are'} ${count(toMint, 'row')} to mint, but ${most} of the collection's maximum supply of ${max_supply} (${used})`
+  const remainingText = left === 0 ? 'none is left' : `only ${left} ${left === 1 ? 'is' : 'are'} left`
+  return `there ${toMint === 1 ? 'is' : 'are'} ${count(toMint, 'row')} to mint, but ${remainingText} of the collection's maximum supply of ${max_supply} (${used})`
 }
 
 /** Note on rows of an interrupted run that exceed the maximum supply. */
@@ -62,7 +62,7 @@ export const isMaxSupplyError = (error: string): boolean =>
   /none is left of the collection's maximum supply|the collection already has its maximum supply/.test(error)
 
 /** Returns whether a request was refused because it exceeds the maximum supply of its collection. */
-export const isMaxSupplyRefusal = (outcome: Sent): boolean =>
+export const isMaxSupplyRefusal = (outcome: SendOnceResult): boolean =>
   outcome.kind === 'answered' && outcome.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply
 
 /**

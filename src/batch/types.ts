@@ -2,8 +2,8 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { Capability } from '../api/headers.ts'
 import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import type { CallOptions, RequestOf, ResponseOf, UploadOptions } from '../client/api-client.ts'
-import type { SeenBackend } from '../client/backend.ts'
-import type { Sent } from '../client/outcome.ts'
+import type { IdentifiedBackend } from '../client/backend.ts'
+import type { SendOnceResult } from '../client/outcome.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import type { ErrorCode } from '../core/errors.ts'
 import type { ExitCode } from '../core/exit-codes.ts'
@@ -34,7 +34,7 @@ export interface BatchClient {
     endpoint: MintEndpoint,
     body: Uint8Array,
     options: RunLimit & { idempotencyKey: string; signal?: AbortSignal | undefined },
-  ): Promise<Sent>
+  ): Promise<SendOnceResult>
   /**
    * Calls an endpoint that creates nothing, within the rate limit.
    *
@@ -114,7 +114,7 @@ export interface BatchOptions extends RunOptionFlags {
   /** The server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */
   origin: string
   /** The backend that currently responds. Undefined if the server has no ID. */
-  backend?: SeenBackend
+  backend?: IdentifiedBackend
   blockchain: Blockchain
   contractAddress: string
   /** The path of the manifest. Null if there is no manifest, or if it is read from standard input. */

@@ -26,7 +26,7 @@ export interface CommandText {
 }
 
 /** The type of a value, for the JSON command tree and for completions. */
-export interface Takes {
+export interface TypedValue {
   readonly type: ValueType
   /** All allowed values, if there are only a few. */
   readonly values?: readonly string[]
@@ -59,7 +59,7 @@ export type ValueType =
 export class GdnCommand extends Command {
   readonly text: CommandText
   /** Data about each long flag that Commander's `Option` doesn't store. */
-  readonly flagFacts = new Map<string, { takes: Takes | undefined; repeatable: boolean; required: boolean }>()
+  readonly flagFacts = new Map<string, { takes: TypedValue | undefined; repeatable: boolean; required: boolean }>()
 
   /** Whether `--timeout` limits the duration of the whole command. */
   endsAtTimeout = false
@@ -162,7 +162,7 @@ export const usageHint = (command: GdnCommand) => `Run \`gdn ${command.name()} -
 export interface Parse<Value> {
   (raw: string, flag: string): Value
   /** The type of the value. By default, it is inferred from the flag's name and placeholder. */
-  readonly takes?: Takes
+  readonly takes?: TypedValue
 }
 
 interface ValueFlag<Value> {

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import type { Blockchain, EvmBlockchain } from '../api/blockchains.ts'
 import type { ApiClient } from '../client/api-client.ts'
-import type { SeenBackend } from '../client/backend.ts'
+import type { IdentifiedBackend } from '../client/backend.ts'
 import type { TransportKind } from '../client/create-transport.ts'
 import type { Pacer } from '../client/pacer.ts'
 import type { OpenKeyring } from '../config/keyring.ts'
@@ -83,7 +83,7 @@ export interface WalletSpending {
   /** Whether the transactions may cost money. They are free only on an embedded chain of the server. */
   isPublic: boolean
   /** The maximum total cost of the transactions, in wei. */
-  most: bigint
+  maxCostWei: bigint
 }
 
 /**
@@ -149,7 +149,7 @@ export interface Deps extends Clock {
   /** Opens the address book with the named wallets and addresses on this machine. */
   addresses(): Promise<AddressBook>
   /** Identifies the backend of a server once, without sending the key. Later requests are only sent to this backend. */
-  identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
+  identify(server: Server, how?: 'once' | 'patiently'): Promise<IdentifiedBackend>
   /** Connects to the server that the settings select. Use `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   permit: PermitSpending

@@ -5,7 +5,7 @@ import { EXIT } from '../core/exit-codes.ts'
 import { redactText } from '../core/redact.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
-import { withPlace } from './connect/keep-place.ts'
+import { withBackendFlags } from './connect/add-backend-flags.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
 import type { CommandEdge, Deps, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
@@ -157,15 +157,15 @@ async function load(
     await nameFlags(command, deps.addresses)
     const { contract } = command.opts<{ contract?: string }>()
     if (contract !== undefined && !/^0x/i.test(contract)) {
-      const { nameContract } = await import('./connect/named-collection.ts')
-      await nameContract(command, deps)
+      const { resolveContractName } = await import('./connect/named-collection.ts')
+      await resolveContractName(command, deps)
     }
   })
   return { command, deps, result }
 }
 
 /** Hints for errors that have no hint. */
-const READ_ON: Partial<Record<ErrorCode, string>> = {
+const DEFAULT_HINTS: Partial<Record<ErrorCode, string>> = {
   invalid_manifest: 'Run `gdn help manifest` for columns and formats.',
   invalid_config: 'Run `gdn help environment` for files and settings.',
   unauthorized: 'Run `gdn auth status --check` to check your keys.',
@@ -188,9 +188,9 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
   } catch (error) {
     if (error instanceof GdnError) {
       const isInput = ['usage', 'invalid_input'].includes(error.code)
-      const hint = isInput ? usageHint(command) : READ_ON[error.code]
+      const hint = isInput ? usageHint(command) : DEFAULT_HINTS[error.code]
       const hinted = hint === undefined ? error : error.withHint(hint)
-      throw withPlace(isInput ? withQuotesHint(hinted, ownArgs) : hinted, command.opts())
+      throw withBackendFlags(isInput ? withQuotesHint(hinted, ownArgs) : hinted, command.opts())
     }
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')

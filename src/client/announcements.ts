@@ -7,7 +7,7 @@ import type { TransportResponse } from './transport.ts'
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
 /** Collects the announcements in a server's response headers: capabilities, rate limits and the server's identity. */
-export class Announcements {
+export class ServerFeatures {
   readonly #capabilities = new Map<Capability, boolean>()
   readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()
   /** The blockchains whose coins have no value. Null until the server has responded. */

@@ -3,7 +3,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { Contracts, EndpointName } from '../api/endpoints.ts'
 import type { Capability } from '../api/headers.ts'
 import type { ObservedRateLimit } from './announcements.ts'
-import type { ReceivedResponse, Sent } from './outcome.ts'
+import type { ReceivedResponse, SendOnceResult } from './outcome.ts'
 import type { RunLimit } from './run-limit.ts'
 import type { TransportResponse } from './transport.ts'
 
@@ -14,7 +14,7 @@ export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['re
 export type SeenResponse = ReceivedResponse & { seen: string; response: TransportResponse }
 
 /** The result of one attempt. */
-export type SendResult = SeenResponse | Exclude<Sent, ReceivedResponse>
+export type SendResult = SeenResponse | Exclude<SendOnceResult, ReceivedResponse>
 
 export interface PlainResponse {
   status: number

@@ -38,15 +38,15 @@ export class Attempt {
    * Must be called just before the first byte is sent. Returns false if nothing may be sent, for example because the
    * attempt has settled.
    */
-  leave(): boolean {
+  markSending(): boolean {
     if (this.settled) return false
-    if (this.#request.mayLeave?.() === false) this.fail('not sent: the time window for sending has passed')
+    if (this.#request.maySend?.() === false) this.fail('not sent: the time window for sending has passed')
     else this.sent = true
     return this.sent
   }
 
   /** Adds a chunk of the response. If the response is too long, fails the attempt and returns false. */
-  take(chunk: Uint8Array): boolean {
+  addChunk(chunk: Uint8Array): boolean {
     this.#size += chunk.length
     const { maxBytes = MAX_RESPONSE_BYTES } = this.#request
     if (this.#size > maxBytes) {

@@ -12,7 +12,7 @@ export interface Backend {
 }
 
 /** A backend whose identity was just read. */
-export interface SeenBackend extends Backend {
+export interface IdentifiedBackend extends Backend {
   /** The reason why the backend couldn't be identified, or null. */
   silence: GdnError | null
   /** Whether the backend runs on this machine, where another backend may take its address. */
@@ -23,7 +23,7 @@ export interface SeenBackend extends Backend {
  * Refuses a server on this machine that couldn't be identified, before anything is sent to it. Other servers don't need
  * an identity, because hosted services have no /healthz.
  */
-export function refuseSilentBackend({ silence, isLocal }: SeenBackend): void {
+export function refuseSilentBackend({ silence, isLocal }: IdentifiedBackend): void {
   if (isLocal && silence !== null) throw silence
 }
 
@@ -37,7 +37,7 @@ export const isBackendChange = (error: unknown): error is GdnError =>
  * @param subject the recorded item, such as `the run drop-3f9a`
  * @throws GdnError `wrong_backend`, or the error that prevented the identification
  */
-export function refuseOtherBackend(subject: string, recorded: Backend, current: SeenBackend): void {
+export function refuseOtherBackend(subject: string, recorded: Backend, current: IdentifiedBackend): void {
   if (recorded.id === null || recorded.id === current.id) return
   if (current.silence !== null) throw current.silence
   const idText = current.id === null ? 'has no ID' : `has the ID ${current.id}`

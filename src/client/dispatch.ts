@@ -1,9 +1,9 @@
 import type { EndpointName } from '../api/endpoints.ts'
 import { HEADERS } from '../api/headers.ts'
 import type { Secret } from '../core/secret.ts'
-import { Announcements } from './announcements.ts'
+import { ServerFeatures } from './announcements.ts'
 import type { ClientPacer, SendPermit } from './pacer.ts'
-import { isNotReady } from './responses.ts'
+import { isBackendNotReady } from './responses.ts'
 import { retryAfterMs } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
@@ -38,7 +38,7 @@ export interface Post {
 
 /** Sends the requests of a client. Each request is sent once, with the client's key and within the rate limits. */
 export class Dispatch {
-  readonly announced = new Announcements()
+  readonly announced = new ServerFeatures()
   readonly #options: DispatchOptions
 
   constructor(options: DispatchOptions) {
@@ -71,7 +71,7 @@ export class Dispatch {
     const once = async (permit: SendPermit | null) => {
       await beforeSending?.()
       const response = await transport.request(
-        permit === null ? request : { ...request, mayLeave: () => permit.isValid() },
+        permit === null ? request : { ...request, maySend: () => permit.isValid() },
       )
       // Observe the response before releasing the permission, because the release shares the server's rate limit with
       // other processes.
@@ -107,7 +107,7 @@ async function sendPaced(
     const permit = await pacer.enter(name, signal)
     try {
       const response = await once(permit)
-      holdAsAsked(pacer, name, response)
+      holdAsRequested(pacer, name, response)
       return response
     } catch (error) {
       if (!(error instanceof TransportError)) throw error
@@ -121,11 +121,11 @@ async function sendPaced(
 }
 
 /** Delays later requests to the endpoint in all processes, after a 429 or after a 503 with Retry-After. */
-function holdAsAsked(pacer: ClientPacer, name: EndpointName, response: TransportResponse): void {
+function holdAsRequested(pacer: ClientPacer, name: EndpointName, response: TransportResponse): void {
   const { status, headers } = response
   // Don't delay requests if the signer lacks funds, because a repeated command must detect at once whether the signer
   // was funded.
-  if ((status !== 429 && status !== 503) || isNotReady(response)) return
+  if ((status !== 429 && status !== 503) || isBackendNotReady(response)) return
   const retryAfter = retryAfterMs(headers, Date.now())
   if (status === 429 || retryAfter !== null) pacer.hold(name, Math.max(1, retryAfter ?? DEFAULT_HOLD_MS))
 }

@@ -1,13 +1,13 @@
 import type { Transport } from './transport.ts'
 
 /** Number of requests before undici is loaded. Loading undici takes as long as hundreds of small requests. */
-const FEW_REQUESTS = 100
+const MAX_LIGHT_REQUESTS = 100
 
 /**
  * Returns a transport that passes the first `few` requests to `first`, and all others to a second transport. The second
  * transport is created when it is needed.
  */
-export function growingTransport(first: Transport, few = FEW_REQUESTS, create = loadPool): Transport {
+export function growingTransport(first: Transport, few = MAX_LIGHT_REQUESTS, create = loadPool): Transport {
   let remaining = few
   let other: Promise<Transport> | undefined
   const listeners: (() => void)[] = []

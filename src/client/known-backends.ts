@@ -17,10 +17,10 @@ const MAX_BYTES = 1024 * 1024
 /** Time in milliseconds after a response in which gdn assumes that the backend still has its address. */
 const TRUST_MS = 10_000
 
-const NONE: Identity = { id: null, incarnation: null }
+const NO_IDENTITY: Identity = { id: null, incarnation: null }
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i
 
-interface KnownIdentity {
+interface CachedIdentity {
   identity: Identity
   trustedUntil: number
 }
@@ -33,7 +33,7 @@ interface KnownIdentity {
 export class KnownBackends {
   readonly #userAgent: string
   readonly #now: () => number
-  readonly #known = new Map<string, KnownIdentity>()
+  readonly #known = new Map<string, CachedIdentity>()
   /** Base URLs to which nothing may be sent, with the reasons. */
   readonly #closed = new Map<string, GdnError>()
 
@@ -149,7 +149,7 @@ const healthUrl = (baseUrl: string) => `${baseUrl}/healthz`
 /** Reads the identity in a response of /healthz. A server that isn't a gdn backend may return anything. */
 function identityIn(url: string, response: TransportResponse): Identity {
   const json = parseJson(response.body)
-  if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NONE
+  if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NO_IDENTITY
   const { backend_id: id, incarnation } = json as { backend_id: unknown; incarnation?: unknown }
   if (!isUuid(id) || !isUuid(incarnation)) throw badResponse(url, response, 'a backend ID that is not a UUID')
   return { id, incarnation }

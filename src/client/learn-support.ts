@@ -7,7 +7,7 @@ import type { ApiClient, LearnOptions } from './api-client.ts'
 import { jsonOf } from './codec.ts'
 import { describeResponse, isForeignRefusal } from './responses.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
-import { RETRIES } from './retry-read.ts'
+import { RETRY_BACKOFF } from './retry-read.ts'
 import { type ClientServer, postJson } from './send-once.ts'
 import { TransportError, type TransportResponse } from './transport.ts'
 
@@ -34,7 +34,7 @@ export async function learnSupport(
       const hint = 'Nothing was sent. Try again later.'
       throw new GdnError('unreachable', `the server does not respond${reason}`, { hint })
     }
-    await clock.sleep(backoffMs(attempt, RETRIES, clock.random), signal)
+    await clock.sleep(backoffMs(attempt, RETRY_BACKOFF, clock.random), signal)
   }
 }
 

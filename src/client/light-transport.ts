@@ -89,9 +89,9 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
 // Node.js writes the request as soon as the connection is open. A reused connection is already open. Destroying the
 // request at that moment prevents the write.
 function markWhenConnected(attempt: Attempt, socket: Socket & { encrypted?: boolean }): void {
-  const mark = () => void attempt.leave()
-  if (!socket.connecting && !isHandshaking(socket)) mark()
-  else socket.once(socket.encrypted === true ? 'secureConnect' : 'connect', mark)
+  const markSending = () => void attempt.markSending()
+  if (!socket.connecting && !isHandshaking(socket)) markSending()
+  else socket.once(socket.encrypted === true ? 'secureConnect' : 'connect', markSending)
 }
 
 function isHandshaking(socket: Socket): boolean {
@@ -100,7 +100,7 @@ function isHandshaking(socket: Socket): boolean {
 
 function receive(attempt: Attempt, incoming: IncomingMessage): void {
   incoming.on('data', (chunk: Buffer) => {
-    attempt.take(chunk)
+    attempt.addChunk(chunk)
   })
   incoming.on('error', (error) => attempt.fail(`the response was cut off: ${messageOf(error)}`, error))
   incoming.on('end', () => {

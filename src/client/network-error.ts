@@ -36,7 +36,7 @@ export function unreachable(url: string, error: TransportError): GdnError {
 }
 
 /** Returns the error for a server that accepted a request and didn't respond before the command's timeout. */
-export const silentUntil = (url: string, timeUp: GdnError): GdnError =>
+export const noResponseError = (url: string, timeUp: GdnError): GdnError =>
   timeUp.with({
     message: `${timeUp.message} before ${new URL(url).origin} responded`,
     hint: 'Run `gdn doctor` to check the server, or run the same command again with a longer --timeout.',

@@ -7,7 +7,13 @@ import {
   SUPPLY_ERRORS,
 } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
-import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './responses.ts'
+import {
+  isBackendNotReady,
+  isErrorForm,
+  isForeignRefusal,
+  isIdempotencyError,
+  isTemporaryRefusal,
+} from './responses.ts'
 import { retryAfterMs } from './retry-read.ts'
 
 /** A response. If the body isn't JSON, `json` is undefined, and `text` is the body. */
@@ -20,7 +26,7 @@ export interface ReceivedResponse {
 }
 
 /** The result of sending a request once. */
-export type Sent =
+export type SendOnceResult =
   | ReceivedResponse
   /**
    * Nothing was sent. `stop` is set if a retry can't help, for example because another backend listens at the address.
@@ -30,7 +36,7 @@ export type Sent =
   | { kind: 'cut'; reason: string; error?: unknown }
 
 /** The request had no effect, and the same request may be accepted later. */
-export interface NoEffect {
+export interface NoEffectOutcome {
   outcome: 'no_effect'
   /**
    * Reason why the request had no effect. `other_label` means that an NFT has a different label, because another
@@ -75,7 +81,7 @@ export type AttemptOutcome =
   | { outcome: 'accepted'; status: number }
   /** The server processed the request and accepted nothing. */
   | { outcome: 'refused'; status: number | null }
-  | NoEffect
+  | NoEffectOutcome
   | Unknown
 
 /** The outcome of an attempt whose responses prove nothing. */
@@ -105,21 +111,21 @@ const REFUSED_CODES: ReadonlySet<string | undefined> = new Set([
  *
  * @param wallClock current time in milliseconds, for a Retry-After header that contains a date
  */
-export function attemptOutcome(sent: Sent, wallClock: number): AttemptOutcome {
+export function attemptOutcome(sent: SendOnceResult, wallClock: number): AttemptOutcome {
   if (sent.kind === 'cut') return UNKNOWN
   if (sent.kind === 'not_sent') return { outcome: 'no_effect', cause: 'not_sent', status: null, retryAfterMs: null }
   const { status, json, text, headers } = sent
   const wait = retryAfterMs(headers, wallClock)
-  const none = (cause: NoEffect['cause']): AttemptOutcome => ({
+  const none = (cause: NoEffectOutcome['cause']): AttemptOutcome => ({
     outcome: 'no_effect',
     cause,
     status,
     retryAfterMs: wait,
   })
   if (status >= 200 && status < 300) return { outcome: 'accepted', status }
-  if (isNotReady(sent)) return none('not_ready')
+  if (isBackendNotReady(sent)) return none('not_ready')
   // These statuses are conclusive with any body, because a proxy checks rate and size before it forwards a request.
-  if (status === 429 || isNotNow(sent)) return none('rate_limited')
+  if (status === 429 || isTemporaryRefusal(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
   const busy = status === 409
   const unknown = { ...UNKNOWN, status, busy, foreign: !busy && isForeignRefusal(status, json), retryAfterMs: wait }

@@ -59,7 +59,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 /** Maximum delay in milliseconds for which `enter` waits. */
 const MAX_HELD_MS = 30_000
 
-const ALONE: SharedSlot = { isValid: () => true, done: async () => {} }
+const UNSHARED_SLOT: SharedSlot = { isValid: () => true, done: async () => {} }
 
 /**
  * Creates a pacer, which limits the request rate as measured by the server. A slot is in use from before a request is
@@ -180,9 +180,9 @@ class Limiter {
 
   async #enter(signal: AbortSignal | undefined, patienceMs: number): Promise<SendPermit> {
     this.#inFlight += 1
-    let slot = ALONE
+    let slot = UNSHARED_SLOT
     try {
-      slot = (await this.#options.shared?.take(signal, patienceMs)) ?? ALONE
+      slot = (await this.#options.shared?.take(signal, patienceMs)) ?? UNSHARED_SLOT
     } catch (error) {
       this.#leave()
       throw error
@@ -243,7 +243,7 @@ function shareLimiter(
     async take(signal, patienceMs) {
       await opening
       const limiter = opened
-      if (limiter === null) return ALONE
+      if (limiter === null) return UNSHARED_SLOT
       try {
         const slot = await limiter.take(signal, patienceMs)
         return { isValid: slot.isValid, done: (extraMs) => tryShared(() => slot.done(extraMs)) }
@@ -255,7 +255,7 @@ function shareLimiter(
           opened = null
         } else if (error instanceof GdnError && error.code !== 'native_missing') throw error
         shared.trouble(error)
-        return ALONE
+        return UNSHARED_SLOT
       }
     },
     hold: (ms) => tryShared(() => opened?.hold(ms)),

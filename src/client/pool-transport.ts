@@ -91,7 +91,7 @@ function handler(attempt: Attempt): Dispatcher.DispatchHandler {
     // Called when the connection is open, just before the request is written.
     onRequestStart(controller) {
       attempt.cancel = (reason) => controller.abort(reason)
-      if (!attempt.leave()) controller.abort(new Error('the attempt is over'))
+      if (!attempt.markSending()) controller.abort(new Error('the attempt is over'))
     },
     onResponseStart(_controller, statusCode, rawHeaders) {
       if (statusCode < 200) return
@@ -99,7 +99,7 @@ function handler(attempt: Attempt): Dispatcher.DispatchHandler {
       headers = joinHeaders(rawHeaders)
     },
     onResponseData(_controller, chunk) {
-      attempt.take(chunk)
+      attempt.addChunk(chunk)
     },
     onResponseEnd() {
       attempt.finish(status, headers)

@@ -5,7 +5,13 @@ import { HEADERS, REFERENCE_ERRORS, SHUFFLE_ERRORS, VALUE_ERRORS } from '../api/
 import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
-import { badResponse, describeResponse, isNotNow, isNotReady, type ResponseDetails } from './responses.ts'
+import {
+  badResponse,
+  describeResponse,
+  isBackendNotReady,
+  isTemporaryRefusal,
+  type ResponseDetails,
+} from './responses.ts'
 import type { TransportResponse } from './transport.ts'
 
 /** Returns the error for a response whose status isn't 2xx. */
@@ -16,12 +22,12 @@ export function responseError(name: EndpointName | string, url: string, response
   const code = response.headers[HEADERS.errorCode]
   const error = (code: ErrorCode, message: string, hint: string | undefined) =>
     new GdnError(code, message, { hint, details })
-  if (isNotReady(response)) {
+  if (isBackendNotReady(response)) {
     const hint =
       'Nothing was accepted. Fund the signer or set up the network, as the error describes. Then repeat the request.'
     return error('not_ready', errorForm?.message ?? reason, hint)
   }
-  if (isNotNow(response)) {
+  if (isTemporaryRefusal(response)) {
     return error('unreachable', `the server is temporarily unavailable: ${reason}`, 'Try again later.')
   }
   if (code === REFERENCE_ERRORS.conflict) {

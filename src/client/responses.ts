@@ -50,13 +50,13 @@ export function describeResponse({ status, headers, body }: TransportResponse): 
  * status 503 alone doesn't prove that, because it may come from a proxy. The required headers come only from gdn
  * backends.
  */
-export function isNotNow({ status, headers }: Pick<TransportResponse, 'status' | 'headers'>): boolean {
+export function isTemporaryRefusal({ status, headers }: Pick<TransportResponse, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[CAPABILITIES.idempotency] === 'yes'
 }
 
 /** Returns whether the backend accepts nothing until its operator has acted. */
-export const isNotReady = (response: Pick<TransportResponse, 'status' | 'headers'>): boolean =>
-  isNotNow(response) && response.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
+export const isBackendNotReady = (response: Pick<TransportResponse, 'status' | 'headers'>): boolean =>
+  isTemporaryRefusal(response) && response.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
 
 /**
  * Returns whether JSON has form A or B of the API's errors. Doesn't use the schema, so that read-only commands don't

@@ -20,11 +20,12 @@ export async function retryRead(
 ): Promise<TransportResponse> {
   const deadline = clock.now() + BUDGET_MS
   for (let attempt = 1; ; attempt++) {
-    const result = await tryOnce(url, once, signal)
+    const result = await attemptOnce(url, once, signal)
     const response = result instanceof TransportError ? null : result
     if (response !== null && !isBusyStatus(response.status)) return response
     const retryAfter = response === null ? null : retryAfterMs(response.headers, Date.now())
-    const wait = retryAfter === null ? backoffMs(attempt, RETRIES, clock.random) : retryAfter + clock.random() * 100
+    const wait =
+      retryAfter === null ? backoffMs(attempt, RETRY_BACKOFF, clock.random) : retryAfter + clock.random() * 100
     const mayRepeat = attempt < maxAttempts && clock.now() + wait <= deadline
     if (mayRepeat && (await waitUnlessTimeUp(clock, wait, signal))) continue
     if (!(result instanceof TransportError)) return result
@@ -47,7 +48,7 @@ async function waitUnlessTimeUp(clock: RetryClock, ms: number, signal: AbortSign
   }
 }
 
-async function tryOnce(
+async function attemptOnce(
   url: string,
   once: () => Promise<TransportResponse>,
   signal: AbortSignal | undefined,
@@ -58,8 +59,8 @@ async function tryOnce(
     if (!(error instanceof TransportError)) throw error
     if (signal?.aborted === true) {
       if (!isTimeUp(signal.reason) || !error.sent) throw signal.reason
-      const { silentUntil } = await import('./network-error.ts')
-      throw silentUntil(url, signal.reason)
+      const { noResponseError } = await import('./network-error.ts')
+      throw noResponseError(url, signal.reason)
     }
     // The file to upload can't be read, which isn't a network error.
     if (error.cause instanceof GdnError) throw error.cause
@@ -68,7 +69,7 @@ async function tryOnce(
 }
 
 /** The waits between retries of a failed request, in milliseconds. */
-export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }
+export const RETRY_BACKOFF: Backoff = { firstMs: 250, maxMs: 8000 }
 
 /**
  * Returns the wait that a response requests in Retry-After (seconds or a date), in milliseconds, or null if there is

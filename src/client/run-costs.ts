@@ -10,7 +10,7 @@ interface CostsClient {
 }
 
 /** Returns the costs of a run, or null if the server doesn't have the run. */
-export async function costsOf(
+export async function readRunCosts(
   { client }: { client: CostsClient },
   run: string,
   signal?: AbortSignal | undefined,
@@ -33,7 +33,7 @@ interface LimitingClient {
   supports(capability: 'runCosts'): boolean | null
 }
 
-interface LimitedRun {
+interface RunLimitTarget {
   limit: RunLimit
   contract: string
   blockchain: Blockchain
@@ -54,7 +54,7 @@ interface LimitedRun {
  */
 export async function setRunLimit(
   client: LimitingClient,
-  { limit, contract: contract_address, blockchain, signal }: LimitedRun,
+  { limit, contract: contract_address, blockchain, signal }: RunLimitTarget,
 ): Promise<RunLimit> {
   const wei = limitIn(limit)
   if (wei === null) return limit
@@ -64,7 +64,7 @@ export async function setRunLimit(
   const carried = { run, maxCost: String(wei) }
   const onlyLower = !setsLimit(limit)
   if (onlyLower) {
-    const costs = await costsOf({ client }, run, signal)
+    const costs = await readRunCosts({ client }, run, signal)
     if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried
   }
   // The limit may be lowered elsewhere between the two requests, so the server compares the limits again.

@@ -23,7 +23,7 @@ export interface TransportRequest {
    * Called just before the first byte is sent. If the function returns false, nothing is sent, and the request fails as
    * not sent.
    */
-  mayLeave?: () => boolean
+  maySend?: () => boolean
 }
 
 export interface TransportResponse {

@@ -1,7 +1,7 @@
 import { loadProjectFile } from './project-file.ts'
 import { checkedOrigin } from './server.ts'
 
-interface Saved {
+interface OverriddenProfile {
   env: NodeJS.ProcessEnv
   cwd: string
   /** The profile that the user's file selects. */
@@ -17,7 +17,7 @@ interface Saved {
  * Returns a sentence with the variable or file that overrides the saved profile, or null if there is none. Checks the
  * sources in the same order as {@link loadSettings}.
  */
-export async function profileOverride({ env, cwd, profile, baseUrl }: Saved): Promise<string | null> {
+export async function profileOverride({ env, cwd, profile, baseUrl }: OverriddenProfile): Promise<string | null> {
   const hasServer = profile === 'local' || baseUrl !== undefined
   const isOther = (url: string | undefined): url is string =>
     Boolean(url) && hasServer && (baseUrl === undefined || checkedOrigin(String(url)) !== checkedOrigin(baseUrl))

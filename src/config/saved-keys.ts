@@ -12,10 +12,10 @@ import { writePrivately } from './write-user-file.ts'
 const MAX_BYTES = 1024 * 1024
 
 /** The place where a key is stored: the credentials file, or the system keyring with a note in the credentials file. */
-export type KeptIn = 'file' | 'keyring'
+export type KeyStorage = 'file' | 'keyring'
 
 /** Returns the origins with saved keys and where each key is stored. Doesn't open the keyring. */
-export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: string; keptIn: KeptIn }[]> {
+export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: string; keptIn: KeyStorage }[]> {
   return Object.entries(await readCredentials(env)).map(([origin, saved]) => ({
     origin,
     keptIn: typeof saved === 'string' ? 'file' : 'keyring',
@@ -35,14 +35,16 @@ export async function savedApiKey(
   const saved = Object.hasOwn(keys, origin) ? keys[origin] : undefined
   if (saved === undefined) return null
   if (typeof saved === 'string') return new Secret(saved)
-  const key = await (await openKeyring().catch(outOfReach(origin))).get(origin).catch(outOfReach(origin))
+  const key = await (await openKeyring().catch(unreachableKeyringError(origin)))
+    .get(origin)
+    .catch(unreachableKeyringError(origin))
   if (key !== null) return key
   throw new GdnError('unauthorized', `the system keyring no longer has an API key for ${origin}`, {
     hint: `Run \`gdn auth login --base-url ${origin}\` to save the key again.`,
   })
 }
 
-function outOfReach(origin: string): (error: unknown) => never {
+function unreachableKeyringError(origin: string): (error: unknown) => never {
   return (cause) => {
     const reason = cause instanceof GdnError ? cause.message : `can't read the system keyring: ${messageOf(cause)}`
     throw new GdnError('unauthorized', `the API key for ${origin} is stored in the system keyring: ${reason}`, {
@@ -76,10 +78,10 @@ export async function forgetApiKey(
   env: NodeJS.ProcessEnv,
   origin: string,
   openKeyring: OpenKeyring,
-): Promise<KeptIn | null> {
+): Promise<KeyStorage | null> {
   const { [origin]: saved, ...remaining } = await readCredentials(env)
   if (saved === undefined) return null
-  await forgetKeyringEntry(env, origin, openKeyring).catch(outOfReach(origin))
+  await forgetKeyringEntry(env, origin, openKeyring).catch(unreachableKeyringError(origin))
   await writeCredentials(env, remaining)
   return typeof saved === 'string' ? 'file' : 'keyring'
 }

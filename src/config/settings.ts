@@ -102,10 +102,10 @@ export async function loadSettings({ flags, env, cwd, openKeyring }: SettingsSou
     profile: profileName,
     profileFrom: active?.from.flag ?? active?.from.file ?? null,
     blockchain: blockchainOf(layers, target),
-    contract: pick(layers, target, 'contract', flags.contract, env.GDN_CONTRACT, 'GDN_CONTRACT'),
-    wallet: pick(layers, target, 'wallet', flags.wallet),
-    rate: pick(layers, target, 'rate', flags.rate),
-    apiVersion: pick(layers, target, 'api_version', undefined),
+    contract: resolveSetting(layers, target, 'contract', flags.contract, env.GDN_CONTRACT, 'GDN_CONTRACT'),
+    wallet: resolveSetting(layers, target, 'wallet', flags.wallet),
+    rate: resolveSetting(layers, target, 'rate', flags.rate),
+    apiVersion: resolveSetting(layers, target, 'api_version', undefined),
     columnMap: ofProject(project, 'map'),
     unknownColumns: ofProject(project, 'unknown_columns'),
     email: profile.email === undefined ? null : { value: profile.email, from: `profile ${profileName}` },
@@ -180,7 +180,7 @@ function activeProfile(
 // apply only to that server.
 const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
 
-function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(
+function resolveSetting<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(
   { project, profile, profileName }: Layers,
   target: ServerTarget | null,
   name: Name,
@@ -191,17 +191,21 @@ function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_
   if (flag !== undefined) return { value: flag, from: `--${name}` }
   if (variable !== undefined && variable !== '') return { value: variable, from: variableName }
   const inProject = project?.config[name]
-  if (project !== null && inProject !== undefined && applies(name, project.config.base_url, target)) {
+  if (project !== null && inProject !== undefined && appliesToTarget(name, project.config.base_url, target)) {
     return { value: inProject, from: project.path }
   }
   const inProfile = profile[name]
-  if (inProfile !== undefined && (profileName === 'local' || applies(name, profile.base_url, target))) {
+  if (inProfile !== undefined && (profileName === 'local' || appliesToTarget(name, profile.base_url, target))) {
     return { value: inProfile, from: `profile ${profileName}` }
   }
   return null
 }
 
-function applies(name: keyof ProfileSettings, baseUrl: string | undefined, target: ServerTarget | null): boolean {
+function appliesToTarget(
+  name: keyof ProfileSettings,
+  baseUrl: string | undefined,
+  target: ServerTarget | null,
+): boolean {
   if (!OF_A_SERVER.has(name) || baseUrl === undefined) return true
   return target?.kind === 'url' && checkedOrigin(target.url) === checkedOrigin(baseUrl)
 }
@@ -212,5 +216,5 @@ function blockchainOf(layers: Layers, target: ServerTarget | null): Setting<Bloc
     throw flagError('GDN_BLOCKCHAIN', `unknown blockchain ${quoted(named)}`, blockchainHint(named))
   }
   const variable = isBlockchain(named) ? named : ''
-  return pick(layers, target, 'blockchain', layers.flags.blockchain, variable, 'GDN_BLOCKCHAIN')
+  return resolveSetting(layers, target, 'blockchain', layers.flags.blockchain, variable, 'GDN_BLOCKCHAIN')
 }

@@ -1,8 +1,8 @@
 /**
  * The variables that a child process of gdn needs, for paths, locale and trusted certificates. Other variables may
- * contain tokens, passwords and keys, so they are passed on only if they are in `NEEDED_KINDS` or `PROXIES`.
+ * contain tokens, passwords and keys, so they are passed on only if they are in `NEEDED_PREFIXES` or `PROXIES`.
  */
-const NEEDED = new Set([
+const NEEDED_VARIABLES = new Set([
   'PATH',
   'HOME',
   'USER',
@@ -47,9 +47,9 @@ const NEEDED = new Set([
   'OS',
 ])
 
-const NEEDED_KINDS = /^(?:LC_|XDG_|GDN_)/
+const NEEDED_PREFIXES = /^(?:LC_|XDG_|GDN_)/
 /** gdn's variables that are or may contain secrets. */
-const SECRET = new Set([
+const SECRET_VARIABLES = new Set([
   'GDN_API_KEY',
   'GDN_RPC_URL',
   'GDN_FORK_URL',
@@ -71,8 +71,8 @@ const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'])
 export function childEnvironment(env: NodeJS.ProcessEnv, { proxies = false } = {}): NodeJS.ProcessEnv {
   const isNeeded = (name: string): boolean => {
     const upper = name.toUpperCase()
-    if (SECRET.has(upper)) return false
-    return NEEDED.has(upper) || NEEDED_KINDS.test(upper) || (proxies && PROXIES.has(upper))
+    if (SECRET_VARIABLES.has(upper)) return false
+    return NEEDED_VARIABLES.has(upper) || NEEDED_PREFIXES.test(upper) || (proxies && PROXIES.has(upper))
   }
   return Object.fromEntries(Object.entries(env).filter(([name]) => isNeeded(name)))
 }

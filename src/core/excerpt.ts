@@ -1,5 +1,5 @@
 import { redactText } from './redact.ts'
-import { hidesSecret, REDACTED } from './secret.ts'
+import { containsDisguisedSecret, REDACTED } from './secret.ts'
 import { shorten } from './shorten.ts'
 
 const MAX_LENGTH = 200
@@ -14,6 +14,6 @@ export const textOrJson = (value: unknown): string =>
  */
 export function excerpt(text: string): string {
   const clean = redactText(text)
-  if (hidesSecret(clean)) return REDACTED
+  if (containsDisguisedSecret(clean)) return REDACTED
   return shorten(clean.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim(), MAX_LENGTH)
 }

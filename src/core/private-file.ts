@@ -47,7 +47,7 @@ export async function makePrivateFolder(path: string): Promise<void> {
   }
 }
 
-export interface Refusing {
+export interface RefusalOptions {
   code?: ErrorCode
 }
 
@@ -57,7 +57,7 @@ export interface Refusing {
  */
 export async function refuseForeignFolder(
   path: string,
-  { code = 'invalid_config', uid = getuid?.() ?? 0 }: Refusing & { uid?: number } = {},
+  { code = 'invalid_config', uid = getuid?.() ?? 0 }: RefusalOptions & { uid?: number } = {},
 ): Promise<void> {
   const stats = await fs.stat(path)
   if (!HAS_MODES || !isForeign(stats.uid, uid)) return
@@ -76,7 +76,7 @@ export async function refuseForeignFolder(
  */
 export async function refuseOpenFolder(
   path: string,
-  { code = 'invalid_config', uid = getuid?.() ?? 0 }: Refusing & { uid?: number } = {},
+  { code = 'invalid_config', uid = getuid?.() ?? 0 }: RefusalOptions & { uid?: number } = {},
 ): Promise<void> {
   if (!HAS_MODES) return
   const fullPath = resolve(path)
@@ -137,7 +137,7 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
   }
 }
 
-export interface ReadSecret extends Refusing {
+export interface ReadSecret extends RefusalOptions {
   /** Error code for a file that other users may read. Default: `code`. */
   looseCode?: ErrorCode
   /** Maximum size of the file in bytes. Default: 64 KiB. */
@@ -183,7 +183,7 @@ export function readPrivateFile(
     const stats = fstatSync(file)
     if (!stats.isFile()) throw fail(stats.isDirectory() ? 'is a directory, not a file' : 'is not a regular file')
     if (stats.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
-    if (HAS_MODES && isLoose(stats)) throw loose(path, looseCode)
+    if (HAS_MODES && isLoose(stats)) throw looseFileError(path, looseCode)
     if (HAS_MODES && !mayBeLink && isForeign(stats.uid, getuid?.() ?? 0)) throw fail('belongs to another user')
     return readFileSync(file)
   } finally {
@@ -207,7 +207,7 @@ export function readPrivateText(path: string, options: ReadSecret = {}): string 
 }
 
 /** Returns the error for a file with a secret that others may read. */
-function loose(path: string, code: ErrorCode): GdnError {
+function looseFileError(path: string, code: ErrorCode): GdnError {
   return new GdnError(code, 'contains a secret, but others can read or change it', {
     hint: `Run \`chmod 600 ${shellWord(path)}\`.`,
     place: { file: path },
@@ -218,9 +218,9 @@ function loose(path: string, code: ErrorCode): GdnError {
  * Refuses a file with a secret that others may read. If the path is a link, checks the link's target. Accepts a missing
  * file.
  */
-export async function refuseLooseFile(path: string, { code = 'unauthorized' }: Refusing = {}): Promise<void> {
+export async function refuseLooseFile(path: string, { code = 'unauthorized' }: RefusalOptions = {}): Promise<void> {
   const stats = HAS_MODES ? await fs.stat(path).catch(() => null) : null
-  if (stats?.isFile() && (stats.mode & OTHERS) !== 0) throw loose(path, code)
+  if (stats?.isFile() && (stats.mode & OTHERS) !== 0) throw looseFileError(path, code)
 }
 
 /**

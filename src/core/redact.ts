@@ -15,7 +15,7 @@ const IN_QUERY = new RegExp(`([?&;]${QUERY_NAME}=)[^&\\s"'<>\\\\]*`, 'gi')
 const SIGNATURE = /\b(signature=)[^&\s"'<>\\]*/gi
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"'<>\\]{1,2048}@/gi
 /** Matches API keys of gdn backends. */
-const OWN_KEY = /\bgdn_[A-Za-z0-9_-]{20,}/g
+const GDN_API_KEY = /\bgdn_[A-Za-z0-9_-]{20,}/g
 /** Matches signing secrets of webhooks. */
 const SIGNING_SECRET = /\bwhsec_[A-Za-z0-9_-]{20,}/g
 const SCHEME = /\b(Bearer|Basic)\s+[A-Za-z0-9+/_.~-]{16,}=*/g
@@ -31,7 +31,7 @@ export function redactText(text: string): string {
     .replace(SIGNATURE, `$1${REDACTED}`)
     .replace(USER_INFO, `$1${REDACTED}@`)
     .replace(SCHEME, `$1 ${REDACTED}`)
-    .replace(OWN_KEY, REDACTED)
+    .replace(GDN_API_KEY, REDACTED)
     .replace(SIGNING_SECRET, REDACTED)
 }
 

@@ -92,7 +92,7 @@ export function redactSecrets(text: string, kind: keyof Spellings = 'all'): stri
  * backwards, and with other characters, such as spaces, between its letters and digits. No part of such a text can be
  * shown.
  */
-export function hidesSecret(text: string): boolean {
+export function containsDisguisedSecret(text: string): boolean {
   const letters = lettersOf(text)
   return [...knownSecrets.keys()].some((value) => {
     const secret = lettersOf(value)

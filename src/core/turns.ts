@@ -1,8 +1,8 @@
-const waiting: (() => void)[] = []
+const queue: (() => void)[] = []
 
-function next(): void {
-  waiting.shift()?.()
-  if (waiting.length > 0) setImmediate(next)
+function runNext(): void {
+  queue.shift()?.()
+  if (queue.length > 0) setImmediate(runNext)
 }
 
 /**
@@ -11,7 +11,7 @@ function next(): void {
  */
 export function ownTurn(): Promise<void> {
   return new Promise((resolve) => {
-    waiting.push(resolve)
-    if (waiting.length === 1) setImmediate(next)
+    queue.push(resolve)
+    if (queue.length === 1) setImmediate(runNext)
   })
 }

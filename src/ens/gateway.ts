@@ -14,7 +14,7 @@ import { checkTarget } from '../files/target.ts'
 const MAX_BYTES = 2 * 1024 * 1024
 export const GATEWAY_TIMEOUT_MS = 10_000
 
-export interface GatewayQuestion {
+export interface GatewayRequest {
   /** The address of the contract that requests the lookup, in lower case. */
   sender: string
   /** The call data for the gateway, in hexadecimal. */
@@ -30,7 +30,7 @@ export interface GatewayClient {
    * @returns the response in hexadecimal. The contract verifies it.
    * @throws FetchFailure; the signal's reason once the signal is aborted
    */
-  ask(template: string, question: GatewayQuestion, signal: AbortSignal): Promise<`0x${string}`>
+  ask(template: string, question: GatewayRequest, signal: AbortSignal): Promise<`0x${string}`>
   close(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 // Look-alikes within one script (UTS #39) that ENSIP-15 permits. ENSIP-15 rejects most other look-alikes.
-const ALIKE: readonly (readonly [RegExp, string])[] = [
+const LOOK_ALIKES: readonly (readonly [RegExp, string])[] = [
   [/rn/g, 'm'],
   [/vv/g, 'w'],
   [/0/g, 'o'],
@@ -12,7 +12,7 @@ const KATAKANA = new Map(
 
 /** Returns a text that is the same for all names that look alike. */
 function skeletonOf(name: string): string {
-  const latin = ALIKE.reduce((text, [pattern, letter]) => text.replace(pattern, letter), name)
+  const latin = LOOK_ALIKES.reduce((text, [pattern, letter]) => text.replace(pattern, letter), name)
   return latin.replace(/[ロニハカタエト]/gu, (letter) => KATAKANA.get(letter) ?? letter)
 }
 

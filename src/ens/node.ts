@@ -1,5 +1,5 @@
 import { RpcRequestError } from 'viem'
-import { RETRIES, retryAfterMs } from '../client/retry-read.ts'
+import { RETRY_BACKOFF, retryAfterMs } from '../client/retry-read.ts'
 import { type Transport, TransportError } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
@@ -62,16 +62,16 @@ export async function requestNode(
         maxBytes: MAX_BYTES,
         signal,
       })
-      const answer = asObject(parseJson(response.body))
-      const error = asObject(answer?.error)
+      const responseBody = asObject(parseJson(response.body))
+      const error = asObject(responseBody?.error)
       if (THROTTLED.some((code) => code === response.status || code === error?.code) && throttled < THROTTLED_RETRIES) {
-        const waitMs = retryAfterMs(response.headers, Date.now()) ?? backoffMs(throttled + 1, RETRIES)
+        const waitMs = retryAfterMs(response.headers, Date.now()) ?? backoffMs(throttled + 1, RETRY_BACKOFF)
         throttled += 1
         await sleep(Math.min(waitMs, MAX_WAIT_MS), signal)
         continue
       }
       if (error !== null) throw errorOf(node, error, body)
-      if (response.status === 200 && answer !== null && 'result' in answer) return answer.result
+      if (response.status === 200 && responseBody !== null && 'result' in responseBody) return responseBody.result
       const problem = response.status === 200 ? 'a response that is not JSON-RPC' : `HTTP ${response.status}`
       throw nodeFailed(node, `returned ${problem} to ${method}`)
     } catch (error) {

@@ -73,7 +73,7 @@ const MAX_AT_ONCE = 20
  * Maximum number of gateway lookups in one call. Without a limit, a resolver could refer to further gateways
  * indefinitely.
  */
-const MAX_GATEWAY_QUESTIONS = 8
+const MAX_GATEWAY_REQUESTS = 8
 const TIMEOUT_MS = 30_000
 const NODE_TIMEOUT_MS = 10_000
 const OFFCHAIN_LOOKUP = '0x556f1830'
@@ -90,7 +90,7 @@ const ADDR_ABI = parseAbi(['function addr(bytes32 node, uint256 coinType) view r
 const OLD_ADDR_ABI = parseAbi(['function addr(bytes32 node) view returns (address)'])
 
 /** The failures during a resolution. The reverts of the universal resolver contain less information. */
-interface Trace {
+interface ResolutionTrace {
   nodeFailure: GdnError | null
   gatewayFailure: Error | null
   /** Origin of the gateway that received the last lookup; null if no gateway received one. */
@@ -132,7 +132,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
 }
 
 /** The lookup of a name. */
-interface Lookup {
+interface NameLookup {
   name: string
   options: EnsResolverOptions
   signal: AbortSignal
@@ -161,7 +161,7 @@ async function request(
   return await requestNode({ node, transport, userAgent, timeoutMs: nodeTimeoutMs }, body, signal)
 }
 
-async function addressOn(network: EnsNetwork, lookup: Lookup): Promise<Address> {
+async function addressOn(network: EnsNetwork, lookup: NameLookup): Promise<Address> {
   const { name } = lookup
   const coinType = coinTypeOf(network.chainId)
   if (coinType === null) {
@@ -170,27 +170,27 @@ async function addressOn(network: EnsNetwork, lookup: Lookup): Promise<Address> 
       USE_ADDRESS,
     )
   }
-  const coinRecord = await record(lookup, coinType)
+  const coinRecord = await readRecord(lookup, coinType)
   if (coinRecord !== null) return addressIn(coinRecord, name, network)
-  const byDefault = await record(lookup, DEFAULT_EVM_COIN_TYPE)
+  const byDefault = await readRecord(lookup, DEFAULT_EVM_COIN_TYPE)
   if (byDefault !== null) return addressIn(byDefault, name, network)
-  const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await record(lookup, ETHEREUM_COIN_TYPE)
+  const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await readRecord(lookup, ETHEREUM_COIN_TYPE)
   throw withoutRecord(name, network, coinType, ethereum)
 }
 
 /** Returns the bytes of an address record; null if it isn't set. */
-async function record(lookup: Lookup, coinType: bigint): Promise<Hex | null> {
+async function readRecord(lookup: NameLookup, coinType: bigint): Promise<Hex | null> {
   const { name } = lookup
   const result = await readResolver(lookup, encodeFunctionData({ abi: ADDR_ABI, args: [namehash(name), coinType] }))
   if (result !== null && result !== '0x') {
     const [bytes] = decodeResponse(name, () => decodeAbiParameters([{ type: 'bytes' }], result))
     return bytes === '0x' ? null : bytes
   }
-  return coinType === ETHEREUM_COIN_TYPE ? await oldRecord(lookup) : null
+  return coinType === ETHEREUM_COIN_TYPE ? await readOldRecord(lookup) : null
 }
 
 /** Returns the address from an old resolver that doesn't support records for several coins. */
-async function oldRecord(lookup: Lookup): Promise<Hex | null> {
+async function readOldRecord(lookup: NameLookup): Promise<Hex | null> {
   const { name } = lookup
   const result = await readResolver(lookup, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }))
   if (result === null || result === '0x') return null
@@ -199,9 +199,9 @@ async function oldRecord(lookup: Lookup): Promise<Hex | null> {
 }
 
 /** Returns the result of a resolver's function; null if the resolver doesn't have the function. */
-async function readResolver(lookup: Lookup, data: Hex): Promise<Hex | null> {
+async function readResolver(lookup: NameLookup, data: Hex): Promise<Hex | null> {
   const { name, signal } = lookup
-  const trace: Trace = { nodeFailure: null, gatewayFailure: null, gateway: null, questions: 0 }
+  const trace: ResolutionTrace = { nodeFailure: null, gatewayFailure: null, gateway: null, questions: 0 }
   try {
     return await callResolver(lookup, data, trace)
   } catch (error) {
@@ -218,7 +218,7 @@ async function readResolver(lookup: Lookup, data: Hex): Promise<Hex | null> {
 }
 
 /** Calls the universal resolver. Throws viem's errors unchanged. */
-async function callResolver({ name, options, signal }: Lookup, data: Hex, trace: Trace): Promise<Hex> {
+async function callResolver({ name, options, signal }: NameLookup, data: Hex, trace: ResolutionTrace): Promise<Hex> {
   const { node, gateways } = options
   const client = createClient({
     chain: mainnet,
@@ -236,7 +236,9 @@ async function callResolver({ name, options, signal }: Lookup, data: Hex, trace:
       { retryCount: 0 },
     ),
     ccipRead:
-      gateways === null ? false : { request: (gatewayRequest) => askGateways(gateways, gatewayRequest, trace, signal) },
+      gateways === null
+        ? false
+        : { request: (gatewayRequest) => queryGateways(gateways, gatewayRequest, trace, signal) },
   })
   const args = [toHex(packetToBytes(name)), data, OWN_GATEWAYS] as const
   const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
@@ -247,21 +249,21 @@ async function callResolver({ name, options, signal }: Lookup, data: Hex, trace:
   return decodeFunctionResult({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', data: result })[0]
 }
 
-interface Question {
+interface OffchainLookup {
   data: Hex
   sender: Address
   urls: readonly string[]
 }
 
 /** Sends a lookup to the gateways of a resolver in order, until one gateway responds. */
-async function askGateways(
+async function queryGateways(
   gateways: GatewayClient,
-  { data, sender, urls }: Question,
-  trace: Trace,
+  { data, sender, urls }: OffchainLookup,
+  trace: ResolutionTrace,
   signal: AbortSignal,
 ): Promise<Hex> {
-  if (++trace.questions > MAX_GATEWAY_QUESTIONS) {
-    trace.gatewayFailure = new Error(`its resolver requested more than ${MAX_GATEWAY_QUESTIONS} gateway lookups`)
+  if (++trace.questions > MAX_GATEWAY_REQUESTS) {
+    trace.gatewayFailure = new Error(`its resolver requested more than ${MAX_GATEWAY_REQUESTS} gateway lookups`)
     throw trace.gatewayFailure
   }
   trace.gatewayFailure = new Error('its resolver specifies no gateway')
@@ -280,7 +282,7 @@ async function askGateways(
 }
 
 /** Returns the error for a reverted call; null if the resolver only lacks the function. */
-function revertError(name: string, error: unknown, trace: Trace): GdnError | null {
+function revertError(name: string, error: unknown, trace: ResolutionTrace): GdnError | null {
   if (trace.gatewayFailure !== null) {
     return refusedError(`${name} is resolved by a gateway, which failed: ${trace.gatewayFailure.message}`, TRY_AGAIN)
   }
@@ -363,7 +365,7 @@ const refusedError = (message: string, hint: string): GdnError => new GdnError('
  * Returns the reason for the abort. If the time limit expired, returns an error that names the gateway that received
  * the last lookup.
  */
-function abortReason(name: string, { gateway }: Trace, { reason }: AbortSignal): unknown {
+function abortReason(name: string, { gateway }: ResolutionTrace, { reason }: AbortSignal): unknown {
   if (!(reason instanceof DeadlineError) || gateway === null) return reason
   return new DeadlineError(
     `${name} did not resolve within ${reason.seconds} s through the gateway ${gateway}`,

@@ -33,7 +33,7 @@ export function isCloudMetadata(text: string): boolean {
  * IPv6 prefixes of addresses that embed an IPv4 address, and the byte at which the IPv4 address begins (RFC 6052, 3056,
  * 4291).
  */
-const TRANSLATING = [
+const EMBEDDING_PREFIXES = [
   { prefix: ipaddr.parseCIDR('::/96'), at: 12 },
   { prefix: ipaddr.parseCIDR('64:ff9b::/96'), at: 12 },
   { prefix: ipaddr.parseCIDR('64:ff9b:1::/48'), at: 12 },
@@ -44,7 +44,7 @@ const TRANSLATING = [
 /** Returns the IPv4 address that is embedded in an IPv6 address, or null. */
 function translatedAddress(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
   if (address.kind() === 'ipv4') return null
-  const translation = TRANSLATING.find(({ prefix }) => address.match(prefix))
+  const translation = EMBEDDING_PREFIXES.find(({ prefix }) => address.match(prefix))
   return translation === undefined
     ? null
     : address

@@ -13,7 +13,7 @@ const DECODERS: Record<string, () => Transform> = {
 }
 
 /** Maximum number of bytes that compression may add to incompressible data. */
-const SLACK = 64 * 1024
+const MAX_COMPRESSION_OVERHEAD = 64 * 1024
 
 /**
  * Returns a stream of the file's own bytes, which decodes the body as it is read. Decodes at most one layer of
@@ -38,7 +38,7 @@ export function decodeBody(
   // both streams.
   return pipeline(
     body,
-    (bytes) => limitBody(bytes, maxBytes + SLACK, label),
+    (bytes) => limitBody(bytes, maxBytes + MAX_COMPRESSION_OVERHEAD, label),
     decoder(),
     () => undefined,
   )

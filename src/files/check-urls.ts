@@ -28,13 +28,13 @@ export interface CheckUrlsOptions {
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
-const ORIGINS_AT_ONCE = 6
+const MAX_CONCURRENT_ORIGINS = 6
 /** Maximum number of concurrent requests to one origin. */
-const AT_ONCE = 3
+const MAX_CONCURRENT = 3
 /** Milliseconds between two requests to one origin. */
-const APART_MS = 50
+const MIN_INTERVAL_MS = 50
 const RETRY_MS = 1_000
-const LONGEST_WAIT_MS = 30_000
+const MAX_WAIT_MS = 30_000
 /** After this many consecutive failures without a response, no further requests are sent to an origin. */
 const MAX_FAILURES = 5
 
@@ -55,7 +55,9 @@ export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOption
     if (ofOrigin === undefined) byOrigin.set(origin, [url])
     else ofOrigin.push(url)
   }
-  await forEachConcurrently(ORIGINS_AT_ONCE, byOrigin, ([origin, ofOrigin]) => checkOrigin(origin, ofOrigin, options))
+  await forEachConcurrently(MAX_CONCURRENT_ORIGINS, byOrigin, ([origin, ofOrigin]) =>
+    checkOrigin(origin, ofOrigin, options),
+  )
 }
 
 async function checkOrigin(origin: string, urls: readonly string[], options: CheckUrlsOptions): Promise<void> {
@@ -70,7 +72,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
       if (wait <= 0) break
       await sleep(wait, signal)
     }
-    next = now() + APART_MS
+    next = now() + MIN_INTERVAL_MS
   }
 
   const ask = async (url: string): Promise<UrlFinding | null> => {
@@ -83,7 +85,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
       } catch (error) {
         if (!(error instanceof FetchFailure)) throw error
         if (attempt === 1 && failures < MAX_FAILURES) {
-          next = Math.max(next, now() + Math.min(error.retryAfterMs ?? RETRY_MS, LONGEST_WAIT_MS))
+          next = Math.max(next, now() + Math.min(error.retryAfterMs ?? RETRY_MS, MAX_WAIT_MS))
           continue
         }
         failures++
@@ -92,7 +94,7 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
     }
   }
 
-  await forEachConcurrently(AT_ONCE, urls, async (url) => {
+  await forEachConcurrently(MAX_CONCURRENT, urls, async (url) => {
     if (failures >= MAX_FAILURES) {
       onFinding({ url, severity: 'warning', message: `${url} was not requested: ${origin} failed ${failures} times` })
     } else {

@@ -84,7 +84,7 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
   }
 
   /** If an origin responded with 429 or 503, pauses requests to it. */
-  const pauseIfAsked = ({ url }: FileTarget, response: Head) => {
+  const pauseIfAsked = ({ url }: FileTarget, response: ResponseHead) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
     pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
   }
@@ -191,9 +191,9 @@ interface ResponseRules {
   allowHtml: boolean
 }
 
-type Head = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
+type ResponseHead = Pick<Dispatcher.ResponseData, 'statusCode' | 'headers'>
 
-export function checkResponse(response: Head, label: string, { maxBytes, allowHtml }: ResponseRules): void {
+export function checkResponse(response: ResponseHead, label: string, { maxBytes, allowHtml }: ResponseRules): void {
   const { statusCode } = response
   if (statusCode === 204 || statusCode === 205) {
     throw new FetchFailure(`${label} returned ${statusCode} without a file`, { lasting: true })
@@ -232,7 +232,7 @@ function isPrivateHost({ hostname }: URL): boolean {
 }
 
 /** Returns the value of a header. If the header is repeated, returns the first value. */
-export function headerOf(response: Pick<Head, 'headers'>, name: string): string | undefined {
+export function headerOf(response: Pick<ResponseHead, 'headers'>, name: string): string | undefined {
   const value = response.headers[name]
   return Array.isArray(value) ? value[0] : value
 }

@@ -65,7 +65,7 @@ export function createFetcher(options: FetcherOptions): Fetcher {
         const body = limitBody(decoded, maxBytes, target.label)[Symbol.asyncIterator]()
         const head = await timeLimit.during(target, () => readHead(body))
         checkHead(head, label, { allowHtml })
-        const content = rest(head, body, target, timeLimit)
+        const content = restOfBody(head, body, target, timeLimit)
         return { content, contentType: headerOf(response, 'content-type') ?? null }
       } catch (error) {
         timeLimit.stop()
@@ -82,7 +82,12 @@ export function createFetcher(options: FetcherOptions): Fetcher {
   }
 }
 
-async function* rest(head: Uint8Array, body: AsyncGenerator<Uint8Array>, target: FileTarget, timeLimit: TimeLimit) {
+async function* restOfBody(
+  head: Uint8Array,
+  body: AsyncGenerator<Uint8Array>,
+  target: FileTarget,
+  timeLimit: TimeLimit,
+) {
   try {
     yield head
     for (;;) {

@@ -7,7 +7,7 @@ export const IMAGE_BYTES = 128 * 1024
  * The number of bytes to read for each content type. The number for SVG is low, because SVG is text that is slow to
  * parse.
  */
-const READABLE: Readonly<Record<string, number>> = {
+const READ_BYTES: Readonly<Record<string, number>> = {
   'image/png': 64,
   'image/gif': 32,
   'image/webp': 64,
@@ -17,10 +17,10 @@ const READABLE: Readonly<Record<string, number>> = {
 }
 
 /** The largest plausible width or height in pixels. */
-const MOST = 1_000_000
+const MAX_SIDE = 1_000_000
 
 /** Returns whether {@link imageSize} supports this type. */
-export const canMeasure = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
+export const canMeasure = (contentType: string): boolean => Object.hasOwn(READ_BYTES, contentType)
 
 /**
  * Returns the width and height in pixels, or null if the first bytes don't contain them. Doesn't throw for invalid
@@ -31,12 +31,12 @@ export const canMeasure = (contentType: string): boolean => Object.hasOwn(READAB
 export function imageSize(
   firstBytes: Uint8Array,
   contentType: string,
-  most = READABLE[contentType],
+  most = READ_BYTES[contentType],
 ): { width: number; height: number } | null {
   if (most === undefined) return null
   try {
     const { width, height } = sizeFromHeader(firstBytes.subarray(0, most))
-    const good = (side: unknown) => Number.isInteger(side) && Number(side) > 0 && Number(side) <= MOST
+    const good = (side: unknown) => Number.isInteger(side) && Number(side) > 0 && Number(side) <= MAX_SIDE
     return good(width) && good(height) ? { width, height } : null
   } catch {
     return null

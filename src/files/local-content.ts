@@ -17,16 +17,16 @@ export interface LocalContent {
  * Maximum number of remembered files. This is enough for most manifests, which use either a few files in many rows, or
  * each file in one row.
  */
-const MAX_KNOWN = 10_000
+const MAX_CACHED = 10_000
 
 /**
  * Hashes local files as streams, and remembers the hashes. Reads one file at a time, because hashing takes most of the
  * time and each open file adds a listener to the signal.
  */
 export class LocalContents {
-  readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_KNOWN)
+  readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_CACHED)
   /** The path of the first file with each content, keyed by URL. */
-  readonly #paths = new BoundedMap<string>(MAX_KNOWN)
+  readonly #paths = new BoundedMap<string>(MAX_CACHED)
   readonly #signal: AbortSignal | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -71,11 +71,11 @@ async function readLocal(path: string, signal: AbortSignal | undefined): Promise
   }
 }
 
-const nowhere = { put: async <Cid>(cid: Cid): Promise<Cid> => cid }
+const discardingStore = { put: async <Cid>(cid: Cid): Promise<Cid> => cid }
 
 /** Returns the ipfs URL that a backend assigns to a file with this content. */
 export async function ipfsUrlOf(content: AsyncIterable<Uint8Array> | Uint8Array): Promise<string> {
   const { importFile } = await import('ipfs-unixfs-importer')
-  const { cid } = await importFile({ content }, nowhere, importOptions())
+  const { cid } = await importFile({ content }, discardingStore, importOptions())
   return `ipfs://${cid}`
 }

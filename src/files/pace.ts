@@ -9,16 +9,16 @@ export interface PaceLimits {
 export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
 
 /** The longest pause in milliseconds that an origin can request. */
-const LONGEST_PAUSE_MS = 5 * 60_000
+const MAX_PAUSE_MS = 5 * 60_000
 
 /** Maximum wait in milliseconds in the queue of an origin. A request with a longer wait should come back later. */
-const SHORT_MS = 250
+const MAX_QUEUE_WAIT_MS = 250
 
 /** The number of requests that may wait in the queue of an origin. */
-const IN_QUEUE = 2
+const MAX_QUEUED = 2
 
 /** When there are this many origins, idle origins are removed before another origin is added. */
-const MANY = 1000
+const MAX_IDLE_ORIGINS = 1000
 
 export interface Pace {
   /**
@@ -56,7 +56,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
   const find = (name: string): Origin => {
     let origin = origins.get(name)
     if (origin === undefined) {
-      if (origins.size >= MANY) forget()
+      if (origins.size >= MAX_IDLE_ORIGINS) forget()
       origin = { active: 0, next: 0, queue: [], booked: 0, timer: undefined }
       origins.set(name, origin)
     }
@@ -122,14 +122,14 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
       const origin = origins.get(name)
       if (origin === undefined) return 0
       const pause = Math.max(0, origin.next - now())
-      if (pause <= SHORT_MS && origin.active + origin.queue.length < atOnce + IN_QUEUE) return 0
+      if (pause <= MAX_QUEUE_WAIT_MS && origin.active + origin.queue.length < atOnce + MAX_QUEUED) return 0
       origin.booked = Math.max(origin.booked, now() + pause) + apartMs
       return origin.booked - now()
     },
 
     pause(name, ms) {
       const origin = find(name)
-      origin.next = Math.max(origin.next, now() + Math.min(ms, LONGEST_PAUSE_MS))
+      origin.next = Math.max(origin.next, now() + Math.min(ms, MAX_PAUSE_MS))
       admit(name, origin)
     },
   }

@@ -8,7 +8,7 @@ interface Reason {
   hint?: string
 }
 
-const passingReason = (says: string): Reason => ({ says, lasting: false })
+const temporaryReason = (says: string): Reason => ({ says, lasting: false })
 
 const UNKNOWN_HOST: Reason = {
   says: 'has an unknown host',
@@ -25,22 +25,22 @@ const BROKEN_COMPRESSION: Reason = { says: 'returned invalid compressed data', l
 const BY_CODE: Record<string, Reason> = {
   ENOTFOUND: UNKNOWN_HOST,
   ENODATA: UNKNOWN_HOST,
-  EAI_AGAIN: passingReason("has a host that can't be resolved at the moment"),
-  ECONNREFUSED: passingReason('refused the connection'),
-  ECONNRESET: passingReason('closed the connection early'),
-  EPIPE: passingReason('closed the connection early'),
-  UND_ERR_SOCKET: passingReason('closed the connection early'),
-  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: passingReason('closed the connection early'),
-  HPE_INVALID_EOF_STATE: passingReason('closed the connection early'),
-  ETIMEDOUT: passingReason("can't be reached"),
-  EHOSTUNREACH: passingReason("can't be reached"),
-  ENETUNREACH: passingReason("can't be reached"),
-  UND_ERR_CONNECT_TIMEOUT: passingReason('took too long to connect'),
-  UND_ERR_HEADERS_TIMEOUT: passingReason('took too long to respond'),
-  UND_ERR_BODY_TIMEOUT: passingReason('stopped sending'),
+  EAI_AGAIN: temporaryReason("has a host that can't be resolved at the moment"),
+  ECONNREFUSED: temporaryReason('refused the connection'),
+  ECONNRESET: temporaryReason('closed the connection early'),
+  EPIPE: temporaryReason('closed the connection early'),
+  UND_ERR_SOCKET: temporaryReason('closed the connection early'),
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: temporaryReason('closed the connection early'),
+  HPE_INVALID_EOF_STATE: temporaryReason('closed the connection early'),
+  ETIMEDOUT: temporaryReason("can't be reached"),
+  EHOSTUNREACH: temporaryReason("can't be reached"),
+  ENETUNREACH: temporaryReason("can't be reached"),
+  UND_ERR_CONNECT_TIMEOUT: temporaryReason('took too long to connect'),
+  UND_ERR_HEADERS_TIMEOUT: temporaryReason('took too long to respond'),
+  UND_ERR_BODY_TIMEOUT: temporaryReason('stopped sending'),
   UND_ERR_HEADERS_OVERFLOW: { says: 'returned headers that are too long', lasting: true },
   // If a compressed stream ends early, the transfer was interrupted. Other zlib errors mean that the bytes are invalid.
-  Z_BUF_ERROR: passingReason('closed the connection early'),
+  Z_BUF_ERROR: temporaryReason('closed the connection early'),
   Z_DATA_ERROR: BROKEN_COMPRESSION,
   Z_NEED_DICT: BROKEN_COMPRESSION,
   CERT_HAS_EXPIRED: BAD_CERTIFICATE,

@@ -15,7 +15,7 @@ import { isMinted, type NftWait, waitForCollection, waitForNfts, waitForTransfer
 import { collectionsOfServers, enterCollection, type KnownCollection } from '../state/known-collections.ts'
 import { openState, type State } from '../state/open-state.ts'
 import { readOperation, serverOriginOf } from '../state/operations.ts'
-import type { ClientConnection, Identified } from './connection.ts'
+import type { ClientConnection, IdentifiedClient } from './connection.ts'
 import { differencesOf } from './differences.ts'
 import type {
   CollectionRequest,
@@ -39,7 +39,7 @@ const BUSY_MS = 100
 export const operationIdOf = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
 
 /** The state and the identified backend, which concurrent calls share. */
-interface Session extends Identified {
+interface Session extends IdentifiedClient {
   state: State
 }
 
@@ -161,7 +161,7 @@ export class AtMostOnce {
 
   /** Sends the request for a key unless it was already sent. Returns the accepted operation. */
   async #operate(
-    endpoint: CreatedHere,
+    endpoint: CreationFunction,
     request: CollectionRequest | MintRequest | TransferRequest,
     options: OperationOptions,
   ): Promise<KeyedOperation & { operationId: string; body: KeyedRequest['body'] }> {
@@ -248,10 +248,10 @@ const FUNCTIONS = {
   transfernft: 'transfer()',
 } as const
 
-type CreatedHere = keyof typeof FUNCTIONS
+type CreationFunction = keyof typeof FUNCTIONS
 
 interface KeyedRequest {
-  endpoint: CreatedHere
+  endpoint: CreationFunction
   idempotencyKey: string
   operationId: string
   /** The request. A request to create a collection has no `contract_address`. */
@@ -312,14 +312,14 @@ async function operateForKey(
     return { operation, wasSentBefore }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    if (error.code === 'idempotency_key_reused') throw reusedElsewhere(idempotencyKey, error)
+    if (error.code === 'idempotency_key_reused') throw reusedElsewhereError(idempotencyKey, error)
     // This error means that an operation with this ID exists, but belongs to another request.
     throw error.code === 'usage' ? await reusedKey(state, origin, keyedRequest) : error
   }
 }
 
 /** Returns the error for a key that another machine, or an earlier state directory, used for another request. */
-const reusedElsewhere = (idempotencyKey: string, cause: GdnError): GdnError =>
+const reusedElsewhereError = (idempotencyKey: string, cause: GdnError): GdnError =>
   new GdnError(
     'idempotency_key_reused',
     `the idempotency key "${terminalText(idempotencyKey)}" was already used for another request on the server`,

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { env } from 'node:process'
 import type { ApiVersion } from '../api/versions.ts'
 import type { ApiClient } from '../client/api-client.ts'
-import type { SeenBackend } from '../client/backend.ts'
+import type { IdentifiedBackend } from '../client/backend.ts'
 import { checkKey, isLoopbackUrl, parseBaseUrl } from '../client/base-url.ts'
 import type { Transport } from '../client/transport.ts'
 import { paceDirectories, stateDirectory } from '../config/paths.ts'
@@ -15,9 +15,9 @@ import type { ClientOptions } from './types.ts'
 const USER_AGENT = `gdn/${VERSION}`
 
 /** A backend, and a client that sends requests only to it. */
-export interface Identified {
+export interface IdentifiedClient {
   readonly client: ApiClient
-  readonly backend: SeenBackend
+  readonly backend: IdentifiedBackend
 }
 
 /** A server, its API key, and the client that sends requests to the server. */
@@ -35,7 +35,7 @@ export interface ClientConnection {
    *
    * @throws GdnError `unreachable`, `bad_answer`
    */
-  identify(): Promise<Identified>
+  identify(): Promise<IdentifiedClient>
   close(): Promise<void>
 }
 
@@ -89,7 +89,7 @@ export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }
     return opened
   }
 
-  async function identify(): Promise<Identified> {
+  async function identify(): Promise<IdentifiedClient> {
     const { createTransport, KnownBackends } = await import('./sending.ts')
     transport ??= createTransport('single', { proxy })
     const backends = new KnownBackends(USER_AGENT)

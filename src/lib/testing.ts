@@ -42,7 +42,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
   const lines = createInterface({ input: child.stdout })
   const started = await Promise.race([once(lines, 'line'), ended.then(() => null)])
   if (started === null) {
-    throw notStarted(stderr)
+    throw startError(stderr)
   }
   // A backend that isn't stopped must not keep this process alive.
   for (const handle of [child, child.stdin, child.stdout, child.stderr]) (handle as { unref?(): void }).unref?.()
@@ -55,7 +55,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
 }
 
 /** Returns the error for a backend that ended at its start, based on its output. */
-function notStarted(stderr: string): GdnError {
+function startError(stderr: string): GdnError {
   const [, problem, hint] = /^error: (.*?)\n {2}(.*)$/s.exec(stderr.trim()) ?? []
   const why = problem ?? (stderr.trim() || 'it printed no reason')
   const code = hint?.includes('npm install') ? 'native_missing' : 'unexpected'

@@ -12,7 +12,7 @@ import { ContractCheck, RowIds, TraitTypes, traitOf } from './row-checks.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
 /** A built row, or the problems of a row. Local files aren't checked yet. */
-export type Built =
+export type BuiltRow =
   | { row: ManifestRow }
   | { issues: ManifestIssue[]; line: number; title: string | null; localFiles: ManifestRow['localFiles'] }
 
@@ -78,7 +78,7 @@ export class RowBuilder {
     return this.#target.target
   }
 
-  fromCells(input: RowInput): Built {
+  fromCells(input: RowInput): BuiltRow {
     const { line, columns, trusted: wasChecked } = input
     const report = this.#newReport(line)
     const cells = this.#readCells(input, report)
@@ -203,7 +203,7 @@ export class RowBuilder {
   }
 
   /** Builds a row from a metadata object of the API. The receiver comes from the flags or the request. */
-  fromMetadata(line: number, value: Record<string, unknown>): Built {
+  fromMetadata(line: number, value: Record<string, unknown>): BuiltRow {
     const report = this.#newReport(line)
     for (const name of ROW_KEYS) {
       if (!Object.hasOwn(value, name)) continue
@@ -238,7 +238,7 @@ export class RowBuilder {
       localFiles: LocalFiles
     },
     report: RowReport,
-  ): Built {
+  ): BuiltRow {
     const { line, id, title, metadata, localFiles } = parts
     const receiver = this.#party('receiver', parts.receiver, report)
     const receiverName = this.#name

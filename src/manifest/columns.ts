@@ -32,7 +32,7 @@ const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_add
 export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
 /** The meaning of an ignored column. Only a mapping can assign this meaning, never a column name. */
 export const IGNORED = 'ignore'
-const PREFIXED = /^(file|attr|extra):(.*)$/s
+const PREFIXED_NAME = /^(file|attr|extra):(.*)$/s
 
 // Invisible characters in a header: white space except the plain space, format characters and control characters.
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u
@@ -40,7 +40,7 @@ export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p
 /** Maximum length of a row ID, in characters. */
 export const MAX_ID = 200
 /** Matches an ID that a spreadsheet converted to scientific notation. */
-export const SHORTENED = /^\d[.,]\d+E\+\d+$/
+export const SHORTENED_ID = /^\d[.,]\d+E\+\d+$/
 
 /** Keys that describe a row. In a metadata object, these keys would be published as metadata. */
 export const ROW_KEYS = [
@@ -101,7 +101,7 @@ const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly stri
  */
 const MARKETPLACE_KEYS = ['background_color', 'external_url', 'youtube_url']
 
-const MEANINGS = new Map(
+const MEANING_BY_NAME = new Map(
   Object.entries(COMMON_NAMES).flatMap(([meaning, names]) => [
     [meaning, meaning] as const,
     ...names.map((name) => [name, meaning] as const),
@@ -109,7 +109,7 @@ const MEANINGS = new Map(
 )
 
 /** Common names that are long enough for their misspellings to be recognized. */
-const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
+const LONG_COMMON_NAMES = [...MEANING_BY_NAME.keys()].filter((name) => name.length > 3)
 
 /** Returns all names of a column, in lower case with underscores. */
 export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
@@ -126,7 +126,7 @@ function meaningOf(name: string, mapped: ColumnMapping | undefined): string {
   if (mapped !== undefined) return mapped[1]
   const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
   if (prefixed !== null) return `${prefixed[1]?.toLowerCase()}:${prefixed[2]}`
-  return MEANINGS.get(foldName(name)) ?? name
+  return MEANING_BY_NAME.get(foldName(name)) ?? name
 }
 
 const mappingOf = (name: string, map: readonly ColumnMapping[]): ColumnMapping | undefined =>
@@ -170,10 +170,10 @@ export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName
   const plain = PLAIN.find((plainName) => plainName === name)
   if (plain !== undefined) return { role: { kind: plain } }
   if (name === 'image') return { role: { kind: 'file', key: 'image' } }
-  const prefixed = PREFIXED.exec(name)
+  const prefixed = PREFIXED_NAME.exec(name)
   const kind = prefixed?.[1] as 'file' | 'attr' | 'extra' | undefined
   if (kind === undefined && unknownColumns === 'error') {
-    const meaning = prefixMeant(name)
+    const meaning = correctedPrefix(name)
     if (meaning !== null) {
       const hint = `Did you mean "${meaning}"? Rename the column, or add ${mapFlag(name, meaning)}.`
       return { problem: `unknown column "${name}"`, hint }
@@ -250,7 +250,7 @@ function parseTypedName(name: string): ParsedName {
  * Returns a column name with a misspelled prefix corrected, such as `attr:hour` for `atr:hour`, or null for any other
  * name.
  */
-function prefixMeant(name: string): string | null {
+function correctedPrefix(name: string): string | null {
   const [, before = '', key = ''] = /^([^:\s]+):(.+)$/.exec(name) ?? []
   if (key === '') return null
   const prefix = /^(attribute|trait)s?$/i.test(before) ? 'attr' : nearest(before, ['attr', 'file', 'extra'])

@@ -90,8 +90,8 @@ export async function openCsv(
     delimiter,
     async *blocks() {
       const headerBreaks = breaksIn(head.slice(lineStart, end.index), dialect)
-      const more = linesAbove + headerBreaks
-      const body = new BodyReader(file, dialect, width, { line: headLine + 1, more })
+      const extraLines = linesAbove + headerBreaks
+      const body = new BodyReader(file, dialect, width, { line: headLine + 1, extraLines })
       yield* body.take(head.slice(bodyStart), done && fatal === null)
       try {
         if (fatal !== null) throw fatal
@@ -126,13 +126,18 @@ class BodyReader {
   /** Length of the unparsed text at which an incomplete row is parsed again. */
   #wanted = 0
 
-  constructor(file: string, dialect: Dialect, width: Width, { line, more }: { line: number; more: number }) {
+  constructor(
+    file: string,
+    dialect: Dialect,
+    width: Width,
+    { line, extraLines }: { line: number; extraLines: number },
+  ) {
     this.#file = file
     this.#dialect = dialect
     this.#width = width
     this.#parser = parserOf(dialect)
     this.#line = line
-    this.#breaks = more
+    this.#breaks = extraLines
   }
 
   *take(piece: string, isLast: boolean): Iterable<CsvRecord[]> {
@@ -213,7 +218,7 @@ class BodyReader {
     const issues = new Map<number, ManifestIssue>()
     let index = 0
     let rowStart = 0
-    const step = ({ errors, meta }: Parsed) => {
+    const step = ({ errors, meta }: ParseResult) => {
       const quoteError = errors.find(({ type }) => type === 'Quotes')
       if (quoteError !== undefined) {
         const opened = (quoteError.index ?? 0) - 1
@@ -250,18 +255,18 @@ class BodyReader {
 
 const QUOTE_HINT = 'Inside a quoted cell, write a double quote as two double quotes.'
 
-interface Parsed {
+interface ParseResult {
   data: string[][]
   errors: { type: string; code: string; row?: number; index?: number }[]
   meta: { cursor: number }
 }
 
 interface Parser {
-  parse(input: string, baseIndex: number, ignoreLastRow: boolean): Parsed
+  parse(input: string, baseIndex: number, ignoreLastRow: boolean): ParseResult
 }
 
 // The internal parser of papaparse, used directly to avoid an event for each row.
-function parserOf({ delimiter, newline }: Dialect, step?: (row: Parsed) => void): Parser {
+function parserOf({ delimiter, newline }: Dialect, step?: (row: ParseResult) => void): Parser {
   return new Papa.Parser({ delimiter, newline, step } as Papa.ParseConfig)
 }
 

@@ -99,13 +99,13 @@ export class HashTable {
       a = Math.imul(a ^ unit, 0x01000193)
       b = Math.imul(b ^ unit, 0x9e3779b1)
     }
-    this.#low = stir(a ^ (b >>> 7)) || 1
-    this.#high = stir(b ^ (a >>> 15))
+    this.#low = mixBits(a ^ (b >>> 7)) || 1
+    this.#high = mixBits(b ^ (a >>> 15))
   }
 }
 
 // Mixes a hash so that each bit affects all bits (the finalizer of murmur3).
-function stir(value: number): number {
+function mixBits(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0

@@ -16,7 +16,7 @@ import {
 } from '../api/openapi/fields-schema.ts'
 import { type Json, jsonSchema, when } from '../api/openapi/json-schema.ts'
 import { TRAIT_TYPES, type TraitType } from '../api/traits.ts'
-import { COLUMN_NAMES, INVISIBLE, MAX_ID, namesOf, ROW_KEYS, SHORTENED } from './columns.ts'
+import { COLUMN_NAMES, INVISIBLE, MAX_ID, namesOf, ROW_KEYS, SHORTENED_ID } from './columns.ts'
 
 type Name = (typeof COLUMN_NAMES)[number]
 
@@ -63,7 +63,7 @@ const CELLS: Readonly<Record<Name, Json>> = {
   description: REQUIRED,
   receiver: PARTY,
   sender: PARTY,
-  id: cell(`(?!${SHORTENED.source.slice(1, -1)}\\s*$)\\S(?:[\\s\\S]{0,${MAX_ID - 2}}\\S)?`),
+  id: cell(`(?!${SHORTENED_ID.source.slice(1, -1)}\\s*$)\\S(?:[\\s\\S]{0,${MAX_ID - 2}}\\S)?`),
   contract_address: cell(...ADDRESS_FORMS),
   blockchain: { anyOf: [{ enum: KNOWN_NAMES }, cell(...KNOWN_NAMES, OWN_NAME.source.slice(1, -1))] },
   image: FILE,

@@ -114,9 +114,10 @@ async function openObject(input: TextWindow, file: string): Promise<JsonFile> {
   const record = parseEntry(scanned.text, { file, line }, scanned)
   // This member refers to a JSON Schema for editors.
   if ('value' in record && typeof record.value.$schema === 'string') delete record.value.$schema
-  if ('issue' in record || !Object.hasOwn(record.value, 'metadata')) return { request: null, records: once([record]) }
+  if ('issue' in record || !Object.hasOwn(record.value, 'metadata'))
+    return { request: null, records: asAsync([record]) }
   const { metadata: _metadata, ...members } = record.value
-  return { request: { line, members }, records: once(metadataEntries(scanned.text, { file, line })) }
+  return { request: { line, members }, records: asAsync(metadataEntries(scanned.text, { file, line })) }
 }
 
 /** Returns the metadata objects of a request, each with its line. */
@@ -194,7 +195,7 @@ function tooLong(file: string, line: number): ManifestError {
   return new ManifestError({ place: { file, line }, message })
 }
 
-async function* once<Item>(items: Iterable<Item>): AsyncIterable<Item> {
+async function* asAsync<Item>(items: Iterable<Item>): AsyncIterable<Item> {
   yield* items
 }
 

@@ -105,7 +105,7 @@ async function* rowsForReceivers(
   const counts = new ListCounts()
   for await (const entries of readReceiverList(text, open.name, { blockchain, merge, names: options })) {
     const receivers = entries.flatMap((entry) => ('issue' in entry ? [] : entry.receiver))
-    const leftOut = (await check?.leftOut(receivers)) ?? NONE
+    const leftOut = (await check?.leftOut(receivers)) ?? NO_NAMES
     let items: ManifestItem[] = []
     for (const entry of entries) {
       if ('issue' in entry) {
@@ -145,7 +145,7 @@ function withoutReceivers({ source, skipsContracts }: ReceiverList): ManifestIss
   return { place: { file }, message, hint: 'Add at least one receiver.' }
 }
 
-const NONE: ReadonlySet<string> = new Set()
+const NO_NAMES: ReadonlySet<string> = new Set()
 
 const joinHashes = (row: string | null, list: string | null): string | null =>
   row === null || list === null ? null : sha256Hex(`${row} ${list}`)

@@ -9,7 +9,7 @@ import type { RowReport } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestRow } from './row.ts'
 
-const MAX_REMEMBERED = 10_000
+const MAX_CACHED = 10_000
 const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin with https://.'
 const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / between folders.'
 const SLASH_HINT = 'Use / in paths, even on Windows.'
@@ -30,7 +30,7 @@ export function createFileCheck(folders: readonly string[]): InspectFile {
     if (problem !== undefined) return { problem, warning: null }
     roots ??= Promise.all(folders.map((folder) => realpath(folder).catch(() => resolve(folder))))
     const result = await checkFile(path, await roots)
-    if (checked.size >= MAX_REMEMBERED) checked.clear()
+    if (checked.size >= MAX_CACHED) checked.clear()
     checked.set(path, result.problem)
     return result
   }

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../core/bounded-map.ts'
 import type { Place } from '../core/errors.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
-import { type Built, RowBuilder } from './build-row.ts'
+import { type BuiltRow, RowBuilder } from './build-row.ts'
 import { type Column, columnSetProblems, parseColumnName, spellingOf } from './columns.ts'
 import type { CsvFile, CsvRecord } from './csv.ts'
 import type { JsonFile, JsonRecord } from './json.ts'
@@ -47,7 +47,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   const builder = new RowBuilder(open.name, open.folder, options, missing)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
   const { checkRow, onFileWarning, onRow, onInvalidRow } = options
-  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
+  const sinkOptions: RowSinkOptions = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
   const names = new NamesInRows(options, flagOf)
   const named = nameColumns(columns)
   for await (const records of continueReading(first, reader)) {
@@ -62,10 +62,10 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
         const cells = unescapeCells(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
         options.onCells?.(record.line, cells)
         const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
-        if (checkRow === undefined && isDone(built)) {
+        if (checkRow === undefined && needsNoCheck(built)) {
           items.push(built)
           options.onRow?.(built.row, columns)
-        } else await addChecked(built, columns, settling, items)
+        } else await checkAndAdd(built, columns, sinkOptions, items)
       }
     }
     context.target = builder.target
@@ -176,7 +176,7 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
     report(column?.position, problem, hint)
     if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
-  reportMapped(knownColumns, options)
+  reportMappedColumns(knownColumns, options)
   const kinds = new Set<string>(knownColumns.map(({ role }) => role.kind))
   const required = ['title', 'description', ...(hasReceiver ? [] : ['receiver'])]
   return { columns, issues, unknown, missing: new Set(required.filter((name) => !kinds.has(name))) }
@@ -187,7 +187,7 @@ const RESULT_COLUMNS = [
   ...['key', 'line', 'status', 'nft_gdn_id', 'token_id', 'contract_address', 'receiver_wallet_address', 'metadata_url'],
   ...['error', 'burned', 'verified', 'verify_error'],
 ]
-const NEEDED = ['key', 'line', 'status', 'nft_gdn_id']
+const REQUIRED_RESULT_COLUMNS = ['key', 'line', 'status', 'nft_gdn_id']
 
 /** Columns of `gdn nft list` that manifests don't have. */
 const LIST_COLUMNS = ['token_id', 'status', 'nft_gdn_id']
@@ -196,12 +196,12 @@ const LIST_COLUMNS = ['token_id', 'status', 'nft_gdn_id']
 function resultColumns(names: readonly string[]): string[] {
   const at = names.indexOf('key')
   const added = new Set(names.slice(at))
-  if (at === -1 || !NEEDED.every((name) => added.has(name))) return []
+  if (at === -1 || !REQUIRED_RESULT_COLUMNS.every((name) => added.has(name))) return []
   return RESULT_COLUMNS.filter((name) => added.has(name))
 }
 
 /** Reports the columns whose names differ from the documented names. */
-function reportMapped(columns: readonly Column[], { onMapped }: ManifestOptions): void {
+function reportMappedColumns(columns: readonly Column[], { onMapped }: ManifestOptions): void {
   if (onMapped === undefined) return
   const mapped = columns.flatMap(({ name, role }) => {
     const meaning = spellingOf(role)
@@ -217,7 +217,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   const builder = new RowBuilder(open.name, open.folder, applied.options)
   const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
   const { checkRow, onFileWarning, onRow, onInvalidRow } = applied.options
-  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
+  const sinkOptions: RowSinkOptions = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
   const addInvalid = (items: ManifestItem[], added: readonly ManifestItem[]) => {
     items.push(...added)
     onInvalidRow?.()
@@ -231,7 +231,8 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     if ('issue' in record) return async (items: ManifestItem[]) => addInvalid(items, [record])
     const { line, value } = record
     if (request !== null || Object.hasOwn(value, 'file_fields')) {
-      return async (items: ManifestItem[]) => await addChecked(builder.fromMetadata(line, value), null, settling, items)
+      return async (items: ManifestItem[]) =>
+        await checkAndAdd(builder.fromMetadata(line, value), null, sinkOptions, items)
     }
     const { columns, issues } = await readKeys(line, value)
     const cells = Object.values(value)
@@ -243,7 +244,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
       // A row with invalid keys is built only to find its other problems.
       if (issues.length > 0 && 'row' in built) return addInvalid(items, invalid)
       items.push(...invalid)
-      await addChecked(built, columns, settling, items)
+      await checkAndAdd(built, columns, sinkOptions, items)
     }
   }
   const build = async (prepared: readonly ((items: ManifestItem[]) => Promise<void>)[]) => {
@@ -316,32 +317,32 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
     }
     if (issues.length === 0) {
       last = { names: joined, columns }
-      reportMapped(knownColumns, options)
+      reportMappedColumns(knownColumns, options)
     }
     return { columns, issues }
   }
 }
 
-function isDone(built: Built): built is Extract<Built, { row: unknown }> {
+function needsNoCheck(built: BuiltRow): built is Extract<BuiltRow, { row: unknown }> {
   return 'row' in built && built.row.localFiles.length === 0
 }
 
-interface Settling extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 'onRow' | 'onInvalidRow'> {
+interface RowSinkOptions extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 'onRow' | 'onInvalidRow'> {
   file: string
   check: InspectFile
 }
 
 /** Checks the local files of a built row, and whether the command accepts it. Then adds the row or its problems. */
-async function addChecked(
-  built: Built,
+async function checkAndAdd(
+  built: BuiltRow,
   columns: readonly (Column | undefined)[] | null,
-  { file, check, checkRow, onFileWarning, onRow, onInvalidRow }: Settling,
+  { file, check, checkRow, onFileWarning, onRow, onInvalidRow }: RowSinkOptions,
   items: ManifestItem[],
 ): Promise<void> {
   const { line, localFiles } = 'row' in built ? built.row : built
   const title = 'row' in built ? built.row.metadata.title : built.title
   const invalidRow: InvalidRow = { line, title, localFiles: [] }
-  let isGood = 'row' in built
+  let isValid = 'row' in built
   if ('issues' in built) for (const issue of built.issues) items.push({ issue, invalidRow })
   for (const { key, path } of localFiles) {
     const { problem, warning, isOfMarketplaces = false } = await check(path)
@@ -357,10 +358,10 @@ async function addChecked(
     }
     if (warning !== null) onFileWarning?.({ place, message: `${field} ${warning}` }, isOfMarketplaces)
     if (problem === null) continue
-    isGood = false
+    isValid = false
     items.push({ issue: { place, ...problem, message: `${field} ${problem.message}` }, invalidRow })
   }
-  if (!isGood || !('row' in built)) return onInvalidRow?.()
+  if (!isValid || !('row' in built)) return onInvalidRow?.()
   const rejected = checkRow?.(built.row) ?? null
   if (rejected !== null) {
     items.push({ issue: rejectedIssue(rejected, columns, { file, line }), invalidRow })

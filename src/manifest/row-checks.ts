@@ -4,7 +4,7 @@ import { text } from '../api/text.ts'
 import { type Attribute, parseTraitValue, type TraitType } from '../api/traits.ts'
 import { type Validated, validate } from '../api/validate.ts'
 import { quoted } from '../core/quoted.ts'
-import { type Column, type ColumnTrait, MAX_ID, SHORTENED } from './columns.ts'
+import { type Column, type ColumnTrait, MAX_ID, SHORTENED_ID } from './columns.ts'
 import { HashTable } from './hash-table.ts'
 import type { RowReport } from './manifest-error.ts'
 import type { ManifestRow } from './row.ts'
@@ -19,7 +19,7 @@ export class RowIds {
     const problem =
       value.length > MAX_ID ? `must have at most ${MAX_ID} characters` : trusted ? null : textProblem(value)
     if (problem !== null) report.add(column, `id ${problem}`)
-    else if (SHORTENED.test(value)) {
+    else if (SHORTENED_ID.test(value)) {
       const message = `id "${value}" is a number that a spreadsheet shortened, so its last digits are lost`
       report.add(column, message, 'Format the column as text, and enter the IDs again.')
     }

@@ -10,7 +10,7 @@ const MAX_FILE_WARNINGS = 1000
 /** Metadata keys in which marketplaces look for the image if it isn't a file. */
 const IMAGE_KEYS = ['image', 'image_data', 'image_url']
 
-interface Affected {
+interface AffectedRows {
   rows: number
   /** The line of the first affected row. */
   first: number
@@ -22,12 +22,12 @@ export class RowWarnings {
   readonly file: string
   #rows = 0
   #invalid = 0
-  #withoutId: Affected = { rows: 0, first: 0 }
-  #withoutImage: Affected = { rows: 0, first: 0 }
+  #withoutId: AffectedRows = { rows: 0, first: 0 }
+  #withoutImage: AffectedRows = { rows: 0, first: 0 }
   /** The column of the first row without an image whose text looks like an image; null if there is none. */
   #imageColumn: string | null = null
   #hasImageColumn = false
-  #quoted: Affected = { rows: 0, first: 0 }
+  #quoted: AffectedRows = { rows: 0, first: 0 }
   #escaped: { cells: number; first: Place } | null = null
   #files: ManifestIssue[] = []
   #spellings = new Spellings()
@@ -116,7 +116,7 @@ export class RowWarnings {
 
   /** @param fill the hint if other rows have a value */
   #about(
-    { rows, first }: Affected,
+    { rows, first }: AffectedRows,
     { what, why, hint, fill }: Record<'what' | 'why' | 'hint' | 'fill', string>,
   ): ManifestIssue[] {
     if (rows === 0) return []
@@ -130,7 +130,7 @@ export class RowWarnings {
     return [{ place, message: `${who}: ${why}`, hint: isAll ? hint : fill }]
   }
 
-  #aboutQuotes({ rows, first: line }: Affected): ManifestIssue[] {
+  #aboutQuotes({ rows, first: line }: AffectedRows): ManifestIssue[] {
     if (rows === 0) return []
     const whose = rows === 1 ? 'the title is' : `the titles of ${rows} rows are`
     return [
@@ -194,7 +194,7 @@ class Spellings {
   }
 }
 
-function countAffected(missing: Affected, { line }: ManifestRow): void {
+function countAffected(missing: AffectedRows, { line }: ManifestRow): void {
   if (missing.rows++ === 0) missing.first = line
 }
 

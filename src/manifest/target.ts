@@ -17,7 +17,7 @@ export interface Cell {
   column: Column
 }
 
-const GOOD = 8192
+const CHECKED_SLOTS = 8192
 const ONE_TARGET = 'Split the manifest: each run has one collection.'
 
 /** Determines the common target of all rows and checks their addresses for its blockchain. */
@@ -25,9 +25,9 @@ export class TargetCheck {
   #target: ManifestTarget
   #isMissingReported = false
   /** Cache of valid addresses. Even a million rows usually have only a few distinct addresses. */
-  readonly #good = new Array<string>(GOOD).fill('')
+  readonly #good = new Array<string>(CHECKED_SLOTS).fill('')
   /** Hashes of addresses that have occurred once. Only repeated addresses are cached. */
-  readonly #once = new Uint32Array(GOOD)
+  readonly #once = new Uint32Array(CHECKED_SLOTS)
 
   /** @param mayLackBlockchain whether the blockchain is optional */
   constructor(target: ManifestTarget, mayLackBlockchain = false) {
@@ -80,7 +80,7 @@ export class TargetCheck {
     // These addresses aren't cached, because a cache lookup would take longer.
     if (isEvm(blockchain) && isLowerCaseAddress(address)) return
     const hash = hashOf(address)
-    const place = hash & (GOOD - 1)
+    const place = hash & (CHECKED_SLOTS - 1)
     if (this.#good[place] === address) return
     const problem = address.trim() === address ? addressProblem(address, blockchain) : 'begins or ends with whitespace'
     if (problem !== null) report.add(column ?? kind, `${kind} ${problem}`)

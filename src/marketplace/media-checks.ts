@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import { extname } from 'node:path'
 import { SNIFF_BYTES, sniffContentType } from '../files/content-type.ts'
 import { canMeasure, IMAGE_BYTES, imageSize } from '../files/image-size.ts'
-import { EXPECTED, FORMATS, type FormatName, formatOf } from '../files/inspect/formats.ts'
+import { FORMAT_BY_EXTENSION, FORMATS, type FormatName, formatOf } from '../files/inspect/formats.ts'
 import type { Findings, FoundAt } from './finding.ts'
 import type { RuleName } from './rules.ts'
 
@@ -95,7 +95,8 @@ export class MediaChecks {
 
   /** @param content the format of a file's content, or null if only the extension is known */
   #checkFormat(extension: string, content: FormatName | null, { use, at }: Use): void {
-    const format = content ?? (Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined)
+    const format =
+      content ?? (Object.hasOwn(FORMAT_BY_EXTENSION, extension) ? FORMAT_BY_EXTENSION[extension] : undefined)
     if (format === undefined) {
       this.#checkUnknown(extension, { use, at })
       return

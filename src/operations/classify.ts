@@ -1,15 +1,15 @@
 import {
   type AttemptOutcome,
   attemptOutcome,
-  type NoEffect,
+  type NoEffectOutcome,
   type ReceivedResponse,
-  type Sent,
+  type SendOnceResult,
   UNKNOWN,
   type Unknown,
 } from '../client/outcome.ts'
 import type { GdnError } from '../core/errors.ts'
 
-interface Failure {
+interface FailureDetails {
   message: string
   error?: unknown
   /** The error that stops the sender. Set if a retry can't help, because another backend listens at the address. */
@@ -19,21 +19,21 @@ interface Failure {
 /** The outcome of one attempt, regardless of earlier attempts. */
 export type ClassifiedAttempt<Created> = { outcome: 'accepted'; status: number; created: Created } | FailedAttempt
 
-export type FailedAttempt = Exclude<AttemptOutcome, { outcome: 'accepted' }> & Failure
-export type NoEffectAttempt = NoEffect & Failure
-export type UnknownAttempt = Unknown & Failure
+export type FailedAttempt = Exclude<AttemptOutcome, { outcome: 'accepted' }> & FailureDetails
+export type NoEffectAttempt = NoEffectOutcome & FailureDetails
+export type UnknownAttempt = Unknown & FailureDetails
 
 /** How a sender interprets responses. */
 export interface ResponseReader<Response, Created> {
   /** Returns the objects that were created according to a successful response, or why the response is inconclusive. */
-  created(response: Response): Promise<{ created: Created } | Failure> | { created: Created } | Failure
-  refusal(response: Response): Promise<Failure> | Failure
+  created(response: Response): Promise<{ created: Created } | FailureDetails> | { created: Created } | FailureDetails
+  refusal(response: Response): Promise<FailureDetails> | FailureDetails
   /** Describes an inconclusive response. */
   describe(response: Response): string
 }
 
 export async function classify<Response extends ReceivedResponse, Created>(
-  result: Response | Exclude<Sent, ReceivedResponse>,
+  result: Response | Exclude<SendOnceResult, ReceivedResponse>,
   { created, refusal, describe }: ResponseReader<Response, Created>,
 ): Promise<ClassifiedAttempt<Created>> {
   const attempt = attemptOutcome(result, Date.now())

@@ -16,10 +16,10 @@ import {
 import { deleteRun, endRun, insertRun, pruneRuns, reopenRun } from '../state/runs.ts'
 import { moveOperation } from '../state/transitions.ts'
 import { type ClaimedOperation, LeasedRun, type newRun } from './leased-run.ts'
-import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedRequest } from './types.ts'
+import type { AcceptedOperation, OperateDeps, RequestSpec, SentOperation, WaitResult } from './types.ts'
 
-const LOST = 'the backend was restored from a backup and no longer has the request'
-export const ENDED_EARLY = 'gdn exited before the response arrived'
+const LOST_REASON = 'the backend was restored from a backup and no longer has the request'
+export const ENDED_EARLY_REASON = 'gdn exited before the response arrived'
 
 /** Returns whether no byte of an operation was sent. */
 export const isUnsent = ({ state }: Operation): boolean => state === 'planned' || state === 'intended'
@@ -29,9 +29,9 @@ export class Journal {
   operation: Operation
   #run: LeasedRun
   readonly #deps: OperateDeps
-  readonly #wanted: WantedRequest
+  readonly #wanted: RequestSpec
 
-  constructor({ operation, run }: ClaimedOperation, deps: OperateDeps, wantedRequest: WantedRequest) {
+  constructor({ operation, run }: ClaimedOperation, deps: OperateDeps, wantedRequest: RequestSpec) {
     this.operation = operation
     this.#run = run
     this.#deps = deps
@@ -129,15 +129,15 @@ export class Journal {
 
   /** Records that the process which sent the request ended before it recorded the outcome. */
   async endedEarly(): Promise<void> {
-    await this.#run.write((sql) => moveOperation(sql, this.operation.id, 'unknown', ENDED_EARLY))
-    this.operation = { ...this.operation, state: 'unknown', reason: ENDED_EARLY }
+    await this.#run.write((sql) => moveOperation(sql, this.operation.id, 'unknown', ENDED_EARLY_REASON))
+    this.operation = { ...this.operation, state: 'unknown', reason: ENDED_EARLY_REASON }
   }
 
   /** Records that a restored backend no longer has the accepted operation. */
   async lost(): Promise<void> {
     const { id, runId } = this.operation
     await this.#run.write((sql) => {
-      moveOperation(sql, id, 'unknown', LOST)
+      moveOperation(sql, id, 'unknown', LOST_REASON)
       reopenRun(sql, runId)
     })
   }
@@ -154,7 +154,7 @@ export class Journal {
   /**
    * Records the end of an operation. If the write fails, only reports the error, because the effect can't be undone.
    */
-  async end(operation: AcceptedOperation, { state }: Ending): Promise<void> {
+  async end(operation: AcceptedOperation, { state }: WaitResult): Promise<void> {
     const now = this.#deps.now()
     await this.#keep(() =>
       this.#run.release((sql) => {

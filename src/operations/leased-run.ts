@@ -15,18 +15,18 @@ import type { State } from '../state/open-state.ts'
 import { findLive, findOperation, insertOperation, type Operation, type OperationName } from '../state/operations.ts'
 import {
   acquireRun,
-  beat,
   checkFence,
   insertRun,
   type LeaseState,
   leaseOf,
   type RunLease,
+  recordHeartbeat,
   releaseOther,
   releaseRun,
 } from '../state/runs.ts'
 
 /** Runs that this process has acquired but could not release in the database, for example because the disk was full. */
-const unreleased = new Set<string>()
+const unreleasedRuns = new Set<string>()
 
 const nameOfLease = ({ runId, fence }: RunLease) => `${runId} ${fence}`
 
@@ -42,7 +42,7 @@ export class LeasedRun {
     this.#lease = lease
     // Ignore errors. If no heartbeat can be written, other processes eventually treat the run as lost.
     this.#beat = setInterval(() => {
-      state.write((sql) => beat(sql, lease, Date.now())).catch(() => undefined)
+      state.write((sql) => recordHeartbeat(sql, lease, Date.now())).catch(() => undefined)
     }, beatMs).unref()
   }
 
@@ -73,10 +73,10 @@ export class LeasedRun {
         releaseRun(sql, this.#lease)
       })
     } catch (error) {
-      unreleased.add(nameOfLease(this.#lease))
+      unreleasedRuns.add(nameOfLease(this.#lease))
       throw error
     }
-    unreleased.delete(nameOfLease(this.#lease))
+    unreleasedRuns.delete(nameOfLease(this.#lease))
     this.#isReleased = true
   }
 }
@@ -211,7 +211,7 @@ async function waitForEnd(
   const status = await inspectHolder(by.holder, timing)
   if (status.kind === 'ended') return
   if (status.kind === 'alive') {
-    if (unreleased.has(nameOfLease({ runId, fence: by.fence }))) return
+    if (unreleasedRuns.has(nameOfLease({ runId, fence: by.fence }))) return
     throw activeHolderError(by.holder, what)
   }
   // Use the absolute difference. If a clock was set back, the process would otherwise count as running for too long.

@@ -9,13 +9,13 @@ import { enterKnown } from '../state/known-nfts.ts'
 import type { IntendedRequest, OperationName } from '../state/operations.ts'
 import { metadataHash } from './reconcile/content-and-owners.ts'
 import { listIds, readPages } from './reconcile/listing.ts'
-import type { OperateDeps, WantedRequest } from './types.ts'
+import type { OperateDeps, RequestSpec } from './types.ts'
 
 /** A request that is ready to be committed. */
-export type NewRequest = Omit<IntendedRequest, 'body'> & Pick<WantedRequest, 'reference'> & { request: object }
+export type NewRequest = Omit<IntendedRequest, 'body'> & Pick<RequestSpec, 'reference'> & { request: object }
 
 /** Error codes of getnftgdnids for a collection that can't be listed. Minting in such a collection may still work. */
-const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
+const UNLISTABLE_CODES = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
 
 /**
  * Builds the request of an operation. If the state is a copy, first checks whether it may send the request. Lists the
@@ -23,7 +23,7 @@ const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
  */
 export async function newRequest(
   deps: OperateDeps,
-  wantedRequest: WantedRequest,
+  wantedRequest: RequestSpec,
   creates: Creation,
   { name, collectionId }: { name: OperationName; collectionId: number | null },
 ): Promise<NewRequest> {
@@ -48,7 +48,7 @@ export async function newRequest(
  */
 async function listBefore(
   { client, signal, state }: OperateDeps,
-  { contract, blockchain }: WantedRequest,
+  { contract, blockchain }: RequestSpec,
   collectionId: number,
 ): Promise<number | null> {
   if (contract === null || blockchain === null || client.supports('references') === true) return null
@@ -56,7 +56,7 @@ async function listBefore(
     const ids = await listIds({ client, signal }, { contractAddress: contract, blockchain })
     return await state.write((sql) => enterKnown(sql, collectionId, ids), signal)
   } catch (error) {
-    if (error instanceof GdnError && NOT_LISTED.has(error.code)) return null
+    if (error instanceof GdnError && UNLISTABLE_CODES.has(error.code)) return null
     throw error
   }
 }

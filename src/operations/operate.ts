@@ -8,7 +8,7 @@ import type { RunLimit } from '../client/run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { withNothingSent } from '../core/nothing-sent.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { givenToOthers, unrecordedNfts } from '../state/known-nfts.ts'
+import { assignedToOthers, unrecordedNfts } from '../state/known-nfts.ts'
 import {
   type AcceptedObjects,
   countUnknown,
@@ -17,7 +17,7 @@ import {
   type OperationName,
   otherUnknown,
 } from '../state/operations.ts'
-import { ENDED_EARLY, isUnsent, Journal } from './journal.ts'
+import { ENDED_EARLY_REASON, isUnsent, Journal } from './journal.ts'
 import { claimOperation, newRun } from './leased-run.ts'
 import { commandIdentity, type NewRequest, newRequest, requestBytes } from './new-request.ts'
 import { acceptedByReference, referencesOf } from './reconcile/by-reference.ts'
@@ -27,7 +27,7 @@ import { unresolvedContents } from './reconcile/unresolved.ts'
 import { isRepeatable } from './repeatable.ts'
 import { errorOfNoEffect } from './retries.ts'
 import { sendOperation } from './send.ts'
-import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedRequest } from './types.ts'
+import type { AcceptedOperation, OperateDeps, RequestSpec, SentOperation, WaitResult } from './types.ts'
 import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
 
 /**
@@ -43,8 +43,8 @@ import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
  */
 export async function operate(
   deps: OperateDeps,
-  wantedRequest: WantedRequest,
-  onAccepted: (operation: AcceptedOperation) => Promise<Ending>,
+  wantedRequest: RequestSpec,
+  onAccepted: (operation: AcceptedOperation) => Promise<WaitResult>,
 ): Promise<AcceptedOperation> {
   const { creates } = await loadEndpoint(wantedRequest.endpoint)
   const name: OperationName = {
@@ -77,7 +77,7 @@ export async function operate(
 /** Rejects a command if an identical one ended after this one started, because only one of the two was intended. */
 async function refuseDuplicate(
   { state, signal, startedAt: since, now }: OperateDeps,
-  { again }: WantedRequest,
+  { again }: RequestSpec,
   name: OperationName,
 ) {
   if (again || since === undefined) return
@@ -92,12 +92,12 @@ const isSent = (operation: Operation): operation is SentOperation => operation.r
 const isAccepted = (operation: Operation): operation is AcceptedOperation =>
   isSent(operation) && operation.accepted !== null
 
-function asSent(operation: Operation): SentOperation {
+function sentOperationOf(operation: Operation): SentOperation {
   if (!isSent(operation)) throw new Error('the operation has no bytes')
   return operation
 }
 
-const refusedEarlier = ({ id, reason }: Operation): GdnError =>
+const earlierRejectionError = ({ id, reason }: Operation): GdnError =>
   new GdnError('refused', `the operation ${id} was rejected: ${reason}`, {
     hint: 'Nothing was sent. Run the command without --operation to send another request.',
   })
@@ -105,19 +105,13 @@ const refusedEarlier = ({ id, reason }: Operation): GdnError =>
 /** Decides how to continue an operation, and sends its request if needed. */
 class CommandSender {
   readonly #deps: OperateDeps
-  readonly #wanted: WantedRequest
+  readonly #wanted: RequestSpec
   readonly #creates: Creation
   readonly #name: OperationName
   readonly #journal: Journal
   #permitted: { id: string; limit: RunLimit | null } | null = null
 
-  constructor(
-    deps: OperateDeps,
-    wantedRequest: WantedRequest,
-    creates: Creation,
-    name: OperationName,
-    journal: Journal,
-  ) {
+  constructor(deps: OperateDeps, wantedRequest: RequestSpec, creates: Creation, name: OperationName, journal: Journal) {
     this.#deps = deps
     this.#wanted = wantedRequest
     this.#creates = creates
@@ -137,13 +131,13 @@ class CommandSender {
     }
     const { backend, again } = this.#wanted
     refuseSilentBackend(backend)
-    if (again) return await this.#sendAnother(asSent(earlier))
+    if (again) return await this.#sendAnother(sentOperationOf(earlier))
     onStart?.(earlier.id)
-    if (earlier.state === 'failed' && earlier.accepted === null) throw refusedEarlier(earlier)
-    const { request } = asSent(earlier)
+    if (earlier.state === 'failed' && earlier.accepted === null) throw earlierRejectionError(earlier)
+    const { request } = sentOperationOf(earlier)
     refuseOtherBackend(`the request sent at ${isoSeconds(request.sentAt ?? 0)}`, request.backend, backend)
     const restored = isRestored(request.backend, backend)
-    if (!isAccepted(earlier)) return await this.#resolve(asSent(earlier), restored)
+    if (!isAccepted(earlier)) return await this.#resolve(sentOperationOf(earlier), restored)
     if (restored && !(await isKnownToServer(earlier.accepted, this.#creates, this.#deps))) {
       await onEvent({ type: 'lost', operation: earlier })
       await this.#journal.lost()
@@ -228,11 +222,11 @@ class CommandSender {
     const { client, onEvent, signal } = this.#deps
     await onEvent({ type: 'in_doubt', operation: earlier })
     if (earlier.state === 'sent') await this.#journal.endedEarly()
-    const operation = asSent(this.#journal.operation)
+    const operation = sentOperationOf(this.#journal.operation)
     // After a restore, don't repeat the request. The backend may have minted before the restore, but lost the record of
     // the key or reference ID.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
-      return (await this.#findUnlessRepeatable(operation)) ?? (await this.#send(operation.reason ?? ENDED_EARLY))
+      return (await this.#findUnlessRepeatable(operation)) ?? (await this.#send(operation.reason ?? ENDED_EARLY_REASON))
     }
     return await this.#searchFor(operation)
   }
@@ -293,7 +287,7 @@ class CommandSender {
    */
   async #send(doubt: string | null, wasKeySent = false): Promise<AcceptedOperation> {
     const { client, clock = SYSTEM_RETRY_CLOCK, signal, now, onEvent } = this.#deps
-    const { kind: endpoint, id, request } = asSent(this.#journal.operation)
+    const { kind: endpoint, id, request } = sentOperationOf(this.#journal.operation)
     const limit = await this.#permit(id)
     const attempt = await sendOperation({
       client,
@@ -308,7 +302,7 @@ class CommandSender {
       onWait: (reason) => void onEvent({ type: 'refused_for_now', reason }),
       record: this.#journal,
     })
-    const operation = asSent(this.#journal.operation)
+    const operation = sentOperationOf(this.#journal.operation)
     if (attempt.outcome === 'accepted') {
       await this.#refuseGiven(operation, attempt.created)
       return await this.#journal.accept(operation, { ...attempt.created, by: 'answer', at: now() })
@@ -329,7 +323,7 @@ class CommandSender {
     const isNamed = referencesOf(operation.request.body).length > 0
     if (!isNamed && (this.#wanted.keptAs === undefined || this.#wanted.mayForget)) return
     const ids = nfts.map(({ nft_gdn_id }) => nft_gdn_id)
-    const assigned = await this.#deps.state.read((sql) => givenToOthers(sql, operation, ids)).catch(() => [])
+    const assigned = await this.#deps.state.read((sql) => assignedToOthers(sql, operation, ids)).catch(() => [])
     if (assigned.length === 0) return
     const reason = 'the response contains NFTs of an earlier operation'
     await this.#journal.unknown(reason)

@@ -16,13 +16,13 @@ export async function isRepeatable(
   request: SentBytes,
   options: CallOptions & { refresh: boolean },
 ): Promise<boolean | null> {
-  if (!hasMeans(request)) return false
+  if (!canDeduplicate(request)) return false
   const honorsNow = await client.learnIdempotency(options)
   if (honorsNow === null) return null
   return (hasReferences(request) && client.supports('references') === true) || (request.honorsKey === true && honorsNow)
 }
 
 /** Returns whether the server may ensure that a repetition takes effect once, by reference IDs or by an honored key. */
-export const hasMeans = (request: SentBytes): boolean => request.honorsKey === true || hasReferences(request)
+export const canDeduplicate = (request: SentBytes): boolean => request.honorsKey === true || hasReferences(request)
 
 const hasReferences = ({ body }: SentBytes): boolean => referencesOf(body).length > 0

@@ -1,5 +1,5 @@
-import type { NoEffect, Unknown } from '../client/outcome.ts'
-import { RETRIES } from '../client/retry-read.ts'
+import type { NoEffectOutcome, Unknown } from '../client/outcome.ts'
+import { RETRY_BACKOFF } from '../client/retry-read.ts'
 import { type RunLimit, setsLimit } from '../client/run-limit.ts'
 import { type Backoff, backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
@@ -7,14 +7,14 @@ import type { FailedAttempt } from './classify.ts'
 import { UNREACHABLE_MS } from './defaults.ts'
 
 /** The properties of a failed attempt that determine whether it is retried. */
-export type RetriedAttempt = Pick<NoEffect | Unknown, 'cause' | 'retryAfterMs'>
+export type RetriedAttempt = Pick<NoEffectOutcome | Unknown, 'cause' | 'retryAfterMs'>
 
 /** The rules for retrying a request. */
 export interface Retries {
   /** Maximum time to retry for each cause, in milliseconds. Other causes aren't retried. */
   forMs: Partial<Record<RetriedAttempt['cause'], number>>
   /** Maximum number of attempts. Default: unlimited. */
-  most?: number
+  maxAttempts?: number
   backoff: Backoff
 }
 
@@ -24,7 +24,7 @@ const MINUTE = 60_000
  * The retry rules of a command while the user waits for it. Retries only the cause `rate_limited`, for at most a
  * minute.
  */
-export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
+export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, maxAttempts: 6, backoff: RETRY_BACKOFF }
 
 /**
  * The retry rules of a command whose outcome is unknown. Also retries attempts without a response, because only a
@@ -63,13 +63,13 @@ export const changeRetries = (isPending: boolean, timeoutMs: number): Retries =>
     // Only a pending change can lower the used part of its run's limit, when it completes.
     max_cost: isPending ? timeoutMs : -1,
   },
-  backoff: RETRIES,
+  backoff: RETRY_BACKOFF,
 })
 
 /** The causes for which the server may send a time for the retry. */
-export type ForNow = 'rate_limited' | 'not_ready' | 'max_cost'
+export type TemporaryCause = 'rate_limited' | 'not_ready' | 'max_cost'
 
-export const isForNow = (cause: RetriedAttempt['cause']): cause is ForNow =>
+export const isTemporaryCause = (cause: RetriedAttempt['cause']): cause is TemporaryCause =>
   cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
 
 /**
@@ -80,11 +80,12 @@ export const isForNow = (cause: RetriedAttempt['cause']): cause is ForNow =>
  * @param failingMs milliseconds since the first attempt or the last progress
  */
 export const mayRetry = (
-  { forMs, most = Number.POSITIVE_INFINITY }: Retries,
+  { forMs, maxAttempts = Number.POSITIVE_INFINITY }: Retries,
   { cause, retryAfterMs }: RetriedAttempt,
   attempts: number,
   failingMs: number,
-): boolean => attempts < most && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
+): boolean =>
+  attempts < maxAttempts && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
 
 /** Returns the milliseconds until the next attempt. It is the server's Retry-After, or else an increasing delay. */
 export const waitBefore = (
@@ -92,7 +93,7 @@ export const waitBefore = (
   { cause, retryAfterMs }: RetriedAttempt,
   attempts: number,
   random?: () => number,
-): number => retryAfterMs ?? backoffMs(isForNow(cause) ? 2 : attempts, backoff, random)
+): number => retryAfterMs ?? backoffMs(isTemporaryCause(cause) ? 2 : attempts, backoff, random)
 
 /** Returns the error of a command whose request had no effect. */
 export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
@@ -108,9 +109,9 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
 }
 
 /** A hint without a command, because the errors of runs name the command that resumes the run. */
-const WAIT = 'Wait until the server accepts requests again.'
+const WAIT_HINT = 'Wait until the server accepts requests again.'
 
-const HINTS: Partial<Record<NoEffect['cause'], string>> = {
+const HINTS: Partial<Record<NoEffectOutcome['cause'], string>> = {
   unauthorized: 'Check the API key.',
   forbidden: 'Use a key with this permission.',
   max_cost:
@@ -118,5 +119,7 @@ const HINTS: Partial<Record<NoEffect['cause'], string>> = {
 }
 
 /** Returns the error that stops a drop, because its other requests would fail as well. */
-export const stopOf = (cause: Exclude<NoEffect['cause'], 'too_large' | 'other_label'>, message: string): GdnError =>
-  new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, { hint: HINTS[cause] ?? WAIT })
+export const stopOf = (
+  cause: Exclude<NoEffectOutcome['cause'], 'too_large' | 'other_label'>,
+  message: string,
+): GdnError => new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, { hint: HINTS[cause] ?? WAIT_HINT })

@@ -13,7 +13,7 @@ import type { Journal } from './journal.ts'
 import { isRepeatable } from './repeatable.ts'
 import { COMMAND, COMMAND_IN_DOUBT, mayRetry, type RetriedAttempt, waitBefore } from './retries.ts'
 
-interface Sending {
+interface SendInput {
   client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
   clock: RetryClock
   signal: AbortSignal
@@ -42,7 +42,7 @@ interface Sending {
  *
  * @throws GdnError `idempotency_key_reused` if the key identifies another request, and no attempt had an effect
  */
-export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt<AcceptedIds>> {
+export async function sendOperation(sending: SendInput): Promise<ClassifiedAttempt<AcceptedIds>> {
   const { clock, signal, record } = sending
   const began = clock.now()
   let attempts = 0
@@ -65,7 +65,7 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
     if (attempt.outcome === 'accepted') return attempt
     if (attempt.outcome === 'unknown' && attempt.isKeyReused && sending.wasKeySent !== true) {
       await record?.noEffect()
-      throw keyReused(sending.request.key, attempt.error)
+      throw keyReusedError(sending.request.key, attempt.error)
     }
     if (attempt.outcome === 'unknown') {
       await record?.unknown(attempt.message)
@@ -86,7 +86,7 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
   }
 }
 
-const keyReused = (key: string, cause: unknown): GdnError =>
+const keyReusedError = (key: string, cause: unknown): GdnError =>
   new GdnError('idempotency_key_reused', `the server already has a different request for the operation ${key}`, {
     place: { flag: '--operation' },
     hint: 'This request had no effect. Use another ID for this request.',
@@ -95,7 +95,7 @@ const keyReused = (key: string, cause: unknown): GdnError =>
 
 /** Repeats a request with an unknown outcome as long as a repetition may resolve the outcome. */
 async function repeatUntilResolved(
-  { client, clock, signal, request }: Sending,
+  { client, clock, signal, request }: SendInput,
   doubt: UnknownAttempt,
   firstAttempt: number,
   failingMs: () => number,
@@ -134,7 +134,7 @@ async function repeatUntilResolved(
   return { ...doubt, message: doubt.message + afterRepeating }
 }
 
-async function makeAttempt(sending: Sending): Promise<ClassifiedAttempt<AcceptedIds>> {
+async function makeAttempt(sending: SendInput): Promise<ClassifiedAttempt<AcceptedIds>> {
   const { client, endpoint, creates, request, limit, record, signal } = sending
   const result = await client.send(endpoint, Buffer.from(request.body), {
     idempotencyKey: request.key,

@@ -1,14 +1,14 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import type { ApiClient } from '../client/api-client.ts'
-import type { SeenBackend } from '../client/backend.ts'
+import type { IdentifiedBackend } from '../client/backend.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import type { State } from '../state/open-state.ts'
 import type { AcceptedObjects, Operation, OperationRequest } from '../state/operations.ts'
 
 /** The request of a single command. */
-export interface WantedRequest {
+export interface RequestSpec {
   endpoint: CreatingEndpoint
   /** The ID of the server in runs; see `runOrigin`. */
   origin: string
@@ -40,7 +40,7 @@ export interface WantedRequest {
    */
   keptAs?: string
   /** The backend that currently listens at the URL. */
-  backend: SeenBackend
+  backend: IdentifiedBackend
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /**
@@ -105,7 +105,7 @@ export interface OperateDeps {
 }
 
 /** The result of waiting for an accepted operation. */
-export interface Ending {
+export interface WaitResult {
   /** Whether the operation is final, so that the next command with this content sends another operation. */
   ended: boolean
   /** Final status of the operation; null if it isn't known. */

@@ -1,7 +1,7 @@
 import { GdnError } from '../core/errors.ts'
 
 /** Whether the command accepts `<contract>/<token ID>` in place of the ID of an NFT. */
-interface Accepted {
+interface AcceptedForms {
   takesTokens?: boolean
 }
 
@@ -10,7 +10,7 @@ export function refuseUnknown(missing: readonly string[]): void {
   if (missing.length > 0) throw unknownNfts(missing)
 }
 
-export function unknownNfts(missing: readonly string[], { takesTokens = false }: Accepted = {}): GdnError {
+export function unknownNfts(missing: readonly string[], { takesTokens = false }: AcceptedForms = {}): GdnError {
   const idOf = (contract: string, token: string) =>
     `gdn nft list -c ${contract} --json | jq -r '.[] | select(.token_id == "${token}").nft_gdn_id'`
   const number = missing.find((id) => /^\d+$/.test(id))

@@ -1,6 +1,6 @@
 import { type Creation, REPEAT_LATER } from '../api/creation.ts'
 import { GdnError } from '../core/errors.ts'
-import { hasMeans } from './repeatable.ts'
+import { canDeduplicate } from './repeatable.ts'
 import type { SentOperation } from './types.ts'
 
 /** Formats a time as ISO 8601 with seconds. */
@@ -20,7 +20,7 @@ export function unknownOperation(
     'unknown_outcome',
     `${kind} was sent at ${sentAt}, but its outcome is unknown: ${reason}${idText}`,
     {
-      hint: `${hasMeans(request) ? REPEAT_LATER : hints.command} To send another request and pay for it, regardless of the outcome of this request, add --again.`,
+      hint: `${canDeduplicate(request) ? REPEAT_LATER : hints.command} To send another request and pay for it, regardless of the outcome of this request, add --again.`,
       details: {
         order: id,
         endpoint: kind,

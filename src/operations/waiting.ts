@@ -26,25 +26,25 @@ export interface WaitDeps extends PollDeps {
   client: Pick<ApiClient, 'call' | 'supports' | 'observedRateLimit'>
 }
 
-interface Reads {
+interface ReadDeps {
   client: Pick<ApiClient, 'call'>
   signal: AbortSignal
 }
 
 /** The intervals between polls. Each is `factor` times the previous one, and at most `maxMs`. */
-interface Pace {
+interface PollIntervals {
   firstMs: number
   maxMs: number
   factor: number
 }
 
-const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
+const COMMAND_INTERVALS: PollIntervals = { firstMs: 200, maxMs: 2000, factor: 2 }
 
 /** Time that a server may be unreachable after it has responded, in milliseconds. */
-const AWAY_MS = 30_000
+const MAX_UNREACHABLE_MS = 30_000
 
 /** Maximum time in seconds for which the server holds a response. A pending reason is at most this old. */
-const HOLD_S = 2
+const MAX_HOLD_S = 2
 
 const monotonic = () => performance.now()
 
@@ -58,7 +58,7 @@ export async function poll<Value>(
   { sleep, signal, now = monotonic }: PollDeps,
   timeoutMs: number,
   ask: (leftMs: number) => Promise<Value | undefined>,
-  { firstMs, maxMs, factor }: Pace = COMMAND_PACE,
+  { firstMs, maxMs, factor }: PollIntervals = COMMAND_INTERVALS,
 ): Promise<Value | undefined> {
   const deadline = now() + timeoutMs
   try {
@@ -86,7 +86,7 @@ export async function poll<Value>(
 async function pollServer<Value>(
   deps: WaitDeps,
   timeoutMs: number,
-  ask: (reading: Reads) => Promise<Value | undefined>,
+  ask: (reading: ReadDeps) => Promise<Value | undefined>,
 ): Promise<Value | undefined> {
   const { client, signal, now = monotonic } = deps
   let polls = 0
@@ -101,7 +101,7 @@ async function pollServer<Value>(
     heldMs = 0
     polls += 1
     // Hold the first response for only 1 s, so that the reason for a delay is available early.
-    const waitSeconds = Math.min(polls, HOLD_S, Math.floor(leftMs / 1000))
+    const waitSeconds = Math.min(polls, MAX_HOLD_S, Math.floor(leftMs / 1000))
     const mayHold = (name: EndpointName) =>
       // Hold only one request of a poll, so that the poll ends in time.
       waitSeconds > 0 && !isHeld && (polls === 1 || client.observedRateLimit(name)?.perSecond === null)
@@ -120,7 +120,7 @@ async function pollServer<Value>(
       return value
     } catch (error) {
       const isAway = error instanceof GdnError && error.code === 'unreachable'
-      if (!isAway || reachedAt === null || now() - reachedAt > AWAY_MS) throw error
+      if (!isAway || reachedAt === null || now() - reachedAt > MAX_UNREACHABLE_MS) throw error
       return undefined
     }
   })
@@ -200,7 +200,7 @@ export async function waitForNfts(
     })
     return waitedResult((pending) =>
       pending.length > 0
-        ? stillPendingAfter(timeoutMs, pending, recordsOf(pending), hasResponded)
+        ? pendingNftsError(timeoutMs, pending, recordsOf(pending), hasResponded)
         : failedMints(recordsOf(ids)),
     )
   } catch (error) {
@@ -211,7 +211,7 @@ export async function waitForNfts(
   }
 }
 
-function stillPendingAfter(
+function pendingNftsError(
   timeoutMs: number,
   pending: readonly string[],
   records: readonly NftRecord[],
@@ -221,34 +221,43 @@ function stillPendingAfter(
   const reason = records.length === 0 ? `: ${silence}` : pendingReasonSuffix(records)
   const reasons = new Map(records.map((record) => [record.nft_gdn_id, record.pending_reason ?? null]))
   const nfts = pending.map((nft_gdn_id) => ({ nft_gdn_id, pending_reason: reasons.get(nft_gdn_id) ?? null }))
-  return pendingAfter(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })
+  return pendingError(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })
 }
 
 /**
  * Returns the error code for a wait that ended with this pending reason: `max_cost` if the operation can proceed only
  * with a higher limit or lower fees.
  */
-export const codeOfWait = (reason: string | null | undefined): 'max_cost' | 'pending' =>
+export const pendingCodeOf = (reason: string | null | undefined): 'max_cost' | 'pending' =>
   isStuck(reason) ? 'max_cost' : 'pending'
 
 /** Returns the error for a request that is still pending at the end of a wait. */
-export function pendingAfter(
+export function pendingError(
   timeoutMs: number,
   subject: string,
   reason: string,
   details: Record<string, unknown>,
 ): GdnError {
-  return new GdnError(codeOfWait(reason), `${subject} still pending after ${timeoutMs / 1000} s${reason}`, { details })
+  return new GdnError(pendingCodeOf(reason), `${subject} still pending after ${timeoutMs / 1000} s${reason}`, {
+    details,
+  })
 }
 
-const UNREAD: ReadonlySet<string> = new Set(['unreachable', 'rate_limited', 'bad_answer', 'unauthorized', 'forbidden'])
+const UNREADABLE_CODES: ReadonlySet<string> = new Set([
+  'unreachable',
+  'rate_limited',
+  'bad_answer',
+  'unauthorized',
+  'forbidden',
+])
 
 /** Returns whether an error means only that the status can't be read. The accepted request may still take effect. */
-const isUnread = (error: unknown): error is GdnError => error instanceof GdnError && UNREAD.has(error.code)
+const isUnreadable = (error: unknown): error is GdnError =>
+  error instanceof GdnError && UNREADABLE_CODES.has(error.code)
 
 /** Returns the error for an accepted request whose status can't be read. Returns any other error unchanged. */
 export function unreadStatus(error: GdnError, subject: string, details: Record<string, unknown>): GdnError {
-  if (!isUnread(error)) return error
+  if (!isUnreadable(error)) return error
   return new GdnError('pending', `${subject} accepted, but the status can't be read: ${error.message}`, {
     details,
     cause: error,
@@ -256,14 +265,14 @@ export function unreadStatus(error: GdnError, subject: string, details: Record<s
 }
 
 /** The fields of a record that show whether an accepted request has taken effect. */
-interface Effect {
+interface EffectFields {
   status?: string | null | undefined
   error?: string | null | undefined
   pending_reason?: string | null | undefined
 }
 
 /** Returns the error message of a failed request; null if it hasn't failed. */
-export function failureOf(subject: string, { status, error }: Effect): string | null {
+export function failureOf(subject: string, { status, error }: EffectFields): string | null {
   return hasFailed(status ?? '') ? `${subject} failed: ${failureReason(error)}` : null
 }
 
@@ -325,7 +334,7 @@ export async function waitForTransaction(
     return { final, reason, interruption: null }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return isUnread(error)
+    return isUnreadable(error)
       ? { final: undefined, reason: error.message, interruption: null }
       : { final: undefined, reason, interruption: error }
   }
@@ -348,10 +357,10 @@ interface AwaitedEffect {
 async function waitForEffect(
   deps: WaitDeps,
   { subject, details, timeoutMs, onPoll }: AwaitedEffect,
-  pollOnce: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
+  pollOnce: (reading: ReadDeps, see: (record: EffectFields) => void) => Promise<boolean>,
 ): Promise<{ ended: boolean; problem: GdnError | null }> {
-  let effect: Effect = {}
-  const see = (record: Effect) => {
+  let effect: EffectFields = {}
+  const see = (record: EffectFields) => {
     effect = record
     onPoll?.(reasonSuffix(record.pending_reason))
   }
@@ -360,7 +369,7 @@ async function waitForEffect(
     const ended = over ?? false
     const { pending_reason = null } = effect
     if (!ended) {
-      const problem = pendingAfter(timeoutMs, `${subject} is`, reasonSuffix(pending_reason), {
+      const problem = pendingError(timeoutMs, `${subject} is`, reasonSuffix(pending_reason), {
         ...details,
         pending_reason,
       })
@@ -410,7 +419,7 @@ export async function waitForTransfer(
   let isFollowed = transactionId !== null
 
   /** Returns whether the transaction is final, or whether the server returns no transactions. */
-  const pollTransaction = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
+  const pollTransaction = async (reading: ReadDeps, see: (record: EffectFields) => void): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(effect.status ?? '')) return true
     try {
       const transaction = await readTransaction(reading, transactionId)
@@ -425,13 +434,13 @@ export async function waitForTransfer(
       return true
     }
   }
-  const pollOwner = async (reading: Reads): Promise<boolean> => {
+  const pollOwner = async (reading: ReadDeps): Promise<boolean> => {
     if (sameAddress(sender, receiver)) return true
     const owner = (await readNft(reading, nftGdnId))?.receiver_wallet_address
     return typeof owner === 'string' && !sameAddress(owner, sender)
   }
   const details = { nft_gdn_id: nftGdnId }
-  const pollTransfer = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
+  const pollTransfer = async (reading: ReadDeps, see: (record: EffectFields) => void): Promise<boolean> => {
     if (!(await pollTransaction(reading, see))) return false
     if (isFinal(effect.status ?? '') && (wasSentBefore || hasFailed(effect.status ?? ''))) return true
     return await pollOwner(reading)
@@ -460,7 +469,7 @@ export async function waitForCollection(
   const { problem } = await waitForEffect(deps, awaited, async ({ client, signal }, see) => {
     const request = { transaction_gdn_ids: [id] }
     const { collections } = await client.call('getcollections', request, { signal }).catch((error: unknown) => {
-      throw lacksEndpoint(error) ? addressElsewhere(id) : error
+      throw lacksEndpoint(error) ? noAddressError(id) : error
     })
     record = collections.find((collection) => collection.transaction_gdn_ids === id) ?? record
     see(record ?? {})
@@ -478,7 +487,7 @@ function isSettled({ status, contract_address }: CollectionRecord): boolean {
   return hasFailed(status) || (status === 'deployed' && Boolean(contract_address))
 }
 
-const addressElsewhere = (id: string) =>
+const noAddressError = (id: string) =>
   new GdnError('pending', 'the request was accepted, but this server has no endpoint that returns the address', {
     hint: `Find the transaction ${id} in the list of collections on the service's website, and use the address of its collection.`,
     details: { transaction_gdn_id: id },

@@ -1,7 +1,7 @@
 import { sameAddress } from '../api/same-address.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { operate } from '../operations/operate.ts'
-import type { OperateDeps, WantedRequest } from '../operations/types.ts'
+import type { OperateDeps, RequestSpec } from '../operations/types.ts'
 import { openState, type State } from '../state/open-state.ts'
 import { operationState, readOperation, releaseOperation } from '../state/operations.ts'
 import { endRun, forgetCommand } from '../state/runs.ts'
@@ -10,8 +10,8 @@ import { endedTransactions, seenInNfts } from './apply-updates.ts'
 import { type AcceptedChange, type ChangeSenderDeps, makeChanges, type Outcomes } from './make-changes.ts'
 import type { PlannedChange } from './planned.ts'
 
-type Target = Pick<WantedRequest, 'origin' | 'backend'> & {
-  blockchain: NonNullable<WantedRequest['blockchain']>
+type Target = Pick<RequestSpec, 'origin' | 'backend'> & {
+  blockchain: NonNullable<RequestSpec['blockchain']>
   contract: string
   stateDir: string
 }
@@ -41,7 +41,7 @@ export async function applyTransfers(
       changes,
       {
         send: (change) => transfer(target, deps, state, change),
-        endsOf: (page) => endsOf(deps, page),
+        endsOf: (page) => endedTransfers(deps, page),
         onEnd: ({ operationId }, reason) => endOperation(state, operationId, reason === null, deps.now()),
       },
       deps,
@@ -99,7 +99,7 @@ async function transfer(
 }
 
 /** Returns the transfers that have ended, each with the reason for its failure, or null if it succeeded. */
-async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Map<Transfer, string | null>> {
+async function endedTransfers(deps: TransferDeps, page: readonly Transfer[]): Promise<Map<Transfer, string | null>> {
   // Servers that support reference IDs also return transactions.
   const isFollowed = deps.client.supports('references') === true
   const ends = isFollowed ? await endedTransactions(deps, page, 'the transfer') : new Map<Transfer, string | null>()

@@ -8,7 +8,7 @@ import { GdnError } from '../core/errors.ts'
 import { addsRows } from '../state/rows.ts'
 import { refuseExchangedContents } from './other-contents.ts'
 import { noteOfMove, noteOfMovedRun } from './plan-notes.ts'
-import type { Planning } from './planning.ts'
+import type { PlanState } from './plan-state.ts'
 
 /**
  * Refuses changes of rows and NFTs that belong to other runs, and changes that seem to be a mistake. Adds notes about
@@ -17,7 +17,7 @@ import type { Planning } from './planning.ts'
  * @returns the note that the manifest may be another edition; null if there is none
  * @throws GdnError `already_accepted`, `edited_rows`, `seems_minted`, `not_found`
  */
-export async function checkPlan(planning: Planning): Promise<string | null> {
+export async function checkPlan(planning: PlanState): Promise<string | null> {
   await refuseRowsOfOthers(planning)
   const otherEdition = await findOtherEdition(planning)
   if (otherEdition !== null) planning.notes.push(otherEdition)
@@ -31,7 +31,7 @@ export async function checkPlan(planning: Planning): Promise<string | null> {
  *
  * @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change
  */
-async function refuseRowsOfOthers({ store, options, pairs, tally: { counts, mints } }: Planning): Promise<void> {
+async function refuseRowsOfOthers({ store, options, pairs, tally: { counts, mints } }: PlanState): Promise<void> {
   if (counts.update + counts.transfer > 0) await store.state.scratch((sql) => refuseNftsOfOthers(sql, store))
   // Edited rows are checked by `refuseEdited` when the plan is applied.
   const checked = { rows: 'draft', isRead: true, pending: mints, renamed: pairs.renamed } as const
@@ -42,7 +42,7 @@ async function refuseRowsOfOthers({ store, options, pairs, tally: { counts, mint
  * Returns a note if another run has minted the rows with other content. Also returns a note if most minted rows have
  * other content, and either some rows are new or `gdn art generate` created the manifest. Otherwise, returns null.
  */
-async function findOtherEdition({ store, options, tally }: Planning): Promise<string | null> {
+async function findOtherEdition({ store, options, tally }: PlanState): Promise<string | null> {
   const second = await findSecondEdition(store, 'draft', tally.mints)
   if (second !== null) return secondEditionText(second)
   const { rows, mint, retries, abandoned } = tally.counts
@@ -59,7 +59,7 @@ async function findOtherEdition({ store, options, tally }: Planning): Promise<st
  * @throws GdnError `edited_rows`, `seems_minted`
  */
 async function refuseDoubtful(
-  { store, options, otherDrop, notes, tally: { counts } }: Planning,
+  { store, options, otherDrop, notes, tally: { counts } }: PlanState,
   mayBeOther: boolean,
 ): Promise<void> {
   const { drop, state } = store
@@ -82,7 +82,7 @@ async function refuseDoubtful(
  * @throws GdnError `seems_minted` if another run minted the rows; `not_found` if the drop is sealed, but no row has
  *   an NFT
  */
-async function checkMove({ store, options, comparer, withoutRow, notes, tally }: Planning): Promise<void> {
+async function checkMove({ store, options, comparer, withoutRow, notes, tally }: PlanState): Promise<void> {
   const { movedFrom, drop } = store
   const { mint, rows, abandoned } = tally.counts
   const hasNewRows = drop.setId === null || (!drop.again && (await store.read((sql) => addsRows(sql, 'draft', drop))))

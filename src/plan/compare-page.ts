@@ -5,17 +5,17 @@ import { addChanges, addDrifted, type DriftedReceiver } from '../state/plan-tabl
 import { recordedRow } from '../state/row-outcomes.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { hasOtherOwner, type NftChange } from './compare.ts'
-import { type Candidate, type MovedNft, type OwnerHistory, ownerHistories } from './find-nfts.ts'
+import { type Candidate, type OwnerHistory, ownerHistories, type TransferredNft } from './find-nfts.ts'
 import { type MatchedRows, matchRows } from './match-rows.ts'
 import { addOtherContents } from './other-contents.ts'
-import type { Planning } from './planning.ts'
+import type { PlanState } from './plan-state.ts'
 import { countChanges } from './tally.ts'
 
 /** The changes of each row of a page by position, in the order of the rows. */
-type Changed = [position: number, NftChange[]][]
+type RowChangeList = [position: number, NftChange[]][]
 
 /** Compares a page of rows with their NFTs, and stores the changes in temporary tables. */
-export async function comparePage(planning: Planning, rows: readonly RowRecord[]): Promise<void> {
+export async function comparePage(planning: PlanState, rows: readonly RowRecord[]): Promise<void> {
   const matched = await matchRows(planning, rows)
   await addToPlan(planning, matched, await changesOf(planning, matched))
 }
@@ -27,9 +27,9 @@ const nftsOf =
 
 /** Returns the changes of the rows. Also records the receivers of rows whose NFTs others transferred. */
 async function changesOf(
-  { store, source, options, scope, abilities, comparer }: Planning,
+  { store, source, options, scope, abilities, comparer }: PlanState,
   matched: MatchedRows,
-): Promise<Changed> {
+): Promise<RowChangeList> {
   const nftOf = nftsOf(matched)
   const moved = matched.candidates.flatMap((candidate) => {
     const nft = nftOf(candidate)
@@ -37,8 +37,8 @@ async function changesOf(
     return hasOtherOwner(candidate.row.row, nft, abilities) ? [{ candidate, nft }] : []
   })
   const histories = await ownerHistories(store, source, scope, moved)
-  if (moved.length > 0) abilities.noTransfers ??= await options.noTransfers()
-  const changed: Changed = []
+  if (moved.length > 0) abilities.noTransfersReason ??= await options.whyNoTransfers()
+  const changed: RowChangeList = []
   for (const candidate of matched.candidates) {
     const { position } = candidate.row
     const history = histories.get(position)
@@ -50,9 +50,9 @@ async function changesOf(
 
 /** Adds the rows of a page and their changes to the plan. */
 async function addToPlan(
-  { store, options, saved, otherDrop, seen, tally }: Planning,
+  { store, options, saved, otherDrop, seen, tally }: PlanState,
   matched: MatchedRows,
-  changed: Changed,
+  changed: RowChangeList,
 ): Promise<void> {
   const { page, candidates, records } = matched
   await addOtherContents(store, candidates, nftsOf(matched), new Map(changed))
@@ -72,7 +72,7 @@ async function addToPlan(
  */
 async function addDriftedReceivers(
   { state, drop, id }: StoredRun,
-  moved: readonly MovedNft[],
+  moved: readonly TransferredNft[],
   histories: ReadonlyMap<number, OwnerHistory>,
   changed: ReadonlyMap<number, readonly NftChange[]>,
 ): Promise<void> {

@@ -15,19 +15,19 @@ export const NOT_COMMITTED =
   'the NFT is not revealed, and the row differs from the committed row: restore the row, because gdn reveal rejects a changed manifest'
 
 /** The change that makes an NFT match the manifest. `burn` means that the NFT's row was removed. */
-export type Want = 'mint' | 'update' | 'transfer' | 'burn'
+export type ChangeKind = 'mint' | 'update' | 'transfer' | 'burn'
 
 /**
  * The action for a change. `drift`: another user or program changed the NFT, and that change is kept. `impossible`: the
  * server or the contract doesn't permit the change.
  */
-export type Action = Want | 'drift' | 'impossible'
+export type Action = ChangeKind | 'drift' | 'impossible'
 
 /** A difference between a row and its NFT. */
 export interface NftChange {
   action: Action
   /** The required change. For drift and impossible changes, this is the change that gdn would make otherwise. */
-  want: Want
+  want: ChangeKind
   /** The fields that differ, with their values on the server (`from`) and in the manifest (`to`). */
   fields: FieldChange[]
   reason: string | null
@@ -67,7 +67,7 @@ export interface ObservedNft {
 export interface Abilities {
   updates: boolean
   /** The reason why NFTs of the collection can't be transferred; null if they can. */
-  noTransfers: string | null
+  noTransfersReason: string | null
   takeOver: boolean
   /** Whether a row's sender may still own its NFT, because the server may mint to the sender and transfer later. */
   sendersOwn: boolean
@@ -92,7 +92,7 @@ const BURNED_OF_DROP =
 const FROZEN_PLACEHOLDER = "the NFT is frozen with its placeholder, so it can't be revealed"
 const CHANGED_PLACEHOLDER = 'the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'
 /** The reasons for drift that `takeOver` doesn't resolve. */
-export const LASTING: ReadonlySet<string | null> = new Set([
+export const PERMANENT_DRIFT_REASONS: ReadonlySet<string | null> = new Set([
   BURNED,
   BURNED_OF_DROP,
   FROZEN_PLACEHOLDER,
@@ -135,16 +135,16 @@ export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, 
     const proof = proofIn(nft.request_metadata)
     const obstacle = whyNoUpdate(nft, observed.isUpdating, abilities) ?? whyNoProof(row, proof)
     const reason = isOurs ? obstacle : 'the metadata of the NFT was changed elsewhere'
-    const action = isOurs ? orImpossible('update', reason) : 'drift'
+    const action = isOurs ? actionUnless('update', reason) : 'drift'
     const isGoingOn = action === 'update' && observed.isUpdating
     changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, proof })
   }
   if (receiverChange.length > 0) {
     const isOurs = observed.isOwnerOurs || abilities.takeOver || observed.isMoving
     const isPending = observed.isMoving || observed.isUpdating ? null : pendingChange(nft)
-    const obstacle = status === 'deployed' ? (abilities.noTransfers ?? isPending) : NOT_DEPLOYED
+    const obstacle = status === 'deployed' ? (abilities.noTransfersReason ?? isPending) : NOT_DEPLOYED
     const reason = isOurs ? obstacle : 'the owner of the NFT was changed elsewhere'
-    const action = isOurs ? orImpossible('transfer', reason) : 'drift'
+    const action = isOurs ? actionUnless('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && observed.isMoving
     changes.push({
       ...base,
@@ -172,7 +172,7 @@ function whyNoReveal({ revision, is_frozen: isFrozen }: NftRecord): string | nul
   return Number(revision ?? 0) > 0 ? CHANGED_PLACEHOLDER : null
 }
 
-const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle === null ? want : 'impossible')
+const actionUnless = (want: ChangeKind, obstacle: string | null): Action => (obstacle === null ? want : 'impossible')
 
 export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
 

@@ -2,7 +2,7 @@ import { adoptedElsewhere, labeledRow, type OtherLabel, otherLabels } from '../b
 import { type Pair, pairsOfOthers } from '../batch/identity/pairing.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
-import { givenNfts, labelsOfMints } from '../state/known-nfts.ts'
+import { assignedNfts, labelsOfMints } from '../state/known-nfts.ts'
 import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
@@ -63,7 +63,7 @@ export class OtherLabels {
     const { movedFrom } = this.#store
     const nfts = labeled.map(({ nftGdnId }) => nftGdnId)
     const { given, minted } = await this.#store.read((sql) => ({
-      given: givenNfts(sql, nfts),
+      given: assignedNfts(sql, nfts),
       minted: labelsOfMints(sql, nfts),
     }))
     const isReplaced = ({ nftGdnId, label }: OtherLabel) => (minted.get(nftGdnId) ?? label) !== label

@@ -2,7 +2,7 @@ import { MAX_IDS_PER_REQUEST } from '../api/endpoints/getnfts.ts'
 import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { type MintRecord, ServerNames } from '../batch/identity/server-names.ts'
-import { type KeptRow, keptRow } from '../batch/rows/manifest-row.ts'
+import { type StoredRow, storedRowOf } from '../batch/rows/manifest-row.ts'
 import { referenceOf, rowReferenceId } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
@@ -14,7 +14,7 @@ import { ownership } from './compare.ts'
 
 /** A row with the known facts about its mint. */
 export interface Candidate {
-  row: KeptRow
+  row: StoredRow
   /** The reference ID of the row's mint. */
   reference: string
   /**
@@ -49,7 +49,7 @@ export async function findCandidates(
 ): Promise<Candidate[]> {
   const { drop } = store
   const operations = await sentRows(store, page)
-  const rows = page.map((record) => ({ row: keptRow(record), reference: referenceOf(drop, record) }))
+  const rows = page.map((record) => ({ row: storedRowOf(record), reference: referenceOf(drop, record) }))
   const names = rows.map(({ reference }) => reference)
   const mints = source.hasReferences ? await new ServerNames(source.client, source).mintsOf(names) : null
   return rows.map(({ row, reference }) => {
@@ -95,7 +95,7 @@ export async function ownerHistories(
   store: StoredRun,
   source: NftSource,
   scope: string,
-  moved: readonly MovedNft[],
+  moved: readonly TransferredNft[],
 ): Promise<Map<number, OwnerHistory>> {
   const counted = source.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
   const items = counted
@@ -122,7 +122,7 @@ export async function ownerHistories(
 }
 
 /** A row with an NFT whose owner is not its receiver. */
-export interface MovedNft {
+export interface TransferredNft {
   candidate: Candidate
   nft: NftRecord
 }
@@ -134,7 +134,7 @@ const transferName = (scope: string, { reference }: Candidate, receiver: string)
   `${transfersPrefix(scope, reference)}${receiver.toLowerCase()}:`
 
 /** Returns the reference IDs of the transfer to the current owner and of the next transfer to the row's receiver. */
-function transfersOf(scope: string, { candidate, nft }: MovedNft): { last: string; next: string } {
+function transfersOf(scope: string, { candidate, nft }: TransferredNft): { last: string; next: string } {
   const transferCount = nft.transfers ?? 0
   return {
     last: `${transferName(scope, candidate, nft.receiver_wallet_address ?? '')}${transferCount - 1}`,
@@ -146,7 +146,7 @@ function transfersOf(scope: string, { candidate, nft }: MovedNft): { last: strin
  * Returns the owner's history from the state, for servers without reference IDs. A transfer with an unknown outcome
  * counts as in progress.
  */
-async function sentHistory(store: StoredRun, scope: string, moved: MovedNft): Promise<OwnerHistory> {
+async function sentHistory(store: StoredRun, scope: string, moved: TransferredNft): Promise<OwnerHistory> {
   const { candidate, nft } = moved
   const prefix = transfersPrefix(scope, candidate.reference)
   const operations = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
@@ -166,7 +166,7 @@ async function sentHistory(store: StoredRun, scope: string, moved: MovedNft): Pr
 /**
  * Returns whether a row was minted to the current owner, according to the NFT's record or to the request in the state.
  */
-async function isMintedTo({ state }: StoredRun, { candidate: { sent }, nft }: MovedNft): Promise<boolean> {
+async function isMintedTo({ state }: StoredRun, { candidate: { sent }, nft }: TransferredNft): Promise<boolean> {
   const owner = nft.receiver_wallet_address ?? ''
   if (typeof nft.minted_to === 'string') return sameAddress(nft.minted_to, owner)
   if (sent === null) return false

@@ -1,18 +1,18 @@
-import type { KeptRow } from '../batch/rows/manifest-row.ts'
+import type { StoredRow } from '../batch/rows/manifest-row.ts'
 import type { RowKey } from '../batch/rows/row-key.ts'
 import { type ResentRow, resentRows } from '../batch/send/list-resendable.ts'
 import { blockMints } from '../state/plan-tables.ts'
-import { UNRESOLVED } from './mint-changes.ts'
+import { UNKNOWN_OUTCOME_REASON } from './mint-changes.ts'
 import { rowsWithChanges } from './plan-rows.ts'
-import type { Planning } from './planning.ts'
+import type { PlanState } from './plan-state.ts'
 
 /** Marks all mints as impossible if a row is hidden in another collection, because the run wouldn't send any row. */
-export async function blockHiddenMints(planning: Planning): Promise<void> {
+export async function blockHiddenMints(planning: PlanState): Promise<void> {
   const { store, options, tally } = planning
   const { counts, mints } = tally
   if (mints.length === 0) return
   const check = { rows: () => rowsToSend(planning), resent: () => rowsToResend(planning), run: store.drop }
-  const reason = (await options.hiddenMints?.(check)) ?? null
+  const reason = (await options.whyHidden?.(check)) ?? null
   if (reason === null) return
   await store.state.scratch((sql) => blockMints(sql, reason))
   counts.impossible += counts.mint
@@ -23,16 +23,16 @@ export async function blockHiddenMints(planning: Planning): Promise<void> {
 }
 
 /** Yields the rows to mint, except those that the server may have accepted. */
-async function* rowsToSend({ store }: Planning): AsyncGenerator<KeptRow> {
+async function* rowsToSend({ store }: PlanState): AsyncGenerator<StoredRow> {
   for await (const { row, changes } of rowsWithChanges(store, 'JOIN'))
-    if (changes.some(({ action, reason }) => action === 'mint' && reason !== UNRESOLVED)) yield row
+    if (changes.some(({ action, reason }) => action === 'mint' && reason !== UNKNOWN_OUTCOME_REASON)) yield row
 }
 
 /** Yields the rows with an unknown outcome that a mint sends again. Omits rows whose NFTs are on the server. */
-async function* rowsToResend({ store, deps, options }: Planning): AsyncGenerator<ResentRow> {
+async function* rowsToResend({ store, deps, options }: PlanState): AsyncGenerator<ResentRow> {
   const unresolved = new Set<RowKey>()
   for await (const { row, changes } of rowsWithChanges(store, 'JOIN'))
-    if (changes.some(({ reason }) => reason === UNRESOLVED)) unresolved.add(row.key)
+    if (changes.some(({ reason }) => reason === UNKNOWN_OUTCOME_REASON)) unresolved.add(row.key)
   if (unresolved.size === 0) return
   for await (const resent of resentRows(store, deps.client, options.signal))
     if (unresolved.has(resent.key)) yield resent

@@ -1,5 +1,5 @@
 import { statusOf } from '../client/responses.ts'
-import { RETRIES } from '../client/retry-read.ts'
+import { RETRY_BACKOFF } from '../client/retry-read.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError, isInterruption, messageOf } from '../core/errors.ts'
@@ -185,7 +185,7 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
       } catch (error) {
         const problems = problemsFor(error, this.#outcomes)
         if (problems === null) this.#stop(error)
-        else add(problems, change, messageOf(error))
+        else addProblem(problems, change, messageOf(error))
       }
       this.#report()
     }
@@ -199,7 +199,7 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
         await this.#handler.onEnd?.(sent, reason)
         this.#open.delete(sent)
         if (reason === null) this.#outcomes.done++
-        else add(this.#outcomes.failed, sent.change, reason)
+        else addProblem(this.#outcomes.failed, sent.change, reason)
         this.#lastAt = this.#deps.now()
       }
       const reason = [...this.#open].find(({ pendingReason }) => pendingReason)?.pendingReason ?? null
@@ -233,7 +233,7 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
         this.#outcomes.isUnreachable = false
         return result
       } catch (error) {
-        const cause = causeOf(error)
+        const cause = retryCauseOf(error)
         if (cause === null || this.#stopped !== null) throw error
         const failingMs = now() - (cause === 'not_sent' ? since : this.#lastAt)
         const retries = changeRetries(this.#open.size > 0, timeoutMs)
@@ -245,7 +245,7 @@ class ChangeSender<Change extends ChangeLocation, Sent extends AcceptedChange<Ch
         if (shortage !== null) this.#outcomes.held = shortage
         this.#report()
       }
-      await sleep(backoffMs(attempts, RETRIES), signal)
+      await sleep(backoffMs(attempts, RETRY_BACKOFF), signal)
     }
   }
 }
@@ -264,7 +264,7 @@ function isTemporary(error: unknown): error is GdnError {
 }
 
 /** Returns the cause of an error that a retry may resolve; null for other errors. */
-function causeOf(error: unknown): RetriedAttempt['cause'] | null {
+function retryCauseOf(error: unknown): RetriedAttempt['cause'] | null {
   if (error instanceof GdnError && error.code === 'max_cost') return 'max_cost'
   if (!isTemporary(error)) return null
   return error.code === 'not_ready' ? 'not_ready' : 'not_sent'
@@ -279,7 +279,7 @@ function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | 
   return error.code === 'unknown_outcome' ? unknown : null
 }
 
-function add(problems: Problems, { key, line }: ChangeLocation, reason: string): void {
+function addProblem(problems: Problems, { key, line }: ChangeLocation, reason: string): void {
   problems.count++
   if (problems.first.length < MAX_PROBLEMS) problems.first.push({ key, line, reason })
 }

@@ -15,10 +15,10 @@ import type { OperationState } from '../state/transitions.ts'
 import { checkPlan } from './check-plan.ts'
 import { comparePage } from './compare-page.ts'
 import { blockHiddenMints } from './hidden-mints.ts'
-import { type NotedFacts, notesOfPlan } from './plan-notes.ts'
+import { type NoteFacts, notesOfPlan } from './plan-notes.ts'
 import { burnsIn, plannedChanges, rowsWithChanges, updatesOf } from './plan-rows.ts'
+import { newPlanState, type PlanState } from './plan-state.ts'
 import { type ChangePlan, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
-import { newPlanning, type Planning } from './planning.ts'
 import { addRemovedRows } from './removed-rows.ts'
 import { SavedChanges } from './saved-changes.ts'
 
@@ -55,7 +55,7 @@ export async function withPlan<Result>(
     await learnSupport(deps.client, options.signal)
     await refuseTypedRow(deps.client, typed, { file: drop.manifest, signal: options.signal })
     const pairs = await pairRows(store, options, deps.client, 'draft')
-    const planning = newPlanning({ store, options, deps, saved, pairs, notes: [...notes] })
+    const planning = newPlanState({ store, options, deps, saved, pairs, notes: [...notes] })
     await comparePages(planning)
     await addRemovedRows(planning)
     const otherEdition = await checkPlan(planning)
@@ -87,7 +87,7 @@ export async function withPlan<Result>(
 }
 
 /** Compares the rows with their NFTs, page by page. Refuses NFTs with another label, unless they are adopted. */
-async function comparePages(planning: Planning): Promise<void> {
+async function comparePages(planning: PlanState): Promise<void> {
   const { store, options, deps, pairs, labels, comparer, vanished, tally } = planning
   const { counts } = tally
   await vanished.begin(store, pairs.paired)
@@ -105,9 +105,9 @@ async function comparePages(planning: Planning): Promise<void> {
 
 /** Returns the facts from which the notes of a plan are derived. */
 function factsOf(
-  { store, options, source, comparer, vanished, paired, tally }: Planning,
-  relabeled: NotedFacts['relabeled'],
-): NotedFacts {
+  { store, options, source, comparer, vanished, paired, tally }: PlanState,
+  relabeled: NoteFacts['relabeled'],
+): NoteFacts {
   const { counts, newUnnamed } = tally
   const { drop } = store
   const { label = null } = options
@@ -129,7 +129,7 @@ function factsOf(
 }
 
 /** Counts the mints that are recorded as deployed, and the mints without a recorded final outcome. */
-async function recordedMints({ store, tally }: Planning): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
+async function recordedMints({ store, tally }: PlanState): Promise<Pick<ChangePlan, 'deployed' | 'unsettled'>> {
   const { drop } = store
   const states = drop.setId === null ? [] : await store.read((sql) => statesOf(sql, drop.id))
   const countOf = (wantedState: OperationState) => states.find(({ state }) => state === wantedState)?.n ?? 0
@@ -137,14 +137,14 @@ async function recordedMints({ store, tally }: Planning): Promise<Pick<ChangePla
 }
 
 /** Refuses new rows that may be edits of sent rows, as `gdn batch mint` does. */
-async function refuseEdited({ store, options, deps, pairs, seen, vanished }: Planning): Promise<void> {
+async function refuseEdited({ store, options, deps, pairs, seen, vanished }: PlanState): Promise<void> {
   if (options.newRows === true) return
   const { operations, positions } = pairs.paired
   const paired = { operations: new Set([...operations, ...seen.burned, ...vanished.renamed]), positions }
   await findReplacedRows(store, options, deps.client, { rows: 'draft', paired })
 }
 
-async function findDuplicates({ store, tally }: Planning): Promise<Duplicates> {
+async function findDuplicates({ store, tally }: PlanState): Promise<Duplicates> {
   const minted = new Set(tally.mints)
   return await store.read((sql) => newDuplicates(sql, store.drop, 'draft', (at) => minted.has(at)))
 }

@@ -6,10 +6,10 @@ import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/row
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { BatchClient } from '../batch/types.ts'
 import { mintReferences, namesOfContents } from '../state/draft-rows.ts'
-import { addNamed } from '../state/plan-tables.ts'
+import { addAssignedNfts } from '../state/plan-tables.ts'
 import { type RowRecord, rowsAt } from '../state/rows.ts'
 import { type Candidate, findCandidates, type NftSource, readCandidates } from './find-nfts.ts'
-import type { Planning } from './planning.ts'
+import type { PlanState } from './plan-state.ts'
 
 /** A page of rows with their NFTs. */
 export interface MatchedRows {
@@ -20,7 +20,7 @@ export interface MatchedRows {
 
 /** Returns a page of rows with their NFTs. Also records labels, IDs to store, and which NFTs have a row. */
 export async function matchRows(
-  { store, source, deps, labels, pairedNfts, paired, vanished }: Planning,
+  { store, source, deps, labels, pairedNfts, paired, vanished }: PlanState,
   rows: readonly RowRecord[],
 ): Promise<MatchedRows> {
   const matched = await readPage(store, source, rows)
@@ -33,7 +33,7 @@ export async function matchRows(
   for (const [id, record] of await readCandidates(source, underOtherKey)) records.set(id, record)
   paired.push(...(await unstoredPairs(store, source, deps.client, candidates)))
   const named = candidates.flatMap(({ nftGdnId }) => nftGdnId ?? [])
-  await store.state.scratch((sql) => addNamed(sql, named))
+  await store.state.scratch((sql) => addAssignedNfts(sql, named))
   vanished.addNamed(named)
   return matched
 }
@@ -50,7 +50,7 @@ async function readPage(store: StoredRun, source: NftSource, page: readonly RowR
     const isBurned = records.get(nftGdnId ?? '')?.burned === true
     return record !== undefined && isBurned && isContentKey(row.key) ? [record] : []
   })
-  if (burned.length === 0 || !source.hasReferences || !(await leaveBurned(store, source, burned))) {
+  if (burned.length === 0 || !source.hasReferences || !(await replaceBurned(store, source, burned))) {
     return { page, candidates, records }
   }
   const positions = page.map(({ position }) => position)
@@ -60,7 +60,7 @@ async function readPage(store: StoredRun, source: NftSource, page: readonly RowR
 }
 
 /** Assigns NFTs of other copies to rows whose NFTs were burned. Returns whether any row got another NFT. */
-async function leaveBurned(
+async function replaceBurned(
   { state, drop }: StoredRun,
   source: NftSource,
   burned: readonly RowRecord[],

@@ -2,18 +2,19 @@ import { failureReason, hasFailed } from '../api/nft-status.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
-export const UNREVEALED = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
+export const UNREVEALED_MINT_REASON = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
 /**
  * Like `UNREVEALED`, but for a row whose mint failed. `gdn batch mint` would send nothing, because the run is finished.
  */
-export const UNREVEALED_FAILED = 'the last mint of the row failed: fix the cause, and run gdn batch retry'
-export const OTHERS_UNREVEALED =
+export const UNREVEALED_RETRY_REASON = 'the last mint of the row failed: fix the cause, and run gdn batch retry'
+export const OTHER_RUN_UNREVEALED_REASON =
   'the manifest was edited after the commitment to its rows: restore it, or mint new rows from another manifest'
 /** The beginning of the reason for a row without an ID whose NFT was given an ID. */
-export const HAS_ID = 'the NFT of the row was given an ID'
-export const FAILED = 'the last mint of the row failed'
+export const ID_ADDED_REASON = 'the NFT of the row was given an ID'
+export const FAILED_MINT_REASON = 'the last mint of the row failed'
 /** The reason for the mint of a row that the server may have accepted. */
-export const UNRESOLVED = 'the outcome of the row is unknown, so gdn resolves it before sending the row again'
+export const UNKNOWN_OUTCOME_REASON =
+  'the outcome of the row is unknown, so gdn resolves it before sending the row again'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
 /** Returns the change for a row without an ID whose NFT was given an ID. `id` is null if the ID is unknown. */
@@ -22,19 +23,19 @@ export const identifiedNft = (nftGdnId: string | null, id: string | null): NftCh
   nftGdnId,
   action: 'impossible',
   want: 'mint',
-  reason: `${HAS_ID}${id === null ? ' on another machine: add that ID' : `: add id=${id}`} to the row, or mint the row with another ID`,
+  reason: `${ID_ADDED_REASON}${id === null ? ' on another machine: add that ID' : `: add id=${id}`} to the row, or mint the row with another ID`,
 })
 
 /** Returns the mint of a row; null if the row already has an NFT. */
 export function mintOf({ nftGdnId, sent }: Candidate): NftChange | null {
   if (nftGdnId !== null) return null
-  return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : whyAgain(sent) }
+  return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : retryReason(sent) }
 }
 
-function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | null {
-  if (state === 'failed') return `${FAILED}: ${failureReason(reason)}`
+function retryReason({ state, reason }: NonNullable<Candidate['sent']>): string | null {
+  if (state === 'failed') return `${FAILED_MINT_REASON}: ${failureReason(reason)}`
   const isOpen = state === 'sent' || state === 'unknown' || state === 'absent'
-  return isOpen ? UNRESOLVED : null
+  return isOpen ? UNKNOWN_OUTCOME_REASON : null
 }
 
 /** Returns the new mint of a row whose last mint failed without effect; null for any other row. */
@@ -43,7 +44,7 @@ export function failedMint(
   { status, error }: { status: string; error?: unknown },
 ): NftChange | null {
   if (!hasFailed(status) || named !== null) return null
-  const reason = `${FAILED}: ${failureReason(error)}`
+  const reason = `${FAILED_MINT_REASON}: ${failureReason(error)}`
   return { ...NO_NFT, action: 'mint', want: 'mint', reason }
 }
 

@@ -2,9 +2,9 @@ import type { NftRecord } from '../api/nft-record.ts'
 import { contentOfRow, contentsOf } from '../batch/minted/lookup.ts'
 import { exchangedContents } from '../batch/minted/other-contents.ts'
 import { identifiesNft } from '../batch/rows/field-changes.ts'
-import { keptRow } from '../batch/rows/manifest-row.ts'
+import { storedRowOf } from '../batch/rows/manifest-row.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
-import { addContent, markCommon, rowsOfOtherNfts } from '../state/plan-tables.ts'
+import { addContent, markCommonContent, rowsOfOtherNfts } from '../state/plan-tables.ts'
 import { pageOf, pagesOf } from '../state/rows.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
@@ -46,7 +46,7 @@ export async function refuseExchangedContents({ state }: StoredRun): Promise<voi
   if ((await find()).length === 0) return
   for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, 'draft', after, limit))) {
     await state.scratch((sql) => {
-      for (const record of page) markCommon(sql, record.position, contentOfRow(keptRow(record).row))
+      for (const record of page) markCommonContent(sql, record.position, contentOfRow(storedRowOf(record).row))
     })
   }
   const exchanged = await find()

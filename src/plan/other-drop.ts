@@ -8,9 +8,9 @@ const MAX_FIRST = 50
 /** Minimum number of matching rows for a refusal. If there are fewer, all of them may have been edited. */
 const MIN_REFUSED = 5
 /** Minimum share of NFTs with other content than their rows for gdn to assume another drop. */
-const MOST = 0.9
+const REFUSED_SHARE = 0.9
 /** Minimum share of NFTs with other content than their rows for a note in the plan. */
-const MANY = 0.5
+const NOTED_SHARE = 0.5
 
 /**
  * Determines whether the IDs of a manifest belong to another drop. Manifests with the same file name have the same
@@ -60,9 +60,9 @@ export class OtherDrop {
   refuse(): string | null {
     const [named, otherCount, unlike] = [this.#named, this.#others, this.#others - this.#alike]
     const nfts = `${otherCount} of ${named} NFTs that match rows by ID have a different title and different content`
-    const isMost = named >= MIN_REFUSED && otherCount >= named * MOST
-    if (!isMost || unlike < named * MOST) {
-      const isNoted = isMost || (unlike > 0 && unlike >= named * MANY)
+    const isMost = named >= MIN_REFUSED && otherCount >= named * REFUSED_SHARE
+    if (!isMost || unlike < named * REFUSED_SHARE) {
+      const isNoted = isMost || (unlike > 0 && unlike >= named * NOTED_SHARE)
       return isNoted ? `${nfts}. If they belong to another drop with this file name, add --run <name>` : null
     }
     throw new GdnError('seems_minted', nfts, {

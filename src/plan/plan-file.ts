@@ -15,7 +15,7 @@ import { createFileCheck } from '../manifest/local-files.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PLAN_BEGINNING } from '../manifest/source.ts'
 import type { NftChange } from './compare.ts'
-import type { ChangePlan, PlannedChange, SavedReader } from './planned.ts'
+import type { ChangePlan, PlannedChange, SavedPlanReader } from './planned.ts'
 
 const VERSION = 1
 
@@ -85,13 +85,13 @@ const READ_BYTES = 1024 * 1024
 
 interface PlanReading {
   contents: LocalContents
-  saved: SavedReader
+  saved: SavedPlanReader
   /** Folders whose files may be published, in addition to that of the plan. */
   fileFolders: readonly string[]
   signal: AbortSignal
 }
 
-interface Saving {
+interface SaveOptions {
   options: BatchOptions
   takeOver: boolean
   prune: boolean
@@ -106,7 +106,7 @@ interface Saving {
 export async function savePlan(
   path: string,
   plan: ChangePlan,
-  { options, takeOver, prune, allowDuplicates, contents }: Saving,
+  { options, takeOver, prune, allowDuplicates, contents }: SaveOptions,
 ): Promise<void> {
   const folder = await realpath(dirname(path))
   const lines = () => planLines(plan, folder, contents)
@@ -169,16 +169,16 @@ const relativeTo = (folder: string, path: string): string => relative(folder, pa
  */
 export async function refuseOtherFile(path: string): Promise<void> {
   const folder = await stat(dirname(path)).catch(() => null)
-  if (folder?.isDirectory() !== true) throw noPlace(path, 'its folder does not exist', 'Create it first.')
+  if (folder?.isDirectory() !== true) throw unwritablePlanError(path, 'its folder does not exist', 'Create it first.')
   const stats = await stat(path).catch(() => null)
-  if (stats === null || (stats.isFile() && stats.size === 0) || (await beginsAsPlan(path))) return
-  throw noPlace(path, 'already exists and is not a saved plan', 'Use another path.')
+  if (stats === null || (stats.isFile() && stats.size === 0) || (await isPlanFile(path))) return
+  throw unwritablePlanError(path, 'already exists and is not a saved plan', 'Use another path.')
 }
 
-const noPlace = (file: string, message: string, hint: string) =>
+const unwritablePlanError = (file: string, message: string, hint: string) =>
   new GdnError('file_error', message, { place: { file }, hint })
 
-async function beginsAsPlan(path: string): Promise<boolean> {
+async function isPlanFile(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null)
   if (file === null) return false
   try {
@@ -211,7 +211,7 @@ export async function hasNoRows(path: string): Promise<boolean> {
  * @throws GdnError `usage` for a plan that can't be used
  */
 export async function readPlanHeader(path: string, signal: AbortSignal): Promise<PlanHeader | null> {
-  if (!(await beginsAsPlan(path))) return null
+  if (!(await isPlanFile(path))) return null
   for await (const text of linesIn(path, signal)) {
     const parsed = parseJson(text)
     const version = isObject(parsed) ? parsed.gdn_plan : null
@@ -263,7 +263,7 @@ export async function* readPlan(
     const localFiles = row.localFiles.map((file) => ({ ...file, path: resolve(folder, file.path) }))
     for (const file of localFiles) {
       const { problem } = await check(file.path)
-      if (problem !== null) throw notPublished(`${file.key} of line ${row.line} ${problem.message}`)
+      if (problem !== null) throw untrustedPlanError(`${file.key} of line ${row.line} ${problem.message}`)
       if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFile(file.path)
     }
     await saved.row(changes)
@@ -292,7 +292,7 @@ async function* linesIn(path: string, signal: AbortSignal): AsyncGenerator<strin
   }
 }
 
-const notPublished = (message: string) =>
+const untrustedPlanError = (message: string) =>
   new GdnError('refused', message, { hint: 'Nothing was sent. Apply only plans that you trust.' })
 
 const otherFile = (file: string) =>

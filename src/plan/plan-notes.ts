@@ -1,19 +1,19 @@
 import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-labels.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import { whereToGetIds } from '../batch/rows/given-id.ts'
+import { whereToGetIds } from '../batch/rows/added-id.ts'
 import { count } from '../core/count.ts'
 import type { PlanCounts } from './planned.ts'
 import type { Tally } from './tally.ts'
 
 /** The facts from which the notes of a plan are derived. */
-export interface NotedFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'revealed'> {
+export interface NoteFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'revealed'> {
   /** NFTs that have another label on the server, with their labels. */
   relabeled: { count: number; labels: readonly string[] }
   label: string
   /** Rows that got an ID after they were minted. */
   paired: readonly Pick<StoredPair, 'alias'>[]
   /** Rows that the run has sent but that aren't in the manifest. */
-  gone: GoneRows
+  gone: RemovedRowCounts
   /**
    * The run that stores the IDs of NFTs whose rows have no ID, or null if there are no such rows. `run` is null if
    * another machine stored the IDs.
@@ -35,7 +35,7 @@ export interface NotedFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'rev
   abandoned?: number
 }
 
-interface GoneRows {
+interface RemovedRowCounts {
   count: number
   /** The names of the first rows. */
   first: readonly string[]
@@ -43,23 +43,23 @@ interface GoneRows {
   unnamed: number
 }
 
-export const notesOfPlan = (facts: NotedFacts): string[] => [
+export const notesOfPlan = (facts: NoteFacts): string[] => [
   ...notesOfLabels(facts),
   ...notesOfPairs(facts),
-  ...notesOfGone(facts),
+  ...notesOfRemovedRows(facts),
   ...(facts.identified === null ? [] : [whereToGetIds(facts.identified.run)]),
   ...(facts.unedited === 0 ? [] : [noteOfUnedited(facts.unedited)]),
   ...(facts.revealed === 0 ? [] : [noteOfRevealed(facts.revealed)]),
-  ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
+  ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW_NOTE]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
-  ...notesOfKept(facts.counts),
+  ...notesOfKeptChanges(facts.counts),
   ...(facts.abandoned ? [noteOfAbandoned(facts.abandoned, facts.gone.count > 0)] : []),
 ]
 
 const noteOfAbandoned = (rows: number, isIdChanged: boolean): string =>
   `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted${isIdChanged ? '. If you changed the id of a row, restore it' : ''}`
 
-function notesOfKept({ drift, lasting, keptBurns }: NotedFacts['counts']): string[] {
+function notesOfKeptChanges({ drift, lasting, keptBurns }: NoteFacts['counts']): string[] {
   const keptChanges = drift - keptBurns - lasting
   const changes =
     keptChanges === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${keptChanges} changes made elsewhere`
@@ -80,16 +80,16 @@ const noteOfRevealed = (count: number): string =>
 export const NOT_PROVEN =
   'gdn nft verify --on-chain can verify an NFT only while its metadata and files match its commitment'
 
-const ALL_NEW =
+const ALL_NEW_NOTE =
   'The server has no reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'
 
-function notesOfLabels({ relabeled: { count, labels }, label }: NotedFacts): string[] {
+function notesOfLabels({ relabeled: { count, labels }, label }: NoteFacts): string[] {
   if (count === 0) return []
   const nfts = count === 1 ? '1 NFT has' : `${count} NFTs have`
   return [`${nfts} the label ${shownLabels(labels)}. gdn apply replaces it with ${shownLabel(label)}`]
 }
 
-function notesOfPairs({ paired }: NotedFacts): string[] {
+function notesOfPairs({ paired }: NoteFacts): string[] {
   const notes: string[] = []
   const wantedCount = paired.filter(({ alias }) => alias === 'wanted').length
   const onlyHere = paired.filter(({ alias }) => alias === 'impossible').length
@@ -105,7 +105,7 @@ function notesOfPairs({ paired }: NotedFacts): string[] {
 const identifiedRows = (count: number): string =>
   count === 1 ? 'An ID was added to 1 row after its mint' : `IDs were added to ${count} rows after their mint`
 
-function notesOfGone({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: NotedFacts): string[] {
+function notesOfRemovedRows({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: NoteFacts): string[] {
   const { count, first, unnamed } = gone
   if (count <= 0 || prunes) return []
   const rows = count === 1 ? '1 row that the run has sent is' : `${count} rows that the run has sent are`

@@ -1,5 +1,5 @@
 import { fileFieldName, isFileField } from '../batch/rows/field-changes.ts'
-import { type KeptRow, keptRow } from '../batch/rows/manifest-row.ts'
+import { type StoredRow, storedRowOf } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { LocalContents } from '../files/local-content.ts'
@@ -14,20 +14,20 @@ import type { PlannedChange, RowChanges } from './planned.ts'
  * Returns the name of the row whose metadata an NFT gets. In a shuffled drop, this is the row that was drawn for the
  * NFT's slot. The receiver is always that of the slot.
  */
-async function nameOfContent(store: StoredRun, { position, key, row: { line } }: KeptRow, drawn?: Uint32Array) {
+async function nameOfContent(store: StoredRun, { position, key, row: { line } }: StoredRow, drawn?: Uint32Array) {
   const from = drawn?.[position]
   const name = from === undefined ? null : await store.read((sql) => nameAt(sql, 'draft', from - 1))
   return { key: shownKey(name?.key ?? key), line: name?.line ?? line }
 }
 
 /** Returns the name of a change's row. The drawn row provides only the metadata, not the receiver or the ID. */
-async function nameOfChange(store: StoredRun, row: KeptRow, { want }: NftChange, drawn?: Uint32Array) {
+async function nameOfChange(store: StoredRun, row: StoredRow, { want }: NftChange, drawn?: Uint32Array) {
   if (want === 'update') return { ...(await nameOfContent(store, row, drawn)), title: row.row.metadata.title }
   // In the draft, a row's own content is at the slot for which the row was drawn. A transferred NFT has the drawn
   // content.
   const at = want === 'mint' ? (drawn?.indexOf(row.position + 1) ?? -1) : -1
   const [drawnRow] = at < 0 ? [] : await store.read((sql) => rowsAt(sql, 'draft', [at]))
-  const { title } = (drawnRow === undefined ? row : keptRow(drawnRow)).row.metadata
+  const { title } = (drawnRow === undefined ? row : storedRowOf(drawnRow)).row.metadata
   return { key: shownKey(row.key), line: row.row.line, title }
 }
 
@@ -82,7 +82,7 @@ export async function* rowsWithChanges(
   const pages = pagesOf(store.state, (sql, after, limit) => changedPage(sql, join, after, limit))
   for await (const page of pages) {
     for (const { changes, ...record } of page)
-      yield { row: keptRow(record), changes: JSON.parse(changes) as NftChange[] }
+      yield { row: storedRowOf(record), changes: JSON.parse(changes) as NftChange[] }
   }
 }
 

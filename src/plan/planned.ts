@@ -1,11 +1,11 @@
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import type { KeptRow } from '../batch/rows/manifest-row.ts'
+import type { StoredRow } from '../batch/rows/manifest-row.ts'
 import type { BatchClient, BatchOptions, Duplicates, FieldChange, Items, Run, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import type { Drop } from '../state/drops.ts'
 import type { Relabeling } from '../state/plan-tables.ts'
-import type { NftNow } from '../state/row-outcomes.ts'
+import type { NftState } from '../state/row-outcomes.ts'
 import type { Update } from './apply-updates.ts'
 import type { Action, NftChange } from './compare.ts'
 
@@ -15,16 +15,16 @@ export interface PlanOptions extends BatchOptions {
   /** The labels that the run's label replaces according to a saved plan. If absent, `adopt` applies to all labels. */
   adoptLabels?: readonly string[] | undefined
   /** Returns the reason why the collection doesn't permit transfers; null if it does, or if this is unknown. */
-  noTransfers(): Promise<string | null>
+  whyNoTransfers(): Promise<string | null>
   /**
    * If rows of the manifest are minted unrevealed, returns why rows without NFTs can't be minted with their own
    * metadata. Returns null if they can.
    *
    * @param reading the options that the run stores; null if the run has not begun
    */
-  noMints(reading: Run['reading'] | null): Promise<string | null>
+  whyNoMints(reading: Run['reading'] | null): Promise<string | null>
   /** Returns why rows can't be minted because another drop hides them; null if all rows can be minted. */
-  hiddenMints?(check: HiddenCheck): Promise<string | null>
+  whyHidden?(check: HiddenCheck): Promise<string | null>
   /** The row that was drawn for each slot of a shuffled drop, counted from 1. */
   drawnRows?: Uint32Array | undefined
   /** The number of slots of a sealed drop. Slots without NFTs are abandoned, because they can't be minted anymore. */
@@ -37,7 +37,7 @@ export interface PlanOptions extends BatchOptions {
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
   /** Returns the reason why the collection doesn't permit burns; null if it does, or if this is unknown. */
-  noBurns(): Promise<string | null>
+  whyNoBurns(): Promise<string | null>
   /** Whether the rows are from a saved plan, whose changes are compared with the new plan. */
   isSaved?: boolean
 }
@@ -53,13 +53,13 @@ export interface HiddenCheck {
 
 export interface PlanDeps {
   client: BatchClient
-  readManifest: (saved: SavedReader) => Items
+  readManifest: (saved: SavedPlanReader) => Items
   contents: LocalContents
   onProgress?(done: number): void
 }
 
 /** Receives the changes of a saved plan while it is read. */
-export interface SavedReader {
+export interface SavedPlanReader {
   /** Receives the changes of each row, in order. */
   row(changes: readonly NftChange[]): Promise<void>
   /** Receives the change of an NFT without a row. */
@@ -103,7 +103,7 @@ export interface PlannedChange extends NftChange {
 }
 
 /** A row whose changes differ from the saved plan. */
-export interface ReplannedRow {
+export interface DifferingPlanRow {
   key: string
   line: number | null
   /** The current changes. */
@@ -113,7 +113,7 @@ export interface ReplannedRow {
 }
 
 export interface RowChanges {
-  row: KeptRow
+  row: StoredRow
   changes: NftChange[]
 }
 
@@ -155,7 +155,7 @@ export interface ChangePlan {
    */
   otherEdition: string | null
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
-  changedSinceSaved: { count: number; rows: ReplannedRow[] }
+  changedSinceSaved: { count: number; rows: DifferingPlanRow[] }
   /** The earlier path of a moved manifest; null if it wasn't moved. `apply` stores the new path. */
   movedFrom: string | null
   /** NFTs with another label on the server. `apply` replaces these labels. */
@@ -169,7 +169,7 @@ export interface ChangePlan {
    */
   refuseEdited(): Promise<void>
   /** Yields the current state of the NFTs of this run that were changed after their mint. */
-  seen(): AsyncGenerator<NftNow[]>
+  seen(): AsyncGenerator<NftState[]>
   /** Returns the rows to mint that equal an earlier row. */
   duplicates(): Promise<Duplicates>
   /** Number of rows that need no mint, but whose mint has no recorded final outcome. */

@@ -7,14 +7,14 @@ import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
 import { shortenTo } from '../core/shorten.ts'
 import { listIds } from '../operations/reconcile/listing.ts'
-import { type GoneRow, goneRows, unnamedNfts } from '../state/draft-rows.ts'
+import { type RemovedRow, removedRows, unnamedNfts } from '../state/draft-rows.ts'
 import { operationsWithPrefix } from '../state/operations.ts'
 import { IN_PROGRESS, pendingChange } from './compare.ts'
 import { type NftSource, readCandidates, transfersPrefix } from './find-nfts.ts'
 import type { PlannedChange } from './planned.ts'
 
 /** A removed row whose NFT was burned. */
-export type BurnedRow = Pick<GoneRow, 'id' | 'nftGdnId'>
+export type BurnedRow = Pick<RemovedRow, 'id' | 'nftGdnId'>
 
 const PAGE = 1_000
 
@@ -32,8 +32,8 @@ export async function* burnsOf(
   source: NftSource,
   { scope, noBurns, onBurned }: { scope: string; noBurns: string | null; onBurned(row: BurnedRow): void },
 ): AsyncGenerator<PlannedChange> {
-  for (let after: Pick<GoneRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
-    const page = await gonePage(store, after)
+  for (let after: Pick<RemovedRow, 'line' | 'id'> = { line: -1, id: '' }; ; ) {
+    const page = await removedRowsPage(store, after)
     const last = page.at(-1)
     if (last === undefined) return
     after = last
@@ -59,10 +59,10 @@ export interface RemovedRows {
 const MAX_NAMED = 5
 
 /** Returns the burned NFTs of removed rows, and the names of the first NFTs that aren't burned. */
-export async function lookAtGone(store: StoredRun, source: NftSource): Promise<RemovedRows> {
+export async function findRemovedRows(store: StoredRun, source: NftSource): Promise<RemovedRows> {
   const gone: RemovedRows = { burned: [], first: [] }
-  for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
-    const page: GoneRow[] = await gonePage(store, after)
+  for (let after: Pick<RemovedRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
+    const page: RemovedRow[] = await removedRowsPage(store, after)
     const records = await readCandidates(source, page)
     for (const { id, key, nftGdnId } of page) {
       const nft = records.get(nftGdnId)
@@ -142,8 +142,11 @@ export const WHERE_TO_BURN =
 
 const NO_BURNS = "the server can't burn NFTs"
 
-async function gonePage({ state, drop }: StoredRun, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
-  const rows = await state.read((sql) => goneRows(sql, drop, after, PAGE))
+async function removedRowsPage(
+  { state, drop }: StoredRun,
+  after: Pick<RemovedRow, 'line' | 'id'>,
+): Promise<RemovedRow[]> {
+  const rows = await state.read((sql) => removedRows(sql, drop, after, PAGE))
   // If a row got an ID after it was minted, its transfers use that ID.
   return rows.map((row) =>
     isContentKey(row.key) ? row : { ...row, reference: rowReferenceId(drop.referenceScope, row.key) },
@@ -154,7 +157,7 @@ async function gonePage({ state, drop }: StoredRun, after: Pick<GoneRow, 'line' 
 async function isOwnerNamed(
   { state }: StoredRun,
   scope: string,
-  { reference, receiver }: GoneRow,
+  { reference, receiver }: RemovedRow,
   nft: NftRecord,
 ): Promise<boolean> {
   const prefix = transfersPrefix(scope, reference)
@@ -165,7 +168,7 @@ async function isOwnerNamed(
   return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
 }
 
-function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
+function burnOf(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
   // The ID is the same on every machine, so the server burns the NFT once. Unlike the ID of an update, that of a burn
   // needs no number, because a burn is the last change of an NFT.

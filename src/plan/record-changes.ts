@@ -2,11 +2,11 @@ import { sameAddress } from '../api/same-address.ts'
 import { mixedRow, rowTexts } from '../batch/rows/row-text.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
-import { isUnrecorded, type NftNow, recordChanged, recordedRow } from '../state/row-outcomes.ts'
+import { isUnrecorded, type NftState, recordChanged, recordedRow } from '../state/row-outcomes.ts'
 import type { NftChange } from './compare.ts'
 import { type NftSource, readCandidates } from './find-nfts.ts'
 import type { ChangePlan, PlannedRun } from './planned.ts'
-import { nowOf } from './seen-nfts.ts'
+import { nftStateOf } from './seen-nfts.ts'
 
 type Options = Pick<BatchOptions, 'stateDir' | 'contractAddress' | 'blockchain' | 'signal'>
 
@@ -25,7 +25,7 @@ export async function recordSeen(options: Options, plan: ChangePlan): Promise<nu
 export async function recordMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
   const { contractAddress, blockchain, signal } = options
   const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
-  await recordNfts(options, plan.run, madeOf(source, plan))
+  await recordNfts(options, plan.run, nftsToChange(source, plan))
 }
 
 /**
@@ -36,7 +36,7 @@ export async function recordMade(options: Options, client: Pick<BatchClient, 'ca
 export async function recordNfts(
   { stateDir }: Pick<Options, 'stateDir'>,
   run: PlannedRun,
-  pages: AsyncIterable<NftNow[]>,
+  pages: AsyncIterable<NftState[]>,
 ): Promise<number> {
   if (!run.isKnown) return 0
   let unrecorded = 0
@@ -62,7 +62,7 @@ export async function recordNfts(
   }
 }
 
-interface Changed {
+interface ChangedNft {
   nftGdnId: string
   changes: readonly NftChange[]
   /** The receiver in the NFT's row; null for a burn. `body` contains the row. */
@@ -71,9 +71,9 @@ interface Changed {
 }
 
 /** Yields the NFTs that the plan changes, as the server currently has them. */
-async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftNow[]> {
-  let waiting: Changed[] = []
-  const read = async (): Promise<NftNow[]> => {
+async function* nftsToChange(source: NftSource, plan: ChangePlan): AsyncGenerator<NftState[]> {
+  let waiting: ChangedNft[] = []
+  const read = async (): Promise<NftState[]> => {
     const records = await readCandidates(source, waiting)
     const nftsNow = waiting.flatMap(({ nftGdnId, changes, receiver, body }) => {
       const nft = records.get(nftGdnId)
@@ -84,7 +84,7 @@ async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftN
           ? (nft.revision ?? 0) > (revision ?? 0)
           : action === 'transfer' && owner != null && receiver !== null && sameAddress(owner, receiver)
       return [
-        nowOf(
+        nftStateOf(
           nft,
           body,
           changes.filter((change) => !isMade(change)),
@@ -94,14 +94,14 @@ async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftN
     waiting = []
     return nftsNow
   }
-  for await (const changed of changedOf(plan)) {
+  for await (const changed of changedNfts(plan)) {
     waiting.push(changed)
     if (waiting.length === PAGE) yield await read()
   }
   if (waiting.length > 0) yield await read()
 }
 
-async function* changedOf(plan: ChangePlan): AsyncGenerator<Changed> {
+async function* changedNfts(plan: ChangePlan): AsyncGenerator<ChangedNft> {
   for await (const { row, changes } of plan.rows()) {
     const nftGdnId = changes.find(({ action }) => action === 'update' || action === 'transfer')?.nftGdnId ?? null
     if (nftGdnId === null) continue

@@ -1,23 +1,23 @@
 import { addBurn } from '../state/plan-tables.ts'
 import { readCandidates } from './find-nfts.ts'
-import type { Planning } from './planning.ts'
+import type { PlanState } from './plan-state.ts'
 import { type BurnedRow, burnsOf } from './prune.ts'
 
 /** Plans the burns of NFTs whose rows were removed, if `prune` is set. Otherwise, records the burned ones. */
-export async function addRemovedRows(planning: Planning): Promise<void> {
+export async function addRemovedRows(planning: PlanState): Promise<void> {
   const { store, source, options, vanished, seen, tally } = planning
   if (options.prune === true) await planBurns(planning)
   else for (const row of await vanished.takeBurned(store, source)) await seen.addBurned(row)
   tally.counts.vanished = vanished.count
 }
 
-async function planBurns(planning: Planning): Promise<void> {
+async function planBurns(planning: PlanState): Promise<void> {
   const { store, source, scope, options, saved, seen, tally, notes, withoutRow } = planning
   const { counts } = tally
   const isSaved = options.isSaved === true
   let position = 0
   const burned: BurnedRow[] = []
-  const noBurns = await options.noBurns()
+  const noBurns = await options.whyNoBurns()
   const onBurned = (row: BurnedRow) => void burned.push(row)
   for await (const change of burnsOf(store, source, { scope, noBurns, onBurned })) {
     counts[change.action]++

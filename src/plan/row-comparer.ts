@@ -1,11 +1,19 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { findGivenId } from '../batch/rows/given-id.ts'
+import { findAddedId } from '../batch/rows/added-id.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, compareRow, type NftChange, NOT_COMMITTED, NOT_REVEALED, type ObservedNft } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
-import { FAILED, failedMint, identifiedNft, mintOf, UNREVEALED, UNREVEALED_FAILED, unknownNft } from './mint-changes.ts'
+import {
+  FAILED_MINT_REASON,
+  failedMint,
+  identifiedNft,
+  mintOf,
+  UNREVEALED_MINT_REASON,
+  UNREVEALED_RETRY_REASON,
+  unknownNft,
+} from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
 
 export class RowComparer {
@@ -37,7 +45,7 @@ export class RowComparer {
     const { row } = candidate.row
     const { reference_alias: alias, nft_gdn_id: nftGdnId = '' } = candidate.named ?? {}
     if (row.id === null && typeof alias === 'string') {
-      const { id, isElsewhere } = await findGivenId(this.#store, alias, candidate.row, {
+      const { id, isElsewhere } = await findAddedId(this.#store, alias, candidate.row, {
         nftGdnId,
         tokenId: nft?.token_id,
       })
@@ -53,8 +61,9 @@ export class RowComparer {
     if (missing !== null) {
       if (this.#noMintsReason === undefined) this.#noMintsReason = await this.#readNoMints()
       if (this.#noMintsReason === null) return [missing]
-      const isRetried = this.#noMintsReason === UNREVEALED && missing.reason?.startsWith(FAILED) === true
-      return [{ ...missing, action: 'impossible', reason: isRetried ? UNREVEALED_FAILED : this.#noMintsReason }]
+      const isRetried =
+        this.#noMintsReason === UNREVEALED_MINT_REASON && missing.reason?.startsWith(FAILED_MINT_REASON) === true
+      return [{ ...missing, action: 'impossible', reason: isRetried ? UNREVEALED_RETRY_REASON : this.#noMintsReason }]
     }
     if (nft === undefined) return [unknownNft(candidate)]
     const update = updateReference(candidate.reference, nft.revision ?? 0)
@@ -104,6 +113,6 @@ export class RowComparer {
     const { reading, setId } = this.#store.drop
     const isUnrevealed = typeof reading.provenance === 'string'
     if (setId !== null && !isUnrevealed) return null
-    return await this.#options.noMints(isUnrevealed ? reading : null)
+    return await this.#options.whyNoMints(isUnrevealed ? reading : null)
   }
 }

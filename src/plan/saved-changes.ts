@@ -3,17 +3,17 @@ import { sameAddress } from '../api/same-address.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import type { State } from '../state/open-state.ts'
-import { addSaved, addSavedBurn, savedBetween, savedBurns, takeSavedBurn } from '../state/plan-tables.ts'
+import { addSaved, addSavedBurn, savedBurns, savedChangesBetween, takeSavedBurn } from '../state/plan-tables.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
-import type { ChangePlan, PlannedChange, ReplannedRow } from './planned.ts'
+import type { ChangePlan, DifferingPlanRow, PlannedChange } from './planned.ts'
 
 const PAGE = 1_000
 const MAX_CHANGED = 50
 
 /** Returns the part of a change that must be the same when a saved plan is applied. */
-const essence = ({ action, want, fields, nftGdnId, revision, transfers, reference }: NftChange): string =>
+const comparisonKey = ({ action, want, fields, nftGdnId, revision, transfers, reference }: NftChange): string =>
   JSON.stringify([action, want, fields, nftGdnId, revision, want === 'transfer' ? transfers : null, reference])
 
 /**
@@ -21,22 +21,22 @@ const essence = ({ action, want, fields, nftGdnId, revision, transfers, referenc
  *
  * @param lastUpdate the reference ID of the update that set the NFT's metadata
  */
-function firstOther(
+function firstUnsavedChange(
   current: readonly NftChange[],
   saved: readonly NftChange[],
   lastUpdate: string | null,
 ): NftChange | undefined {
-  const savedKeys = new Set(saved.map(essence))
+  const savedKeys = new Set(saved.map(comparisonKey))
   // If the plan's own update created the revision, ignore its number, which depends on the other updates in the
   // collection.
   const savedUpdate = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
   const asSaved = (change: NftChange): NftChange =>
     savedUpdate === undefined ? change : { ...change, revision: savedUpdate.revision }
-  return current.map(asSaved).find((change) => !savedKeys.has(essence(change)))
+  return current.map(asSaved).find((change) => !savedKeys.has(comparisonKey(change)))
 }
 
 /** Describes what changed since the plan was saved, for a change that isn't in the saved plan. */
-function whatChanged(current: NftChange, saved: readonly NftChange[]): string {
+function describeDifference(current: NftChange, saved: readonly NftChange[]): string {
   const was = saved.find(({ want }) => want === current.want)
   const before = new Map(was?.fields.map(({ field, from }) => [field, from]))
   const other = current.fields.find(({ field, from }) => !before.has(field) || before.get(field) !== from)
@@ -52,7 +52,7 @@ function whatChanged(current: NftChange, saved: readonly NftChange[]): string {
  * Describes the address if another machine made a mint or transfer of the saved plan to another address of the row's
  * ENS name. Otherwise, returns null, because a change that is no longer required was made as saved.
  */
-function madeElsewhere(
+function otherReceiverText(
   receiver: string,
   nft: NftRecord | undefined,
   current: readonly NftChange[],
@@ -109,7 +109,7 @@ export class SavedChanges {
     nftOf: (candidate: Candidate) => NftRecord | undefined,
   ): Promise<void> {
     const [first, last] = [compared[0]?.[0] ?? 0, compared.at(-1)?.[0] ?? -1]
-    const rows = await this.#state.scratch((sql) => savedBetween(sql, first, last))
+    const rows = await this.#state.scratch((sql) => savedChangesBetween(sql, first, last))
     const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as NftChange[]]))
     for (const [at, [position, changes]] of compared.entries()) {
       const candidate = candidates[at]
@@ -118,7 +118,7 @@ export class SavedChanges {
       const nft = nftOf(candidate)
       const before = saved.get(position) ?? []
       const replanned = { key: shownKey(key), line: row.line, changes }
-      const elsewhere = madeElsewhere(row.receiver, nft, changes, before)
+      const elsewhere = otherReceiverText(row.receiver, nft, changes, before)
       if (elsewhere !== null) this.#add({ ...replanned, what: elsewhere })
       else this.#compare(replanned, changes, before, nft?.revision_reference_id ?? null)
     }
@@ -149,16 +149,16 @@ export class SavedChanges {
   }
 
   #compare(
-    { key, line }: Pick<ReplannedRow, 'key' | 'line'>,
+    { key, line }: Pick<DifferingPlanRow, 'key' | 'line'>,
     changes: NftChange[],
     saved: readonly NftChange[] = [],
     lastUpdate: string | null = null,
   ): void {
-    const other = firstOther(changes, saved, lastUpdate)
-    if (other !== undefined) this.#add({ key, line, changes, what: whatChanged(other, saved) })
+    const other = firstUnsavedChange(changes, saved, lastUpdate)
+    if (other !== undefined) this.#add({ key, line, changes, what: describeDifference(other, saved) })
   }
 
-  #add(row: ReplannedRow): void {
+  #add(row: DifferingPlanRow): void {
     this.changedSinceSaved.count++
     if (this.changedSinceSaved.rows.length < MAX_CHANGED) this.changedSinceSaved.rows.push(row)
   }

@@ -1,10 +1,10 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
-import { addSeen, seenPage } from '../state/plan-tables.ts'
-import type { NftNow, RowPart } from '../state/row-outcomes.ts'
+import { addSeenNft, seenNftsPage } from '../state/plan-tables.ts'
+import type { NftState, RowPart } from '../state/row-outcomes.ts'
 import { pagesOf, type RowRecord } from '../state/rows.ts'
-import { type NftChange, ownership, type Want } from './compare.ts'
+import { type ChangeKind, type NftChange, ownership } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
 
@@ -25,10 +25,10 @@ export class SeenNfts {
     records: ReadonlyMap<string, NftRecord>,
     changes: readonly [number, readonly NftChange[]][],
   ): Promise<void> {
-    const nfts = candidates.flatMap(({ sent, nftGdnId }, at): NftNow[] => {
+    const nfts = candidates.flatMap(({ sent, nftGdnId }, at): NftState[] => {
       const nft = records.get(nftGdnId ?? '')
       if (sent === null || nft === undefined || !isChanged(nft)) return []
-      return [nowOf(nft, page[at]?.body ?? null, changes[at]?.[1] ?? [])]
+      return [nftStateOf(nft, page[at]?.body ?? null, changes[at]?.[1] ?? [])]
     })
     await this.#insert(nfts)
   }
@@ -41,14 +41,14 @@ export class SeenNfts {
     ])
   }
 
-  async *pages(): AsyncGenerator<NftNow[]> {
-    for await (const page of pagesOf(this.#store.state, seenPage)) yield page.map(({ position: _, ...nft }) => nft)
+  async *pages(): AsyncGenerator<NftState[]> {
+    for await (const page of pagesOf(this.#store.state, seenNftsPage)) yield page.map(({ position: _, ...nft }) => nft)
   }
 
-  async #insert(nfts: readonly NftNow[]): Promise<void> {
+  async #insert(nfts: readonly NftState[]): Promise<void> {
     if (nfts.length === 0) return
     await this.#store.state.scratch((sql) => {
-      for (const nft of nfts) addSeen(sql, nft)
+      for (const nft of nfts) addSeenNft(sql, nft)
     })
   }
 }
@@ -69,9 +69,13 @@ const isChanged = ({ burned, revision, transfers, minted_to, receiver_wallet_add
  * @param body the row of the NFT
  * @param missing the changes of the row that weren't made yet
  */
-export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly Pick<NftChange, 'want'>[]): NftNow {
+export function nftStateOf(
+  nft: NftRecord,
+  body: Uint8Array | null,
+  missing: readonly Pick<NftChange, 'want'>[],
+): NftState {
   const isBurned = nft.burned === true
-  const has = isBurned ? null : partOf(new Set(missing.map(({ want }) => want)))
+  const has = isBurned ? null : rowPartOf(new Set(missing.map(({ want }) => want)))
   const matches = (part: RowPart): boolean => has === 'all' || has === part
   return {
     nftGdnId: nft.nft_gdn_id,
@@ -85,7 +89,7 @@ export function nowOf(nft: NftRecord, body: Uint8Array | null, missing: readonly
   }
 }
 
-function partOf(wants: ReadonlySet<Want>): RowPart | null {
+function rowPartOf(wants: ReadonlySet<ChangeKind>): RowPart | null {
   if (wants.size === 0) return 'all'
   if (wants.size > 1) return null
   if (wants.has('transfer')) return 'metadata'

@@ -1,9 +1,9 @@
 import { isFileField } from '../batch/rows/field-changes.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { LASTING, type NftChange } from './compare.ts'
+import { type NftChange, PERMANENT_DRIFT_REASONS } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
-import { FAILED, HAS_ID } from './mint-changes.ts'
+import { FAILED_MINT_REASON, ID_ADDED_REASON } from './mint-changes.ts'
 import type { PlanCounts } from './planned.ts'
 
 /** The numbers that a plan adds up while it compares rows with their NFTs. */
@@ -67,12 +67,12 @@ export function countChanges(
     if (changes.some(isEdit)) tally.edited++
     for (const { action, reason, proof } of changes) {
       counts[action]++
-      if (action === 'drift' && LASTING.has(reason)) counts.lasting++
+      if (action === 'drift' && PERMANENT_DRIFT_REASONS.has(reason)) counts.lasting++
       if (action === 'update' && proof !== undefined) tally.revealed++
-      if (reason?.startsWith(HAS_ID) === true) counts.identified++
+      if (reason?.startsWith(ID_ADDED_REASON) === true) counts.identified++
       if (action !== 'mint') continue
       tally.mints.push(row.position)
-      if (reason?.startsWith(FAILED) === true) counts.retries++
+      if (reason?.startsWith(FAILED_MINT_REASON) === true) counts.retries++
       if (sent === null && isContentKey(row.key)) tally.newUnnamed++
     }
   }

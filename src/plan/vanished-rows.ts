@@ -2,7 +2,7 @@ import { missingRows } from '../batch/rows/edited-rows.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { NftSource } from './find-nfts.ts'
-import { type BurnedRow, lookAtGone } from './prune.ts'
+import { type BurnedRow, findRemovedRows } from './prune.ts'
 
 /** The rows that a run has sent but that aren't in the manifest. Excludes rows whose NFTs belong to other rows. */
 export class VanishedRows {
@@ -43,7 +43,7 @@ export class VanishedRows {
   /** Removes the rows whose NFTs were burned and returns them. Also stores the names of the first remaining rows. */
   async takeBurned(store: StoredRun, source: NftSource): Promise<BurnedRow[]> {
     if (this.all === 0) return []
-    const { burned, first } = await lookAtGone(store, source)
+    const { burned, first } = await findRemovedRows(store, source)
     for (const { id } of burned) this.#keys.delete(id)
     this.first = first
     return burned

@@ -2,10 +2,10 @@ import { isoOfSeconds } from '../api/shuffle-rule.ts'
 import type { RowCounts } from '../batch/types.ts'
 import { isRecord } from '../core/json.ts'
 
-type Reading = Readonly<Record<string, unknown>>
+type StoredOptions = Readonly<Record<string, unknown>>
 
 /** The seal of a shuffled drop, as a run stores it. */
-export interface KnownSeal {
+export interface StoredSeal {
   /** The round that draws the rows; null until the seal is final. */
   round: number | null
   /** The Unix time of the round in seconds. */
@@ -17,8 +17,8 @@ export interface KnownSeal {
 /** The state of a shuffled drop: not sealed, sealed and waiting for its round, or drawn. */
 export type DropState =
   | { phase: 'open'; seal: null }
-  | { phase: 'sealed'; seal: KnownSeal }
-  | { phase: 'drawn'; seal: KnownSeal | null }
+  | { phase: 'sealed'; seal: StoredSeal }
+  | { phase: 'drawn'; seal: StoredSeal | null }
 
 /** The slots of a sealed drop that has no revealed NFT. */
 export interface SealedSlots {
@@ -27,17 +27,17 @@ export interface SealedSlots {
 }
 
 /** Returns whether the rows of a run are drawn after the mint, so that the run can be minted only once. */
-export const isShuffled = ({ reading }: { reading: Reading }): boolean => isRecord(reading.shuffle)
+export const isShuffled = ({ reading }: { reading: StoredOptions }): boolean => isRecord(reading.shuffle)
 
 /** Returns the state of a run's shuffled drop according to the local state; null for other runs. */
-export function dropStateOf({ reading }: { reading: Reading }): DropState | null {
+export function dropStateOf({ reading }: { reading: StoredOptions }): DropState | null {
   if (!isShuffled({ reading })) return null
   const seal = isRecord(reading.seal) ? sealIn(reading.seal) : null
   if (isRecord(reading.draw)) return { phase: 'drawn', seal }
   return seal === null ? { phase: 'open', seal } : { phase: 'sealed', seal }
 }
 
-function sealIn({ round, roundAt, isNamed }: Record<string, unknown>): KnownSeal {
+function sealIn({ round, roundAt, isNamed }: Record<string, unknown>): StoredSeal {
   const isKnown = typeof round === 'number' && typeof roundAt === 'number'
   const times = isKnown ? { round, roundAt } : { round: null, roundAt: null }
   return { ...times, isNamed: isNamed === true }

@@ -47,7 +47,7 @@ export interface HiddenRows extends Pick<UnrevealedDrop, 'contract' | 'state' | 
 }
 
 /** The collection in which rows would be published. */
-export type Publishing = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contractAddress'>
+export type PublicationTarget = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contractAddress'>
 
 /**
  * Identifies the drop whose rows don't count as hidden: by the ID of its run, or by its provenance hash and collection.
@@ -57,7 +57,7 @@ export interface OwnDrop {
   provenance?: string
 }
 
-type Rows = () => AsyncIterable<{ row: Content } | ManifestItem>
+type ReadRows = () => AsyncIterable<{ row: Content } | ManifestItem>
 
 /** Identifies a hidden row: the drop's provenance hash, the contract and the row's content hash. */
 type HiddenRow = string
@@ -74,8 +74,8 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
  *   count
  */
 export async function findHidden(
-  publishing: Publishing,
-  rows: Rows,
+  publishing: PublicationTarget,
+  rows: ReadRows,
   ownDrop: OwnDrop,
   repeatedRun?: string,
 ): Promise<HiddenRows | null> {
@@ -93,8 +93,8 @@ export async function findHidden(
 
 /** Yields the content hash of each hidden row, with the drops that hide it. */
 async function* hiddenAmong(
-  publishing: Publishing,
-  rows: Rows,
+  publishing: PublicationTarget,
+  rows: ReadRows,
   ownDrop: OwnDrop,
 ): AsyncGenerator<{ drops: UnrevealedDrop[]; content: string }> {
   const dropsOf = await hiddenContents(publishing, ownDrop)
@@ -114,7 +114,7 @@ async function* hiddenAmong(
 
 /** Returns the drops on the server and blockchain that hide rows, by content hash. */
 async function hiddenContents(
-  { stateDir, origin, blockchain, contractAddress }: Publishing,
+  { stateDir, origin, blockchain, contractAddress }: PublicationTarget,
   ownDrop: OwnDrop,
 ): Promise<Map<string, UnrevealedDrop[]>> {
   const isOnBlockchain = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
@@ -253,7 +253,7 @@ async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<H
  * Records that a run may publish those of its rows that are currently hidden. Excludes rows that are added or hidden
  * later.
  */
-export async function allowHidden(publishing: Publishing, rows: Rows, run: string): Promise<void> {
+export async function allowHidden(publishing: PublicationTarget, rows: ReadRows, run: string): Promise<void> {
   const { stateDir } = publishing
   const allowed = new Set<HiddenRow>()
   for await (const { drops, content } of hiddenAmong(publishing, rows, { run }))

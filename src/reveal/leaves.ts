@@ -141,10 +141,10 @@ export class Commitment {
       return row <= this.rows && salt !== undefined && leafOf(salt, this.contentOf(row)) === lines[leaf - 1]
     }
     const differences: RowDifferences = { changed: [], added: [], removed: [] }
-    const most = this.rows === lines.length ? 0 : MAX_SHIFT
+    const maxShift = this.rows === lines.length ? 0 : MAX_SHIFT
     let [row, leaf] = [1, 1]
     while (row <= this.rows && leaf <= lines.length) {
-      const shift = isSame(row, leaf) || isSame(row + 1, leaf + 1) ? 0 : shiftAt(row, leaf, most, isSame)
+      const shift = isSame(row, leaf) || isSame(row + 1, leaf + 1) ? 0 : shiftAt(row, leaf, maxShift, isSame)
       for (let n = 0; n < shift; n++) differences.added.push(row++)
       for (let n = 0; n > shift; n--) differences.removed.push(leaf++)
       if (!isSame(row, leaf)) differences.changed.push(row)
@@ -172,8 +172,8 @@ const MAX_SHIFT = 100
  * Returns the number of rows that were added before a row, or a negative number if rows were removed. Returns 0 if no
  * shift matches.
  */
-function shiftAt(row: number, leaf: number, most: number, isSame: (row: number, leaf: number) => boolean): number {
-  for (let n = 1; n <= most; n++) {
+function shiftAt(row: number, leaf: number, maxShift: number, isSame: (row: number, leaf: number) => boolean): number {
+  for (let n = 1; n <= maxShift; n++) {
     if (isSame(row, leaf + n)) return -n
     if (isSame(row + n, leaf)) return n
   }

@@ -1,6 +1,6 @@
 import { hasFailed, isFinal } from '../api/nft-status.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
-import type { KeptRow } from '../batch/rows/manifest-row.ts'
+import type { StoredRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { rowTexts } from '../batch/rows/row-text.ts'
 import { notesOfRenamed } from '../batch/runs/moved-run.ts'
@@ -14,18 +14,18 @@ import { hasOtherOwner } from '../plan/compare.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
 import type { Candidate } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
-import { nowOf } from '../plan/seen-nfts.ts'
-import type { NftNow } from '../state/row-outcomes.ts'
+import { nftStateOf } from '../plan/seen-nfts.ts'
+import type { NftState } from '../state/row-outcomes.ts'
 import { nameAt } from '../state/rows.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
 import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type OpenRows, type RowMatch, withOpenRows } from './rows-with-nfts.ts'
 import { type DrawnRows, withDrawnRows } from './shuffle/drawn-rows.ts'
-import { shownProof } from './slots-shown.ts'
+import { proofOfNft } from './slots-shown.ts'
 
 /** A row that is not revealed, and the reason. */
-export interface LeftRow {
+export interface SkippedRow {
   /** The row's key. Null for a slot of a shuffled drop whose row isn't drawn yet. */
   key: string | null
   line: number | null
@@ -54,7 +54,7 @@ interface RevealCounts {
    * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, includes only rows of `left`, because
    * the rows of unminted slots are unknown until then.
    */
-  leftRows: LeftRow[]
+  leftRows: SkippedRow[]
 }
 
 /** The effect of a reveal. */
@@ -72,7 +72,7 @@ export interface RevealPlan extends RevealCounts {
   /** Yields the updates that reveal the rows, and recounts the rows afterwards. */
   updates(): AsyncGenerator<Update>
   /** Yields the revealed NFTs with their rows. */
-  seen(): AsyncGenerator<NftNow[]>
+  seen(): AsyncGenerator<NftState[]>
 }
 
 export interface RevealDeps {
@@ -105,14 +105,14 @@ export async function withRevealPlan<Result>(
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
     const committedRows: CommittedRows = { ...open, commitment: await committedIn(rows, drawn) }
-    const plan = uncounted(committedRows, labels)
+    const plan = planWithoutCounts(committedRows, labels)
     const { moved, missing } = await countFirst(plan, committedRows, { labels, onProgress })
     if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
     // If no row has an NFT, the manifest was probably renamed instead.
     if (missing.length < plan.rows && (await hasOtherIds(options, committedRows, missing))) {
-      for await (const _ of recounted(plan, committedRows));
+      for await (const _ of recountRows(plan, committedRows));
     }
     if (plan.pending > 0 && !source.hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
@@ -123,17 +123,17 @@ export async function withRevealPlan<Result>(
 
 /** The rows of a manifest, and the commitment that was made to them. */
 interface CommittedRows extends OpenRows {
-  commitment: Committed
+  commitment: CommittedDrop
 }
 
-async function committedIn(rows: ReadCommitment, drawn: DrawnRows | null): Promise<Committed> {
+async function committedIn(rows: ReadCommitment, drawn: DrawnRows | null): Promise<CommittedDrop> {
   const slotOfRow = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
   const rowOf = await rowsByMetadata(rows.commitment)
   return { rows, drawn, slotOfRow, rowOf, otherIds: new Set() }
 }
 
 /** Returns a plan whose rows aren't counted yet. */
-function uncounted(rows: CommittedRows, relabeled: OtherLabels): RevealPlan {
+function planWithoutCounts(rows: CommittedRows, relabeled: OtherLabels): RevealPlan {
   const { store, pairs } = rows
   const plan: RevealPlan = {
     run: plannedRun(store.drop),
@@ -170,7 +170,7 @@ async function countFirst(
 }
 
 /** Counts the rows again, and yields each of them. */
-async function* recounted(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<RowInState> {
+async function* recountRows(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<RowInState> {
   const counts = noCounts()
   for await (const match of rows.found()) {
     const row = { match, state: rowState(match, rows.commitment) }
@@ -224,22 +224,22 @@ async function hasOtherIds(
 
 async function* updatesOf(plan: RevealPlan, rows: CommittedRows): AsyncGenerator<Update> {
   // Count again, because an update may have ended or a row may have been minted in the meantime.
-  for await (const { match, state } of recounted(plan, rows)) {
+  for await (const { match, state } of recountRows(plan, rows)) {
     if (state.kind !== 'pending') continue
     const { key, line } = await shownRowName(match.candidate, rows)
     yield { ...(await updateOf(match, rows.commitment)), key: key ?? '', line: line ?? 0 }
   }
 }
 
-async function* seenOf({ found, commitment }: CommittedRows): AsyncGenerator<NftNow[]> {
-  let page: NftNow[] = []
+async function* seenOf({ found, commitment }: CommittedRows): AsyncGenerator<NftState[]> {
+  let page: NftState[] = []
   for await (const match of found()) {
     const { candidate, nft } = match
     if (nft === undefined || rowState(match, commitment).kind !== 'revealed') continue
     const { row } = candidate.row
     // Record the owner only if it is the row's receiver, so that a later plan keeps an owner that others chose.
     const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
-    page.push(nowOf(nft, Buffer.from(rowTexts(row).kept), missing))
+    page.push(nftStateOf(nft, Buffer.from(rowTexts(row).kept), missing))
     if (page.length === PAGE) {
       yield page
       page = []
@@ -266,7 +266,7 @@ function countState(counts: RevealCounts, { nft }: RowMatch, state: RowState): v
   else if (!isFinal(nft.status)) counts.undeployed++
 }
 
-type RowPosition = Omit<LeftRow, 'reason'>
+type RowPosition = Omit<SkippedRow, 'reason'>
 
 const MAX_NAMED = 10
 const MAX_LEFT = 100
@@ -292,7 +292,7 @@ interface RowInState {
   state: RowState
 }
 
-interface Committed {
+interface CommittedDrop {
   rows: ReadCommitment
   drawn: DrawnRows | null
   /** The slot of each drawn row, both counted from 1. Empty if no rows are drawn. */
@@ -305,7 +305,7 @@ interface Committed {
 /** The reason shown for a minted row whose ID belongs to no NFT. */
 const OTHER_ID = 'the row was minted with another ID or by a run with another name: if you changed the ID, restore it'
 
-function rowState({ candidate, nft }: RowMatch, committed: Committed): RowState {
+function rowState({ candidate, nft }: RowMatch, committed: CommittedDrop): RowState {
   const { rowOf } = committed
   const isDrawn = committed.drawn !== null
   if (nft === undefined && committed.otherIds.has(candidate.row.position + 1)) return { kind: 'left', reason: OTHER_ID }
@@ -344,20 +344,20 @@ function rowState({ candidate, nft }: RowMatch, committed: Committed): RowState 
 }
 
 /** Returns the slot of an NFT that this draw of a shuffled drop revealed; null for other NFTs. */
-const slotIn = (metadata: unknown, { drawn, rowOf, slotOfRow }: Committed): number | null =>
-  drawn !== null && shownProof(metadata)?.signature === drawn.signature
+const slotIn = (metadata: unknown, { drawn, rowOf, slotOfRow }: CommittedDrop): number | null =>
+  drawn !== null && proofOfNft(metadata)?.signature === drawn.signature
     ? (slotOfRow.get(rowOf(metadata) ?? 0) ?? null)
     : null
 
 /** Returns the metadata of a row's NFT after the reveal. */
-const shownMetadata = ({ position, row }: KeptRow, { rows: { commitment }, drawn }: Committed) => ({
+const shownMetadata = ({ position, row }: StoredRow, { rows: { commitment }, drawn }: CommittedDrop) => ({
   ...row.metadata,
   [PROVENANCE_SALT]: commitment.saltOf(drawn?.rows[position] ?? position + 1).toString('hex'),
   ...(drawn === null ? {} : { [PROVENANCE_SIGNATURE]: drawn.signature }),
 })
 
 /** Returns the update that reveals a row, or that restores the salt of a revealed row. */
-async function updateOf({ candidate, nft }: RowMatch, committed: Committed): Promise<Omit<Update, 'key' | 'line'>> {
+async function updateOf({ candidate, nft }: RowMatch, committed: CommittedDrop): Promise<Omit<Update, 'key' | 'line'>> {
   const { row, reference } = candidate
   const revision = nft?.revision ?? 0
   const files = row.row.localFiles.map(async ({ key, path }) => ({
@@ -378,7 +378,7 @@ async function updateOf({ candidate, nft }: RowMatch, committed: Committed): Pro
  * Returns whether an NFT has the expected metadata. Compares only the keys of files, because the salt proves their
  * content.
  */
-function isShown(metadata: Record<string, unknown>, expected: KeptRow['row']['metadata']): boolean {
+function isShown(metadata: Record<string, unknown>, expected: StoredRow['row']['metadata']): boolean {
   const { file_fields: files, ...actual } = metadata
   const { file_fields, ...wanted } = expected
   const keys = Array.isArray(files) ? files.map((field: { key?: unknown }) => field.key) : []

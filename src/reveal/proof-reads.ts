@@ -22,9 +22,9 @@ export interface ProofSources {
 
 export type Metadata = Readonly<Record<string, unknown>>
 
-export class Unreadable extends Error {}
+export class UnreadableError extends Error {}
 
-export class Differing extends Error {
+export class DifferingError extends Error {
   readonly difference: Difference
   /** The hint on the difference. Undefined if the metadata differs from that of the row. */
   readonly hint: string | undefined
@@ -36,8 +36,8 @@ export class Differing extends Error {
   }
 }
 
-export const differs = (what: string, expected: string, found: string | null, hint?: string) =>
-  new Differing({ what, expected, found }, hint)
+export const differenceError = (what: string, expected: string, found: string | null, hint?: string) =>
+  new DifferingError({ what, expected, found }, hint)
 
 export async function callOnce(
   chain: Pick<ChainReader, 'call'>,
@@ -49,7 +49,7 @@ export async function callOnce(
 }
 
 export function dataOf(result: CallResult): string | null {
-  if (result.kind === 'failed') throw new Unreadable(result.message)
+  if (result.kind === 'failed') throw new UnreadableError(result.message)
   return result.kind === 'value' ? result.data : null
 }
 
@@ -76,21 +76,21 @@ export function rowIn({ [PROVENANCE_ROW]: text }: Metadata): number | null {
 /** Returns the URL of the metadata that a token was minted with. */
 export async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
   const uri = (await orUnreadable(() => mintedUris(chain, to, [id]))).get(id)
-  if (uri === undefined) throw new Unreadable('the contract has no metadata directory for this token')
+  if (uri === undefined) throw new UnreadableError('the contract has no metadata directory for this token')
   return uri
 }
 
 export async function readFile(storage: StorageReader, url: string): Promise<Metadata> {
   const stored = await storage.readJson(url)
-  if (stored.kind === 'failed') throw new Unreadable(stored.message)
+  if (stored.kind === 'failed') throw new UnreadableError(stored.message)
   if (stored.kind === 'missing') {
     // If the gateway doesn't have the file, reading its bytes throws. Otherwise, the file isn't JSON.
     await readBytes(storage, url)
-    throw differs('metadata', 'a JSON object', null)
+    throw differenceError('metadata', 'a JSON object', null)
   }
   const { value } = stored
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
-    throw differs('metadata', 'a JSON object', JSON.stringify(value))
+    throw differenceError('metadata', 'a JSON object', JSON.stringify(value))
   }
   return value as Metadata
 }
@@ -98,7 +98,7 @@ export async function readFile(storage: StorageReader, url: string): Promise<Met
 export async function readBytes(storage: StorageReader, url: string): Promise<Uint8Array> {
   const stored = await storage.read(url)
   if (stored.kind === 'bytes') return stored.bytes
-  throw new Unreadable(stored.message)
+  throw new UnreadableError(stored.message)
 }
 
 /** Returns the hash of a file. Reads the file unless its URL contains the hash. */
@@ -113,6 +113,6 @@ export async function orUnreadable<Value>(read: () => Promise<Value>): Promise<V
     return await read()
   } catch (error) {
     if (!(error instanceof GdnError) || isInterruption(error)) throw error
-    throw new Unreadable(error.message)
+    throw new UnreadableError(error.message)
   }
 }

@@ -55,8 +55,8 @@ type Commitments = readonly Pick<ProvenanceRecord, 'provenance' | 'shuffle_margi
  * Returns the rows of a manifest with the collection's first commitment to them, which may have a shuffle rule. Returns
  * null if the collection has no commitment to the rows.
  */
-export function asCommitted(rows: ReadCommitment, commitments: Commitments): ReadCommitment | null {
-  const commitment = committedTo(rows.commitment, commitments)
+export function withFirstCommitment(rows: ReadCommitment, commitments: Commitments): ReadCommitment | null {
+  const commitment = findCommitment(rows.commitment, commitments)
   return commitment === null ? null : { ...rows, commitment }
 }
 
@@ -64,7 +64,7 @@ export function asCommitted(rows: ReadCommitment, commitments: Commitments): Rea
  * Returns a collection's first commitment to rows; null if there is none. Its shuffle rule may differ from that of
  * `rows`.
  */
-export function committedTo(rows: Commitment, commitments: Commitments): Commitment | null {
+export function findCommitment(rows: Commitment, commitments: Commitments): Commitment | null {
   const byMargin = new Map<number | null, Commitment>()
   for (const { provenance, shuffle_margin: marginSeconds = null } of commitments) {
     if (marginSeconds !== null && !isMargin(marginSeconds)) continue

@@ -3,7 +3,7 @@ import { isObject } from '../core/json.ts'
 import { PROVENANCE_COMMITTED } from '../verify/abi.ts'
 import { type Block, blockAt, isDevelopmentNode } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { committedBefore, orUnreadable, Unreadable } from './proof-reads.ts'
+import { committedBefore, orUnreadable, UnreadableError } from './proof-reads.ts'
 
 type Chain = Pick<ChainReader, 'call' | 'request' | 'origin'>
 
@@ -40,10 +40,11 @@ export async function readSeal(
       (await loggedBlock(chain, contract, seal))
     const number = logged?.number ?? (await searchBlock(chain, contract, seal))
     const block = await blockAt(chain, number)
-    if (block === null) throw new Unreadable(`${chain.origin} does not have block ${number}, which sealed the drop`)
+    if (block === null)
+      throw new UnreadableError(`${chain.origin} does not have block ${number}, which sealed the drop`)
     // Either a reorg occurred, or a load balancer forwarded the requests to different nodes.
     if (logged !== null && logged.hash !== block.hash) {
-      throw new Unreadable(
+      throw new UnreadableError(
         `${chain.origin} returned two different versions of block ${number}, so the seal of the drop may still change`,
       )
     }
@@ -83,13 +84,13 @@ async function loggedBlock(
 /** Finds the first block in which the seal is committed. Requires an archive node. */
 async function searchBlock(chain: Chain, contract: string, seal: string): Promise<number> {
   const newest: Block | null = await blockAt(chain, 'latest')
-  if (newest === null) throw new Unreadable(`${chain.origin} returns no block`)
+  if (newest === null) throw new UnreadableError(`${chain.origin} returns no block`)
   let [low, high] = [0, newest.number]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
     const committedAt = await committedBefore(chain, contract, seal, hexQuantity(middle)).catch((error: unknown) => {
-      if (!(error instanceof Unreadable)) throw error
-      throw new Unreadable(
+      if (!(error instanceof UnreadableError)) throw error
+      throw new UnreadableError(
         `${chain.origin} returns neither the event that sealed the drop nor the state of past blocks (${error.message}): use another --rpc-url`,
       )
     })

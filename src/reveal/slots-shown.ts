@@ -3,7 +3,7 @@ import { leafOf, saltOf } from './leaves.ts'
 import { type DrawnRows, drawnRows } from './shuffle/drawn-rows.ts'
 
 /** A manifest row whose NFT is revealed, with the salt in the NFT's metadata. */
-export interface ShownRow {
+export interface RevealedRow {
   /** The position of the row in the manifest, from 0. */
   position: number
   line: number
@@ -12,14 +12,14 @@ export interface ShownRow {
 }
 
 /** Returns the signature and the salt in the metadata of a shuffled drop's NFT; null if there is no signature. */
-export function shownProof(metadata: unknown): { signature: string; salt: string | null } | null {
+export function proofOfNft(metadata: unknown): { signature: string; salt: string | null } | null {
   const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = proofIn(metadata) ?? {}
   if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/.test(signature)) return null
   return { signature, salt: typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt) ? salt : null }
 }
 
 /** A row whose NFT was minted for a slot other than the row's position. */
-export interface MovedRow {
+export interface MisplacedRow {
   line: number
   /** The slot that the NFT was minted for, from 1. */
   slot: number
@@ -38,9 +38,13 @@ const MAX_SEARCHED = 1_000
  * content of each NFT. The salt of a revealed NFT belongs to the row that was drawn for its slot, so it identifies the
  * slot.
  */
-export function movedRows(drawn: Pick<DrawnRows, 'rows'>, salts: Salts, shownRows: readonly ShownRow[]): MovedRow[] {
+export function findMisplacedRows(
+  drawn: Pick<DrawnRows, 'rows'>,
+  salts: Salts,
+  shownRows: readonly RevealedRow[],
+): MisplacedRow[] {
   const slotOf = new Map(Array.from(drawn.rows, (row, at) => [row, at + 1]))
-  const rowOf = 'seed' in salts ? bySeed(salts.seed, drawn.rows.length) : byLeaves(salts)
+  const rowOf = 'seed' in salts ? slotsBySeed(salts.seed, drawn.rows.length) : slotsByLeaves(salts)
   return shownRows.flatMap(({ position, line, salt }) => {
     const expected = drawn.rows[position]
     if (expected === undefined) return []
@@ -52,19 +56,19 @@ export function movedRows(drawn: Pick<DrawnRows, 'rows'>, salts: Salts, shownRow
 /** Returns a function that returns the slot of a revealed NFT, or null for other NFTs. */
 export function slotsBySalt({ rows }: Pick<DrawnRows, 'rows'>, salts: Salts): (metadata: unknown) => number | null {
   const slotOf = new Map(Array.from(rows, (row, at) => [row, at + 1]))
-  const rowOf = 'seed' in salts ? bySeed(salts.seed, rows.length) : byLeaves(salts)
+  const rowOf = 'seed' in salts ? slotsBySeed(salts.seed, rows.length) : slotsByLeaves(salts)
   return (metadata) => {
-    const salt = shownProof(metadata)?.salt
+    const salt = proofOfNft(metadata)?.salt
     return salt == null ? null : (slotOf.get(rowOf(salt) ?? 0) ?? null)
   }
 }
 
-function bySeed(seed: Buffer, rows: number) {
+function slotsBySeed(seed: Buffer, rows: number) {
   const slotOfSalt = new Map(Array.from({ length: rows }, (_, at) => [saltOf(seed, at + 1).toString('hex'), at + 1]))
   return (salt: string): number | null => slotOfSalt.get(salt) ?? null
 }
 
-function byLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
+function slotsByLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
   const rowAt = new Map(leaves.map((leaf, at) => [leaf, at + 1]))
   let searched = 0
   return (salt: string, expected = 0): number | null => {
@@ -90,7 +94,7 @@ export function isSaltOf(leaves: readonly string[], contents: readonly Buffer[],
 }
 
 /** The slot of a revealed NFT, and the proof in the NFT's metadata. */
-interface ShownSlot {
+interface RevealedSlot {
   /** The position of the slot, from 0. */
   position: number
   signature: string
@@ -98,7 +102,7 @@ interface ShownSlot {
 }
 
 /** A shuffled drop whose salts are known. */
-interface KnownDrop {
+interface DropWithSalts {
   provenance: string
   slots: number
   /** Returns the salt of a row. Rows are numbered from 1. */
@@ -110,7 +114,10 @@ interface KnownDrop {
  * owner could write any signature, so a signature counts only if the NFT also has the salt of the row that it draws for
  * the NFT.
  */
-export function drawnBy(shownSlots: readonly ShownSlot[], { provenance, slots, saltOf }: KnownDrop): DrawnRows | null {
+export function findDrawnRows(
+  shownSlots: readonly RevealedSlot[],
+  { provenance, slots, saltOf }: DropWithSalts,
+): DrawnRows | null {
   const draws = new Map<string, DrawnRows>()
   for (const { position, salt, signature } of shownSlots) {
     const drawn = draws.get(signature) ?? drawnRows({ provenance, slots, signature })

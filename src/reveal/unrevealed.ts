@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { extraKeys, MAX_FILE_FIELDS, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import type { ShuffleRule } from '../api/shuffle-rule.ts'
 import { countDrop } from '../batch/rows/row-counts.ts'
-import { lookAtStoredRun } from '../batch/runs/open-stored-run.ts'
+import { readStoredRun } from '../batch/runs/open-stored-run.ts'
 import type { BatchOptions, RowCounts, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
@@ -69,7 +69,7 @@ export const contentsPath = (stateDir: string, provenance: string): string =>
   join(provenanceFolder(stateDir), `${provenance}.contents`)
 
 /** Stores the leaves file and the content hashes of a commitment. */
-export async function keepLeaves(stateDir: string, { commitment, unordered }: ReadCommitment): Promise<void> {
+export async function storeLeaves(stateDir: string, { commitment, unordered }: ReadCommitment): Promise<void> {
   const { provenance, leaves } = commitment
   await makePrivateFolder(provenanceFolder(stateDir))
   for (const [path, content] of [
@@ -128,7 +128,7 @@ export const editedWhileRead = (subject: string) =>
   })
 
 /** The commitment that is stored with the run of an unrevealed drop to detect edits of the manifest. */
-export interface KeptCommitment {
+export interface StoredCommitment {
   provenance: string
   /** The seed in hex, which is used to determine the rows that differ. */
   seed: string
@@ -137,20 +137,20 @@ export interface KeptCommitment {
 }
 
 /** Returns the commitment that a run stores; null if its rows are minted revealed. */
-export function commitmentOf({ reading }: Pick<Run, 'reading'>): KeptCommitment | null {
+export function commitmentOf({ reading }: Pick<Run, 'reading'>): StoredCommitment | null {
   const { provenance, seed, shuffle } = reading
   if (typeof provenance !== 'string' || typeof seed !== 'string') return null
   return { provenance, seed, shuffle: isObject(shuffle) ? (shuffle as unknown as ShuffleRule) : null }
 }
 
-export interface KeptRun {
+export interface CommittedRun {
   /** The name of the run. */
   run: string
   id: string
   /** The options that the run stores. */
   reading: Run['reading']
   /** Null if the run's rows are minted revealed. */
-  commitment: KeptCommitment | null
+  commitment: StoredCommitment | null
   /** The drawn rows, if the run has stored a draw; otherwise null. */
   drawn: DrawnRows | null
   /** Whether all NFTs of the run are revealed according to the local state. */
@@ -163,11 +163,11 @@ export interface KeptRun {
 }
 
 /** Returns the commitment of a run; undefined if the run has not begun. */
-export async function keptCommitment(options: BatchOptions): Promise<KeptRun | undefined> {
+export async function findCommittedRun(options: BatchOptions): Promise<CommittedRun | undefined> {
   const state = await openStateIfThere(options.stateDir)
   if (state === null) return undefined
   try {
-    const { drop } = await lookAtStoredRun(state, { ...options, dynamic: false })
+    const { drop } = await readStoredRun(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
     const drawn = keptDraw(drop.reading)
     const { isRevealed, counts } = await state.read((sql) => ({
@@ -207,7 +207,7 @@ export interface RowEdits {
  */
 export async function editsOf(
   stateDir: string,
-  { provenance, seed }: KeptCommitment,
+  { provenance, seed }: StoredCommitment,
   { commitment, lines }: ReadCommitment,
 ): Promise<RowEdits | null> {
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
@@ -238,7 +238,7 @@ export async function committedRowOf(run: Run): Promise<BatchOptions['committedR
  */
 export async function committedRows(
   stateDir: string,
-  { provenance, seed }: KeptCommitment,
+  { provenance, seed }: StoredCommitment,
   drawn: DrawnRows | null,
 ): Promise<((row: ManifestRow, n: number) => Promise<boolean>) | null> {
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)

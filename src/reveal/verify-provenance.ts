@@ -8,16 +8,16 @@ import { contentOfFile, leafAt, leafOf, leavesIn, provenanceOf } from './leaves.
 import {
   callOnce,
   committedBefore,
-  Differing,
+  DifferingError,
   dataOf,
-  differs,
+  differenceError,
   mintedUri,
   type ProofSources,
   readBytes,
   readFile,
   rowIn,
   sha256OfUrl,
-  Unreadable,
+  UnreadableError,
 } from './proof-reads.ts'
 import type { ShuffleProof } from './verify-shuffle.ts'
 
@@ -60,8 +60,8 @@ export async function verifyProvenance(
   try {
     return await verify(sources, token)
   } catch (error) {
-    if (error instanceof Unreadable) return { kind: 'unknown', reason: error.message }
-    if (error instanceof Differing) return { kind: 'differs', differences: [error.difference], hint: error.hint }
+    if (error instanceof UnreadableError) return { kind: 'unknown', reason: error.message }
+    if (error instanceof DifferingError) return { kind: 'differs', differences: [error.difference], hint: error.hint }
     throw error
   }
 }
@@ -72,13 +72,13 @@ async function verify(
 ): Promise<ProvenanceCheck> {
   const { chain, storage } = sources
   const id = parseTokenId(tokenId)
-  if (id === null) throw new Unreadable('the token ID is not a number')
+  if (id === null) throw new UnreadableError('the token ID is not a number')
   const updated = wasUpdated(dataOf(await callOnce(chain, { to, data: metadataState(id) })))
   if (updated === null) return { kind: 'none' }
   const returned = dataOf(await callOnce(chain, { to, data: tokenUri(id) }))
   if (returned === null) throw new GdnError('not_found', `${to} has no token ${tokenId}`)
   const uri = decodeString(returned)
-  if (uri === null) throw new Unreadable('the token has no token URI')
+  if (uri === null) throw new UnreadableError('the token has no token URI')
   const file = await readFile(storage, uri)
   // An NFT that was never updated and has no row number was minted revealed.
   if (!updated && !Object.hasOwn(file, PROVENANCE_ROW) && !Object.hasOwn(file, PROVENANCE_SALT)) return { kind: 'none' }
@@ -86,17 +86,18 @@ async function verify(
   const { [PROVENANCE]: url, [PROVENANCE_ROW]: rowText } = minted
   if (typeof url !== 'string' || typeof rowText !== 'string') {
     if (!Object.hasOwn(file, PROVENANCE_SALT)) return { kind: 'none' }
-    throw differs(PROVENANCE, 'in the metadata that was minted', null)
+    throw differenceError(PROVENANCE, 'in the metadata that was minted', null)
   }
   const leaves = await readBytes(storage, url)
   const hash = provenanceOf(leaves)
   const first = await committedBefore(chain, to, hash)
-  if (first === 0n) throw differs('the commitment', `${hash} on the chain`, null)
-  if (first > id) throw differs('the commitment', `before token ${id}`, `before token ${first}`)
+  if (first === 0n) throw differenceError('the commitment', `${hash} on the chain`, null)
+  if (first > id) throw differenceError('the commitment', `before token ${id}`, `before token ${first}`)
   const rule = ruleOf(leaves)
   const all = leavesIn(leaves)
   const numbered = rowIn(minted)
-  if (numbered === null || numbered > all.length) throw differs(PROVENANCE_ROW, 'a row of the leaves file', rowText)
+  if (numbered === null || numbered > all.length)
+    throw differenceError(PROVENANCE_ROW, 'a row of the leaves file', rowText)
   let row: number | null = numbered
   let shuffle: ShuffleProof | null = null
   if (rule !== null) {
@@ -119,18 +120,18 @@ async function verifyLeaf(
 ): Promise<void> {
   const salt = file[PROVENANCE_SALT]
   if (typeof salt !== 'string' || !/^[0-9a-f]{64}$/.test(salt)) {
-    throw differs(PROVENANCE_SALT, 'the salt that a reveal writes', null)
+    throw differenceError(PROVENANCE_SALT, 'the salt that a reveal writes', null)
   }
   const content = await contentOfFile(file, (fileUrl) => sha256OfUrl(storage, fileUrl), isShuffled)
   const actualLeaf = leafOf(Buffer.from(salt, 'hex'), content)
-  if (actualLeaf !== leaf) throw differs(`the leaf of row ${row}`, leaf, actualLeaf)
+  if (actualLeaf !== leaf) throw differenceError(`the leaf of row ${row}`, leaf, actualLeaf)
 }
 
 function ruleOf(leaves: Uint8Array): ShuffleRule | null {
   try {
     return ruleIn(leaves)
   } catch (error) {
-    if (error instanceof GdnError) throw new Unreadable(error.message)
+    if (error instanceof GdnError) throw new UnreadableError(error.message)
     throw error
   }
 }

@@ -8,7 +8,15 @@ import { PROVENANCE, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import { isDevelopmentNode } from '../verify/block-at.ts'
 import { mintedUris } from '../verify/minted-uris.ts'
 import { provenanceOf } from './leaves.ts'
-import { differs, type Metadata, orUnreadable, type ProofSources, readBytes, rowIn, Unreadable } from './proof-reads.ts'
+import {
+  differenceError,
+  type Metadata,
+  orUnreadable,
+  type ProofSources,
+  readBytes,
+  rowIn,
+  UnreadableError,
+} from './proof-reads.ts'
 import { readSeal } from './read-seal.ts'
 import { rowsOfSlots, shuffleSeed } from './shuffle/permutation.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
@@ -64,10 +72,11 @@ export async function verifyShuffle(
   const { isNamed, chain } = source
   const isSimulated = chainSeal?.isSimulated ?? (await orUnreadable(() => isDevelopmentNode(sources.chain)))
   const proof = { slot, row: null, marginSeconds: rule.marginSeconds, seal, isNamed, isSimulated }
-  if (chainSeal === null && revealed !== null) throw differs('the seal', `${seal} on the chain`, null, NOT_SEALED)
+  if (chainSeal === null && revealed !== null)
+    throw differenceError('the seal', `${seal} on the chain`, null, NOT_SEALED_REASON)
   if (chainSeal !== null && id >= chainSeal.firstTokenId) {
     const before = `before token ${chainSeal.firstTokenId} was minted`
-    throw differs('the seal', `after token ${id} was minted`, before, NOT_OF_DROP)
+    throw differenceError('the seal', `after token ${id} was minted`, before, OTHER_DROP_REASON)
   }
   await refuseTakenSlot(sources, drop, token)
   if (chainSeal === null) return { ...proof, sealed: null }
@@ -75,16 +84,16 @@ export async function verifyShuffle(
   const round = roundFor(chain, time + rule.marginSeconds)
   const sealed = { block, time, round, roundTime: timeOfRound(chain, round) }
   if (revealed === null) return { ...proof, sealed }
-  if (!isFinal) throw new Unreadable(`block ${block}, which sealed the drop, is not final yet`)
+  if (!isFinal) throw new UnreadableError(`block ${block}, which sealed the drop, is not final yet`)
   const { randomness } = await beaconOf(sources, source, round, revealed)
   const row = rowsOfSlots(shuffleSeed(hash, randomness), rows)[slot - 1] ?? null
   return { ...proof, row, sealed }
 }
 
-const NOT_SEALED = 'The NFT was revealed before its drop was sealed, so its row was chosen instead of drawn.'
-const NOT_OF_DROP = "The token isn't part of the shuffled drop, and there is no proof of its metadata."
-const NOT_DRAWN = 'The row of the NFT was not drawn by the round that the seal determines.'
-const REHEARSED = 'To verify a rehearsal with a beacon file, add --beacon <file>.'
+const NOT_SEALED_REASON = 'The NFT was revealed before its drop was sealed, so its row was chosen instead of drawn.'
+const OTHER_DROP_REASON = "The token isn't part of the shuffled drop, and there is no proof of its metadata."
+const NOT_DRAWN_REASON = 'The row of the NFT was not drawn by the round that the seal determines.'
+const REHEARSAL_HINT = 'To verify a rehearsal with a beacon file, add --beacon <file>.'
 
 /** Returns the round from the signature in the revealed metadata, or else from the beacon. */
 async function beaconOf(
@@ -100,9 +109,9 @@ async function beaconOf(
     return verifyBeacon(source.chain, round, isHex ? Buffer.from(signature, 'hex') : Buffer.alloc(0))
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
-    if (signature === undefined) throw new Unreadable(error.message)
-    const why = source.isNamed ? NOT_DRAWN : `${NOT_DRAWN} ${REHEARSED}`
-    throw differs(PROVENANCE_SIGNATURE, `the signature of round ${round} ${name}`, String(signature), why)
+    if (signature === undefined) throw new UnreadableError(error.message)
+    const why = source.isNamed ? NOT_DRAWN_REASON : `${NOT_DRAWN_REASON} ${REHEARSAL_HINT}`
+    throw differenceError(PROVENANCE_SIGNATURE, `the signature of round ${round} ${name}`, String(signature), why)
   }
 }
 
@@ -111,13 +120,13 @@ const MAX_EARLIER = 1_000_000n
 /** Number of tokens whose URLs are read with one call. */
 const PAGE = 1_000n
 /** Number of metadata files that are read at the same time. */
-const AT_ONCE = 32
+const MAX_CONCURRENT_READS = 32
 
 /** Yields the metadata URLs with which earlier tokens of a drop were minted, a few at a time. */
 async function* earlierUris(chain: ProofSources['chain'], to: string, first: bigint, id: bigint) {
   for (let next = first; next < id; next += PAGE) {
     const ids = Array.from({ length: Number(id - next < PAGE ? id - next : PAGE) }, (_, at) => next + BigInt(at))
-    yield* chunksOf([...(await orUnreadable(() => mintedUris(chain, to, ids, { from: first })))], AT_ONCE)
+    yield* chunksOf([...(await orUnreadable(() => mintedUris(chain, to, ids, { from: first })))], MAX_CONCURRENT_READS)
   }
 }
 
@@ -131,13 +140,13 @@ async function refuseTakenSlot(
   { id, slot }: { id: bigint; slot: number },
 ): Promise<void> {
   if (id - first > MAX_EARLIER)
-    throw new Unreadable(`too many tokens of the drop were minted before token ${id}: ${id - first}`)
+    throw new UnreadableError(`too many tokens of the drop were minted before token ${id}: ${id - first}`)
   const isOfDrop = new Map([[leavesUrl, true]])
   for await (const some of earlierUris(chain, to, first, id)) {
     const files = await Promise.all(some.map(async ([other, uri]) => ({ other, stored: await storage.readJson(uri) })))
     for (const { other, stored } of files) {
       if (stored.kind !== 'json')
-        throw new Unreadable(`the metadata of token ${other} can't be read: ${stored.message}`)
+        throw new UnreadableError(`the metadata of token ${other} can't be read: ${stored.message}`)
       const minted = isObject(stored.value) ? stored.value : {}
       const { [PROVENANCE]: url } = minted
       if (rowIn(minted) !== slot || typeof url !== 'string') continue
@@ -145,7 +154,12 @@ async function refuseTakenSlot(
       const isSame = isOfDrop.get(url) ?? provenanceOf(await readBytes(storage, url)) === hash
       isOfDrop.set(url, isSame)
       if (isSame)
-        throw differs(`slot ${slot}`, `only in token ${id}`, `in token ${other}, which was minted before`, NOT_OF_DROP)
+        throw differenceError(
+          `slot ${slot}`,
+          `only in token ${id}`,
+          `in token ${other}, which was minted before`,
+          OTHER_DROP_REASON,
+        )
     }
   }
 }

@@ -6,7 +6,7 @@ import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
 /** Matches operations that claim a row for a run. The row was minted, may have been minted, or is about to be sent. */
-const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
+const CLAIMING_OPERATIONS = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
 const PAGE = 1_000
@@ -27,7 +27,7 @@ export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[
 }
 
 /** A row as it was sent or last applied, if the manifest of its run was edited afterwards. */
-export interface KeptRowText {
+export interface StoredRowText {
   id: string
   identity: string
   key: string
@@ -38,15 +38,15 @@ export interface KeptRowText {
 }
 
 /** Yields the kept texts of the rows that a run claims. Unrevealed rows have none, because they share a placeholder. */
-export function* keptTexts(sql: Sql, drop: Drop): Generator<KeptRowText> {
+export function* storedRowTexts(sql: Sql, drop: Drop): Generator<StoredRowText> {
   if (isUnrevealed(drop)) return
-  let last: KeptRowText | undefined
+  let last: StoredRowText | undefined
   do {
-    const page = sql.all<KeptRowText>(
+    const page = sql.all<StoredRowText>(
       `SELECT o.id, o.identity, substr(o.identity, ?) AS key, CASE WHEN n.body IS NULL THEN o.plain END AS plain,
           coalesce(n.body, o.body) AS body
         FROM operations o ${BY_IDENTITY} LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
-        WHERE o.run_id = ? AND (o.identity, o.id) > (?, ?) AND ${CLAIMED} AND coalesce(n.body, o.body) IS NOT NULL
+        WHERE o.run_id = ? AND (o.identity, o.id) > (?, ?) AND ${CLAIMING_OPERATIONS} AND coalesce(n.body, o.body) IS NOT NULL
         ORDER BY o.identity, o.id LIMIT ?`,
       ...[drop.scope.length + 1, drop.id, last?.identity ?? '', last?.id ?? '', PAGE],
     )
@@ -77,25 +77,25 @@ export interface SharedRow {
  * rows with the same key, rows with the same content and a different key, rows that differ only in an ENS name and its
  * address.
  *
- * @param which.kept the rows of `keptTexts`, each with its portable content hash
+ * @param which.kept the rows of `storedRowTexts`, each with its portable content hash
  * @param which.hasNames whether the stored rows have ENS names
  * @param which.areLists whether both runs have a list of receivers
  */
 export function sharedRows(
   sql: Sql,
   { id, scope, setId }: Drop,
-  which: { kept: Iterable<KeptRowText & { portable: string }>; hasNames: boolean; areLists: boolean },
+  which: { kept: Iterable<StoredRowText & { portable: string }>; hasNames: boolean; areLists: boolean },
 ): SharedRow[] {
   createTables(sql, 'claimed')
   sql.run(
     `INSERT INTO temp.claimed SELECT r.key, coalesce(r.portable, r.content), CASE WHEN r.files > 0 THEN r.body END, r.plain
       FROM rows r LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-      WHERE r.set_id = ? AND (o.id IS NULL OR (${CLAIMED}))`,
+      WHERE r.set_id = ? AND (o.id IS NULL OR (${CLAIMING_OPERATIONS}))`,
     ...[id, scope, setId ?? -1],
   )
   sql.run(
     `INSERT INTO temp.claimed SELECT substr(o.identity, ?), o.content, NULL, o.plain FROM operations o
-      WHERE o.run_id = ? AND ${CLAIMED} AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.claimed)`,
+      WHERE o.run_id = ? AND ${CLAIMING_OPERATIONS} AND substr(o.identity, ?) NOT IN (SELECT key FROM temp.claimed)`,
     ...[scope.length + 1, id, scope.length + 1],
   )
   for (const { key, portable, body, plain } of which.kept) {
@@ -153,7 +153,7 @@ export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
 }
 
 /** Matches operations that may have an NFT, unless the NFT was burned. */
-const MINTED = `o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
+const MINTED_OPERATIONS = `o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
   AND NOT EXISTS (SELECT 1 FROM nfts n WHERE n.operation_id = o.id AND n.is_burned = 1)`
 
 /** A row whose ID is a number, and the row with the same ID that another run has minted. */
@@ -174,7 +174,7 @@ export function numberedRows(
 ): NumberedRow[] {
   return sql.all(
     `SELECT r.position, r.key, r.body, x.body AS otherBody FROM ${tableOf(rows)} r
-        CROSS JOIN operations o ${BY_IDENTITY} ON o.identity = ? || r.key AND ${MINTED}
+        CROSS JOIN operations o ${BY_IDENTITY} ON o.identity = ? || r.key AND ${MINTED_OPERATIONS}
         JOIN rows x ON x.set_id = ? AND x.key = r.key
       WHERE r.position > ? AND r.key GLOB 'id:[0-9]*' AND r.key NOT GLOB 'id:*[^0-9]*' ORDER BY r.position LIMIT ?`,
     ...[scope, id, setId ?? -1, after, limit],
@@ -183,7 +183,7 @@ export function numberedRows(
 
 /** Returns how many rows of a run may have an NFT. Omits rows whose NFT was burned. */
 export const countMinted = (sql: Sql, { id }: Drop): number =>
-  sql.get<{ n: number }>(`SELECT count(*) AS n FROM operations o WHERE ${MINTED}`, id)?.n ?? 0
+  sql.get<{ n: number }>(`SELECT count(*) AS n FROM operations o WHERE ${MINTED_OPERATIONS}`, id)?.n ?? 0
 
 const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
   WHERE n.nft_gdn_id = c.change ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`

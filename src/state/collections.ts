@@ -18,7 +18,7 @@ export function collectionId(
   { blockchain, contract }: { blockchain: Blockchain | null; contract: string | null },
 ): number | null {
   if (blockchain === null || contract === null) return null
-  const address = keyOfAddress(contract)
+  const address = addressKeyOf(contract)
   sql.run(
     'INSERT INTO collections (server_id, blockchain, address, checked_epoch) VALUES (?, ?, ?, 0) ON CONFLICT DO NOTHING',
     server,
@@ -51,7 +51,7 @@ export function collectionNumbersOf(
         WHERE c.blockchain = ? AND c.address = ? AND (s.origin = ?
           OR EXISTS (SELECT 1 FROM drops d WHERE d.collection_id = c.id AND d.backend_id = ?))`,
       blockchain,
-      keyOfAddress(contract),
+      addressKeyOf(contract),
       origin,
       backendId,
     )
@@ -72,7 +72,7 @@ export interface BackendOfCollection {
  * @param prefix the part of a backend's origin before the backend's ID
  */
 export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, address: string): BackendOfCollection[] {
-  const key = keyOfAddress(address)
+  const key = addressKeyOf(address)
   return sql.all(
     `SELECT s.origin, substr(s.origin, ?) AS id, coalesce(s.url, (SELECT d.backend_url FROM drops d
         JOIN collections c ON c.id = d.collection_id WHERE c.server_id = s.id AND c.address = ? LIMIT 1)) AS url
@@ -90,7 +90,7 @@ export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, addr
   )
 }
 
-export const keyOfAddress = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
+export const addressKeyOf = (address: string): string => (/^0x/i.test(address) ? address.toLowerCase() : address)
 
 /** Returns the ID of a row that was just written. */
 export const insertedId = (row: { id?: number } | undefined): number => {
@@ -99,14 +99,14 @@ export const insertedId = (row: { id?: number } | undefined): number => {
 }
 
 /** The reason why a state was recognized as a copy, and whether a collection has been compared since then. */
-export interface Copied {
+export interface CopiedState {
   reason: string
   epoch: number
   isCompared: boolean
 }
 
 /** Returns why the state was last recognized as a copy; null if it was never recognized as a copy. */
-export function copiedState(sql: Sql, collection: number): Copied | null {
+export function copiedState(sql: Sql, collection: number): CopiedState | null {
   const row = sql.get<{ copied_because: string | null; epoch: number; checked_epoch: number }>(
     'SELECT copied_because, epoch, checked_epoch FROM state, collections c WHERE c.id = ? AND epoch > 0',
     collection,

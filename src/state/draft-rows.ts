@@ -9,7 +9,7 @@ export interface RowOperation {
   state: OperationState
   reason: string | null
   nft: string | null
-  /** The revision that is known to match the row; see `NftNow`. */
+  /** The revision that is known to match the row; see `NftState`. */
   knownRevision: number | null
   knownOwner: string | null
 }
@@ -42,7 +42,7 @@ export function idOfNft(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, nft
 }
 
 /** A row that a run has minted and that is no longer in the manifest. */
-export interface GoneRow {
+export interface RemovedRow {
   id: string
   key: string
   line: number
@@ -57,7 +57,12 @@ export interface GoneRow {
  * Omits rows that this run didn't send because their NFTs were found on the server. Their requests have no reference
  * IDs.
  */
-export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'line' | 'id'>, limit: number): GoneRow[] {
+export function removedRows(
+  sql: Sql,
+  { id, scope }: Drop,
+  after: Pick<RemovedRow, 'line' | 'id'>,
+  limit: number,
+): RemovedRow[] {
   const digits = scope.length + 1
   return sql.all(
     `SELECT o.id, substr(o.identity, ?) AS key, o.line, n.nft_gdn_id AS nftGdnId,

@@ -2,7 +2,7 @@ import type { Blockchain } from '../api/blockchains.ts'
 import { type LockHolder, parseHolder } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionId, serverId } from './collections.ts'
-import { keepNfts } from './known-nfts.ts'
+import { recordNftsOfRemovedRun } from './known-nfts.ts'
 
 /** A drop: one run of a manifest in one collection. */
 export interface Drop {
@@ -80,7 +80,7 @@ export interface StoredList {
 }
 
 /** Returns the list that a run stored; null if the run has no list. */
-export const listOf = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
+export const storedListOf = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
   (reading.list as StoredList | undefined) ?? null
 
 /** Returns whether a drop mints a single row to each receiver of a list. */
@@ -289,7 +289,7 @@ export function enterUpload(sql: Sql, id: string, sha256: string, url: string): 
  * Removes a run of a manifest and all its records. A later run searches the collection for the NFTs of the removed run.
  */
 export function forgetDrop(sql: Sql, runId: string): void {
-  keepNfts(sql, runId, null)
+  recordNftsOfRemovedRun(sql, runId, null)
   sql.run('DELETE FROM operations WHERE run_id = ?', runId)
   sql.run('DELETE FROM runs WHERE id = ?', runId)
 }

@@ -126,7 +126,7 @@ export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): M
 }
 
 /** A sent row that differs from its NFT, possibly only in the paths of local files or the order of columns. */
-export interface Relocated {
+export interface RelocatedRow {
   /** The row's position in the manifest. */
   position: number
   operation: string
@@ -151,7 +151,7 @@ const appliedBody = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.bo
  * depend on the paths of local files or the order of columns. After the run's files are moved, only the hashes may
  * differ, because the stored texts already have the new paths.
  */
-export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
+export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): RelocatedRow[] {
   const before = `coalesce(${appliedBody(drop)}, o.body, s.body)`
   return sql.all(
     `SELECT r.position, r.content, coalesce(r.portable, r.content) AS portable, ${before} AS before, r.body,
@@ -197,7 +197,7 @@ export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]):
 }
 
 /** An operation of a run whose row is not in the manifest. */
-interface SentElsewhere {
+interface OperationOutsideManifest {
   id: string
   operation: MintOperation
   nftGdnId: string
@@ -206,7 +206,12 @@ interface SentElsewhere {
 }
 
 /** Returns the operations of a run that have one of these NFTs and whose rows are not in the manifest. */
-export function sentElsewhere(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: readonly string[]): SentElsewhere[] {
+export function operationsOutsideManifest(
+  sql: Sql,
+  { id, scope }: Drop,
+  rows: RowsIn,
+  nfts: readonly string[],
+): OperationOutsideManifest[] {
   return sql.all(
     `SELECT o.id, o.kind AS operation, n.nft_gdn_id AS nftGdnId,
         coalesce(json_extract(q.body, '$.reference_ids[' || o.position || ']'), '') AS mintedAs
@@ -221,7 +226,7 @@ export function sentElsewhere(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts:
  * Stores the current content of rows in their operations. If an NFT was changed after the mint, also stores the row's
  * current text.
  */
-export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly Relocated[]): void {
+export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly RelocatedRow[]): void {
   for (const { operation, content, position } of rows) {
     sql.run('UPDATE operations SET content = ?, body = NULL WHERE id = ?', content, operation)
     if (isUnrevealed(drop)) continue
@@ -234,7 +239,11 @@ export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly 
 }
 
 /** Copies the text of each sent row to its operation, unless the new row set contains the same row. */
-export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>, newSet: number): void {
+export function storeSentTexts(
+  sql: Sql,
+  { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>,
+  newSet: number,
+): void {
   createTables(sql, 'kept')
   // Concatenate the two columns, because SQLite would compare the pair with each entry of the list.
   sql.run(

@@ -35,7 +35,11 @@ export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | 
  * Returns the requests of a run with accepted or deployed NFTs that aren't in `listed`, each with the number of these
  * NFTs.
  */
-export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): { requestId: number; n: number }[] {
+export function requestsWithMissing(
+  sql: Sql,
+  runId: string,
+  listed: Iterable<string>,
+): { requestId: number; n: number }[] {
   return sql.all(
     `SELECT o.request_id AS requestId, count(*) AS n FROM operations o JOIN nfts x ON x.operation_id = o.id
       WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
@@ -53,7 +57,7 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
  * @param named the ID of the request if its rows have reference IDs, because the response may contain the NFT of such a
  *   row's earlier request
  */
-export function notNew(
+export function findUnassignable(
   sql: Sql,
   collection: number,
   ids: readonly string[],
@@ -75,7 +79,7 @@ export function notNew(
 }
 
 /** Returns the NFTs that already belong to a recorded operation. */
-export function givenNfts(sql: Sql, nfts: readonly string[]): Set<string> {
+export function assignedNfts(sql: Sql, nfts: readonly string[]): Set<string> {
   const rows = sql.all<{ id: string }>(
     'SELECT value AS id FROM json_each(?) WHERE EXISTS (SELECT 1 FROM nfts WHERE nft_gdn_id = value)',
     JSON.stringify(nfts),
@@ -97,7 +101,7 @@ export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, st
 }
 
 /** Returns the given NFT IDs that belong to operations of other runs. Omits failed NFTs. */
-export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
+export function assignedToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id
@@ -123,7 +127,7 @@ export function unrevealedByOtherRuns(sql: Sql, runId: string, collections: read
 }
 
 /** Returns the given NFT IDs that belong to another operation on the same server. */
-export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
+export function assignedToOthers(sql: Sql, { id }: Operation, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(
       `SELECT DISTINCT nft_gdn_id AS id FROM nfts JOIN operations o ON o.id = operation_id
@@ -136,7 +140,7 @@ export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[
 }
 
 /** Excludes an NFT from assignment to rows. Used for an NFT in a response that can't belong to a row of the request. */
-export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
+export function excludeNft(sql: Sql, collection: number, nftGdnId: string): void {
   sql.run(
     "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",
     collection,
@@ -149,7 +153,7 @@ export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
  *
  * @param content `''` to exclude these NFTs; null to let a new run of the same manifest find them
  */
-export function keepNfts(sql: Sql, runId: string, content: '' | null): void {
+export function recordNftsOfRemovedRun(sql: Sql, runId: string, content: '' | null): void {
   sql.run(
     `INSERT INTO known_nfts SELECT o.collection_id, n.nft_gdn_id, 0, ? FROM nfts n JOIN operations o
       ON o.id = n.operation_id WHERE o.run_id = ? AND o.collection_id IS NOT NULL

@@ -1,7 +1,7 @@
 // These statements use the temporary tables of a plan, which `temporary-tables.ts` declares. Changes are stored as
 // JSON.
 import type { Sql } from '../sqlite/shared-database.ts'
-import type { NftNow } from './row-outcomes.ts'
+import type { NftState } from './row-outcomes.ts'
 import type { MintOperation } from './row-requests.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
 
@@ -77,7 +77,7 @@ export function addDrifted(sql: Sql, { position, was, now, isOpen }: DriftedRece
 // Include rows that can't be changed, for example because they are frozen. If another user transferred the NFT of a
 // row, compare the receiver with the row's earlier receiver instead of the owner. Compare receivers in lower case,
 // because an address has several spellings.
-const EDITS = `edits AS MATERIALIZED (
+const EDITS_CTE = `edits AS MATERIALIZED (
     SELECT position, field, is_open, iif(field = 'receiver', lower(was), was) AS was,
         iif(field = 'receiver', lower(now), now) AS now
       FROM (SELECT c.position, f.value ->> 'field' AS field, c.change ->> 'action' <> 'impossible' AS is_open,
@@ -99,7 +99,7 @@ export function addMinted(sql: Sql, field: string, value: string): void {
  */
 export function exchangedFields(sql: Sql): ExchangedField[] {
   return sql.all(
-    `WITH ${EDITS},
+    `WITH ${EDITS_CTE},
       changed AS (SELECT field, is_open, was AS what, 1 AS lost, 0 AS gained, 0 AS minted FROM edits
         UNION ALL SELECT field, is_open, now, 0, 1, 0 FROM edits
         UNION ALL SELECT field, 0, value, 0, 0, 1 FROM temp.minted),
@@ -122,7 +122,7 @@ export interface ExchangedRow {
 /** Returns the first rows that get the earlier value of another row in a field. */
 export function exchangedRows(sql: Sql, rows: RowsIn, field: string, limit: number): ExchangedRow[] {
   return sql.all(
-    `WITH ${EDITS}, lost AS MATERIALIZED (SELECT was, position FROM edits WHERE field = ?)
+    `WITH ${EDITS_CTE}, lost AS MATERIALIZED (SELECT was, position FROM edits WHERE field = ?)
       SELECT r.key, r.line, w.key AS was FROM
           (SELECT e.position, min(l.position) AS was FROM edits e JOIN lost l ON l.was = e.now WHERE e.field = ?
             GROUP BY e.position ORDER BY e.position LIMIT ?) m
@@ -138,7 +138,7 @@ export function addContent(sql: Sql, position: number, { was, now }: { was: stri
 }
 
 /** Marks the rows with this content as common if the row at `position`, which also has the content, matches its NFT. */
-export function markCommon(sql: Sql, position: number, content: string): void {
+export function markCommonContent(sql: Sql, position: number, content: string): void {
   sql.run(
     `UPDATE temp.contents SET is_common = 1 WHERE now = ?
       AND NOT EXISTS (SELECT 1 FROM temp.contents WHERE position = ?)`,
@@ -149,7 +149,7 @@ export function markCommon(sql: Sql, position: number, content: string): void {
 
 /**
  * Returns each row whose content matches another row's NFT, with the key of that other row. Omits rows that
- * `markCommon` marked.
+ * `markCommonContent` marked.
  */
 export function rowsOfOtherNfts(sql: Sql, rows: RowsIn): (ExchangedRow & { position: number })[] {
   return sql.all(
@@ -170,7 +170,7 @@ export function burnsPage(sql: Sql, after: number, limit: number): { position: n
 }
 
 /** Adds NFTs that belong to rows. */
-export function addNamed(sql: Sql, nfts: readonly string[]): void {
+export function addAssignedNfts(sql: Sql, nfts: readonly string[]): void {
   for (const nft of nfts) sql.run('INSERT OR IGNORE INTO temp.named VALUES (?)', nft)
 }
 
@@ -179,7 +179,7 @@ export function addSaved(sql: Sql, position: number, changes: string): void {
 }
 
 /** Returns the saved changes of the rows between two positions (inclusive). */
-export function savedBetween(sql: Sql, first: number, last: number): { position: number; changes: string }[] {
+export function savedChangesBetween(sql: Sql, first: number, last: number): { position: number; changes: string }[] {
   return sql.all('SELECT position, changes FROM temp.saved WHERE position BETWEEN ? AND ?', first, last)
 }
 
@@ -216,7 +216,10 @@ export function relabeledPage(sql: Sql, after: number, limit: number): (Relabeli
   )
 }
 
-export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body, has, ...earlier }: NftNow): void {
+export function addSeenNft(
+  sql: Sql,
+  { nftGdnId, owner, metadataUrl, isBurned, body, has, ...earlier }: NftState,
+): void {
   sql.run(
     `INSERT INTO temp.seen (nftGdnId, owner, metadataUrl, isBurned, body, has, knownRevision, knownOwner)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
@@ -226,9 +229,9 @@ export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body
 }
 
 /** Returns NFTs after a position, in the order in which they were added. */
-export function seenPage(sql: Sql, after: number, limit: number): (NftNow & { position: number })[] {
+export function seenNftsPage(sql: Sql, after: number, limit: number): (NftState & { position: number })[] {
   return sql
-    .all<Omit<NftNow, 'isBurned'> & { position: number; isBurned: number }>(
+    .all<Omit<NftState, 'isBurned'> & { position: number; isBurned: number }>(
       'SELECT * FROM temp.seen WHERE position > ? ORDER BY position LIMIT ?',
       after,
       limit,

@@ -37,13 +37,13 @@ export const nftsOf = (
   )
 
 /** Removes the NFT of a row, because it belongs to another row, or the backend no longer has it. */
-export function takeNft(sql: Sql, operationId: string, reason: string): void {
+export function removeNft(sql: Sql, operationId: string, reason: string): void {
   sql.run('DELETE FROM nfts WHERE operation_id = ?', operationId)
   moveOperation(sql, operationId, 'unknown', reason)
 }
 
 /** The final state of an NFT. */
-export interface NftEnd {
+export interface FinalNftState {
   status: 'deployed' | 'failed'
   token_id: string | null
   contract: string
@@ -53,7 +53,7 @@ export interface NftEnd {
   isBurned: boolean
 }
 
-export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd): void {
+export function endRow(sql: Sql, operationId: string, { status, ...end }: FinalNftState): void {
   sql.run(
     `UPDATE nfts SET token_id = ?, contract = ?, receiver = ?, metadata_url = ?, error = ?, body = NULL, is_burned = ?,
       known_revision = NULL, known_owner = NULL WHERE operation_id = ?`,
@@ -69,7 +69,7 @@ export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd
 }
 
 /** The state of an NFT after it was changed. */
-export interface NftNow {
+export interface NftState {
   nftGdnId: string
   /** The owner; null if unknown. */
   owner: string | null
@@ -106,7 +106,7 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
 export function isUnrecorded(
   sql: Sql,
   runId: string,
-  { nftGdnId, body, knownRevision, knownOwner }: Omit<NftNow, 'has'>,
+  { nftGdnId, body, knownRevision, knownOwner }: Omit<NftState, 'has'>,
 ): boolean {
   const before = recordedRow(sql, runId, nftGdnId)
   if (before === null || body === null || Buffer.from(before).equals(Buffer.from(body))) return false
@@ -126,7 +126,7 @@ export function isUnrecorded(
 export function recordChanged(
   sql: Sql,
   runId: string,
-  { nftGdnId, owner, metadataUrl, isBurned, body, knownRevision, knownOwner }: Omit<NftNow, 'has'>,
+  { nftGdnId, owner, metadataUrl, isBurned, body, knownRevision, knownOwner }: Omit<NftState, 'has'>,
 ): void {
   sql.run(
     `UPDATE nfts SET receiver = coalesce(?, receiver), metadata_url = coalesce(?, metadata_url), body = coalesce(?, body),
@@ -237,7 +237,7 @@ export const changedRows = (
   )
 
 /** Records why an accepted row is not minted yet; null if the server returns no reason. */
-export function noteWaiting(sql: Sql, operationId: string, reason: string | null): void {
+export function recordPendingReason(sql: Sql, operationId: string, reason: string | null): void {
   sql.run('UPDATE nfts SET error = ? WHERE operation_id = ?', reason, operationId)
 }
 
@@ -280,11 +280,12 @@ export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason
   moveOperation(sql, operationId, 'accepted', reason)
 }
 
-export const LOST = 'the outcome is unknown: the backend was restored from a backup and no longer has its NFT'
+export const NFT_LOST_REASON =
+  'the outcome is unknown: the backend was restored from a backup and no longer has its NFT'
 
 /** Records that a restored backend no longer has the NFT of a row. */
-export function loseNft(sql: Sql, operationId: string, last: number): void {
-  takeNft(sql, operationId, LOST)
+export function markNftLost(sql: Sql, operationId: string, last: number): void {
+  removeNft(sql, operationId, NFT_LOST_REASON)
   sql.run(
     `UPDATE requests SET outcome = 'unknown', unknown_after = ?
       WHERE id = (SELECT request_id FROM operations WHERE id = ?) AND outcome <> 'found'`,
@@ -328,7 +329,7 @@ export function statesOf(sql: Sql, runId: string): { state: OperationState; n: n
 }
 
 /** Returns the number of rows in each state that the current process is about to send again. */
-export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
+export function countRetried(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
     `SELECT state, count(*) AS n FROM operations
       WHERE run_id = ? AND released_at IS NULL AND retried_by IS NOT NULL GROUP BY state`,
@@ -361,7 +362,7 @@ export function keepDuplicates(sql: Sql, runId: string): void {
 }
 
 /** Returns the number of rows for which two requests were accepted, by the same run or by two runs. */
-export function countTwice(sql: Sql, runId: string, reason: string): number {
+export function countMintedTwice(sql: Sql, runId: string, reason: string): number {
   return (
     sql.get<{ n: number }>(
       `SELECT count(*) AS n FROM operations o WHERE o.run_id = ? AND (o.released_at IS NOT NULL AND o.reason = ?
@@ -392,7 +393,7 @@ export function markRetried(
 }
 
 /** An operation whose row has received an ID. */
-export interface Renamed {
+export interface RenamedOperation {
   operation: string
   key: string
   /** The line in the run's new rows; null if the line doesn't change. */
@@ -400,7 +401,7 @@ export interface Renamed {
 }
 
 /** Sets the keys of operations to the new keys of their rows. The operations keep their NFTs. */
-export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: readonly Renamed[]): void {
+export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: readonly RenamedOperation[]): void {
   for (const { operation, key, line } of renamed) {
     sql.run('UPDATE operations SET identity = ?, line = coalesce(?, line) WHERE id = ?', scope + key, line, operation)
   }
@@ -413,7 +414,7 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 export function renameStoredRows(
   sql: Sql,
   { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>,
-  renamed: readonly (Renamed & { nftGdnId: string })[],
+  renamed: readonly (RenamedOperation & { nftGdnId: string })[],
 ): void {
   createTables(sql, 'renaming')
   for (const { operation, key, nftGdnId } of renamed) {

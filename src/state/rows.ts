@@ -219,7 +219,7 @@ export interface PlannedRow {
  * The method for finding the operation of a row. `line`: only if the row is still on the line from which it was sent.
  * `identity`: on any line.
  */
-export type FoundBy = 'line' | 'identity'
+export type LookupMethod = 'line' | 'identity'
 
 export interface PlannedPage {
   /** The rows, except rows that are accepted or deployed with the same content. */
@@ -251,7 +251,7 @@ export async function* plannedPages(
   state: StateReader,
   rows: RowsIn,
   run: Pick<Drop, 'id' | 'scope' | 'reading'>,
-  by: FoundBy,
+  by: LookupMethod,
 ): AsyncGenerator<PlannedPage> {
   for (let after: number | null = -1; after !== null; ) {
     const from: number = after
@@ -267,7 +267,7 @@ function plannedPage(
   sql: Sql,
   rows: RowsIn,
   { id, scope, reading }: Pick<Drop, 'id' | 'scope' | 'reading'>,
-  by: FoundBy,
+  by: LookupMethod,
   after: number,
 ): PlannedPage & { last: number; count: number } {
   const page = sql.get<{ json: string }>(
@@ -368,7 +368,7 @@ export function* copiesOf(
       ...[after, setId ?? -1, id, scope, COPIES_PAGE],
     )
     for (const { position, line, key } of page) {
-      yield { position, line, firstLine: () => lineOf(sql, rows, key.slice(0, key.indexOf('#'))) ?? line }
+      yield { position, line, firstLine: () => findLine(sql, rows, key.slice(0, key.indexOf('#'))) ?? line }
     }
     const last = page.at(-1)
     if (last === undefined || page.length < COPIES_PAGE) return
@@ -376,7 +376,7 @@ export function* copiesOf(
   }
 }
 
-const lineOf = (sql: Sql, rows: RowsIn, key: string): number | undefined =>
+const findLine = (sql: Sql, rows: RowsIn, key: string): number | undefined =>
   sql.get<{ line: number }>(`SELECT line FROM ${tableOf(rows)} WHERE key = ? LIMIT 1`, key)?.line
 
 /** Returns the keys of rows that are not in the stored set and that the run has not sent. */

@@ -1,6 +1,6 @@
 import { type LockHolder, parseHolder, takenOverError } from '../core/lock-holder.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { keepNfts } from './known-nfts.ts'
+import { recordNftsOfRemovedRun } from './known-nfts.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
@@ -94,7 +94,7 @@ export function checkFence(sql: Sql, { runId, fence }: RunLease): void {
 }
 
 /** Records a heartbeat. */
-export function beat(sql: Sql, { runId, fence }: RunLease, now: number): void {
+export function recordHeartbeat(sql: Sql, { runId, fence }: RunLease, now: number): void {
   sql.run('UPDATE runs SET beat_at = ? WHERE id = ? AND fence = ?', now, runId, fence)
 }
 
@@ -120,8 +120,8 @@ export function reopenRun(sql: Sql, runId: string): void {
 }
 
 /** Maximum age of the finished runs of commands, in milliseconds, and maximum number of such runs. */
-const KEPT_MS = 30 * 24 * 3_600_000
-const KEPT_RUNS = 5_000
+const MAX_RUN_AGE_MS = 30 * 24 * 3_600_000
+const MAX_COMMAND_RUNS = 5_000
 
 /**
  * Selects the runs of single commands. Kept runs are included only while they are in progress or have an unknown
@@ -129,7 +129,7 @@ const KEPT_RUNS = 5_000
  */
 const COMMANDS = "kind = 'command' AND (is_kept = 0 OR ended_at IS NULL)"
 
-const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
+const PRUNABLE_RUNS = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
   AND NOT EXISTS (
     SELECT 1 FROM operations o WHERE o.run_id = runs.id
       AND (o.kind = 'commitprovenance' OR o.state IN ('intended', 'sent', 'unknown'))
@@ -141,7 +141,11 @@ const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
  * recorded, so that they are not assigned to other requests.
  */
 export function pruneRuns(sql: Sql, now: number): void {
-  const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
+  const old = sql.all<{ id: string }>(
+    `SELECT id FROM runs WHERE ${PRUNABLE_RUNS}`,
+    now - MAX_RUN_AGE_MS,
+    MAX_COMMAND_RUNS,
+  )
   for (const { id } of old) forgetCommand(sql, id)
 }
 
@@ -150,7 +154,7 @@ export function pruneRuns(sql: Sql, now: number): void {
  * requests.
  */
 export function forgetCommand(sql: Sql, id: string): void {
-  keepNfts(sql, id, '')
+  recordNftsOfRemovedRun(sql, id, '')
   deleteRun(sql, id)
 }
 

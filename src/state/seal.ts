@@ -97,7 +97,7 @@ function writeSlot(file: number, text: string): void {
 }
 
 /** Returns whether the database was used at this location before. */
-function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): boolean {
+function isKnownLocation(sql: Sql, { host, device, inode, boot }: SealLocation): boolean {
   const row = sql.get(
     'SELECT 1 FROM places WHERE host = ? AND device = ? AND inode = ? AND boot = ?',
     host,
@@ -116,7 +116,7 @@ export function whyCopied(sql: Sql, place: SealLocation, seal: CopySeal): string
   // Run this query first, because it acquires the lock, which prevents other processes from writing the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
-  if (!isKnownPlace(sql, place)) return 'the database was not used in this location before'
+  if (!isKnownLocation(sql, place)) return 'the database was not used in this location before'
   if (seal.counter !== counter)
     return 'state.db and state.db-seal do not match, for example because a backup was restored or a command was killed'
   return seal.changedAt === sealed_at ? null : 'another program changed state.db-seal'

@@ -25,16 +25,19 @@ const TABLES = {
   /** Values of rows that will be minted. `addMinted` fills it, and `exchangedFields` reads it. */
   minted: '(field TEXT NOT NULL, value TEXT NOT NULL)',
   /**
-   * Rows that this machine hasn't minted and whose content differs from their NFTs. `addContent` fills it, `markCommon`
-   * changes it, and `rowsOfOtherNfts` reads it.
+   * Rows that this machine hasn't minted and whose content differs from their NFTs. `addContent` fills it,
+   * `markCommonContent` changes it, and `rowsOfOtherNfts` reads it.
    */
   contents: `(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_common INTEGER NOT NULL,
     UNIQUE (now, position))`,
   /** The changes of NFTs without a row. `addBurn` fills it, and `burnsPage` reads it. */
   burns: '(position INTEGER PRIMARY KEY, change TEXT NOT NULL)',
-  /** The NFTs of all rows. `addNamed` fills it for each page of the draft, and `goneRows` and `unnamedNfts` read it. */
+  /**
+   * The NFTs of all rows. `addAssignedNfts` fills it for each page of the draft, and `removedRows` and `unnamedNfts`
+   * read it.
+   */
   named: '(nft TEXT PRIMARY KEY)',
-  /** The changes of the rows of a saved plan. `addSaved` fills it, and `savedBetween` reads it. */
+  /** The changes of the rows of a saved plan. `addSaved` fills it, and `savedChangesBetween` reads it. */
   saved: '(position INTEGER PRIMARY KEY, changes TEXT NOT NULL)',
   /**
    * The burns of a saved plan. `addSavedBurn` fills it, `takeSavedBurn` removes one, and `savedBurns` reads the rest.
@@ -42,7 +45,7 @@ const TABLES = {
   saved_burns: '(nft TEXT PRIMARY KEY, change TEXT NOT NULL)',
   /** Reference IDs whose labels will be replaced. `addRelabeled` fills it, and `relabeledPage` reads it. */
   relabeled: '(n INTEGER PRIMARY KEY, operation TEXT, reference TEXT, label TEXT)',
-  /** NFTs that were changed after their mint. `addSeen` fills it, and `seenPage` reads it. */
+  /** NFTs that were changed after their mint. `addSeenNft` fills it, and `seenNftsPage` reads it. */
   seen: `(position INTEGER PRIMARY KEY, nftGdnId TEXT NOT NULL, owner TEXT, metadataUrl TEXT, isBurned INTEGER NOT NULL,
     body BLOB, has TEXT NOT NULL, knownRevision INTEGER, knownOwner TEXT)`,
   /** The rows of an earlier set. Only `rowChangesSince` uses it. */
@@ -51,7 +54,7 @@ const TABLES = {
   referenced: '(key TEXT PRIMARY KEY, reference TEXT NOT NULL) WITHOUT ROWID',
   /** The rows of the manifest without an ID that are new to the run. Only `movedRows` uses it. */
   referencing: '(reference TEXT, key TEXT, position INTEGER NOT NULL, PRIMARY KEY (reference, key)) WITHOUT ROWID',
-  /** The rows of operations as they were sent. Only `keepSent` uses it. */
+  /** The rows of operations as they were sent. Only `storeSentTexts` uses it. */
   kept: '(id TEXT PRIMARY KEY, body BLOB NOT NULL)',
   /** The operations whose rows have received an ID. Only `renameStoredRows` uses it. */
   renaming: '(key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID',

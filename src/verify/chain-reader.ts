@@ -1,6 +1,6 @@
 import { statusOf } from '../client/responses.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
-import { RETRIES, retryRead } from '../client/retry-read.ts'
+import { RETRY_BACKOFF, retryRead } from '../client/retry-read.ts'
 import type { Transport, TransportResponse } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
@@ -70,7 +70,7 @@ const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this 
  * a response. Calls at a block whose state is pruned aren't repeated. A reverted call is repeated once, because one of
  * several nodes behind a URL may lag and not have the newest mints yet.
  */
-const isOpen = (result: CallResult, round: number): boolean =>
+const mayRepeat = (result: CallResult, round: number): boolean =>
   (result.kind === 'failed' && !isStatePruned(result.message)) || (result.kind === 'reverted' && round === 1)
 
 function nullIfUnanswered(error: unknown): null {
@@ -83,7 +83,7 @@ interface NodeCall {
   params: readonly unknown[]
 }
 
-interface Response {
+interface NodeReply {
   result?: unknown
   error?: { code?: unknown; message?: unknown }
 }
@@ -170,9 +170,9 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
         if (responses === null) return results
         for (const [number, index] of chunk.entries()) results[index] = responses[number] ?? NO_RESPONSE
       }
-      open = open.filter((index) => isOpen(results[index] ?? NO_RESPONSE, round))
+      open = open.filter((index) => mayRepeat(results[index] ?? NO_RESPONSE, round))
       if (open.length === 0 || round === ROUNDS) return results
-      await clock.sleep(backoffMs(round + 1, RETRIES, clock.random), signal)
+      await clock.sleep(backoffMs(round + 1, RETRY_BACKOFF, clock.random), signal)
     }
   }
 
@@ -197,12 +197,12 @@ function contentOf({ headers }: TransportResponse): string {
   return /^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(type) && !type.endsWith('json') ? ` (${type})` : ''
 }
 
-function asResponse(value: unknown): Response | null {
+function asResponse(value: unknown): NodeReply | null {
   const record = asObject(value)
-  return record === null || !('result' in record || 'error' in record) ? null : (record as Response)
+  return record === null || !('result' in record || 'error' in record) ? null : (record as NodeReply)
 }
 
-const errorText = ({ error }: Response): string =>
+const errorText = ({ error }: NodeReply): string =>
   typeof error?.message === 'string' ? error.message : 'an invalid response'
 
 function resultOf(value: unknown): CallResult {

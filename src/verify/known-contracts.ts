@@ -1,5 +1,5 @@
 /** The kinds of addresses at which an NFT is most likely lost or unwanted, by address in lower case. */
-const KNOWN: Readonly<Record<string, string>> = {
+const KNOWN_ADDRESSES: Readonly<Record<string, string>> = {
   // The usual burn address, for which nobody has the key.
   '0x000000000000000000000000000000000000dead': 'burn address',
   // Seaport 1.5 and 1.6, and OpenSea's conduit: github.com/ProjectOpenSea/seaport
@@ -48,7 +48,7 @@ const DELEGATION = /^0xef0100[0-9a-f]{40}$/
 const TOKEN_BOUND = /^0x363d3d373d3d3d363d73[0-9a-f]{40}5af43d82803e903d91602b57fd5bf3[0-9a-f]{256}$/
 
 /** Returns the kind of a known address, or null. */
-export const knownAddressKind = (address: string): string | null => KNOWN[address.toLowerCase()] ?? null
+export const knownAddressKind = (address: string): string | null => KNOWN_ADDRESSES[address.toLowerCase()] ?? null
 
 /** Returns the kind of a contract based on its code, or null. */
 export function kindOfCode(code: string): string | null {

@@ -8,16 +8,16 @@ import { parseJson } from '../core/json.ts'
  * The content of an ipfs URL. `missing` means that the content doesn't exist or isn't JSON. `failed` means that the
  * content is unknown.
  */
-export type Stored =
+export type StoredContent =
   | { kind: 'json'; value: unknown }
   | { kind: 'missing'; message: string }
   | { kind: 'failed'; message: string }
 
 /** Reads files from IPFS. */
 export interface StorageReader {
-  readJson(url: string): Promise<Stored>
+  readJson(url: string): Promise<StoredContent>
   /** Reads the raw bytes of a file. */
-  read(url: string): Promise<{ kind: 'bytes'; bytes: Uint8Array } | Exclude<Stored, { kind: 'json' }>>
+  read(url: string): Promise<{ kind: 'bytes'; bytes: Uint8Array } | Exclude<StoredContent, { kind: 'json' }>>
 }
 
 interface StorageReaderOptions {

@@ -28,7 +28,10 @@ test('keeps the content of an archive that --force replaces while the gateway ha
   world.gateway.blocks.clear()
   world.pages.clear()
   const { code, stderr } = await archive('--allow-private-files', '--force')
-  expect([code, stderr]).toEqual([0, expect.stringContaining("Kept 1 file from the existing archive, because the originals can't be read now")])
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining("Kept 1 file from the existing archive, because the originals can't be read now"),
+  ])
   expect(stderr).toContain(`token 3, image, ${page}: `)
   expect(stderr).toContain(
     'gdn reused 4 files with ipfs URLs from the existing archive without reading them again. `gdn collection check`',

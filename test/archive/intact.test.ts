@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { CarBufferReader } from '@ipld/car/buffer-reader'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { completeness, rootsWithoutIndex } from '../../src/archive/complete-content.ts'
+import { completenessCheck, rootsWithoutIndex } from '../../src/archive/complete-content.ts'
 import { openDamaged } from '../../src/archive/read-archive.ts'
 import type { GdnError } from '../../src/core/errors.ts'
 import { parseCid } from '../../src/ipfs/cid.ts'
@@ -83,7 +83,7 @@ test('a damaged index loses no other block, and complete files are found without
   bytes.writeUInt8(bytes.readUInt8(index.end - 5) ^ 1, index.end - 5)
   const path = await fileOf(bytes)
   const archive = await openDamaged(path, { signal, onDamage: () => {} })
-  const isComplete = completeness(archive)
+  const isComplete = completenessCheck(archive)
   const roots: string[] = []
   for await (const root of rootsWithoutIndex(archive)) roots.push(root)
   expect(archive.index).toBeNull()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseArt } from '../../src/art/art-file.ts'
 import { makeEdition } from '../../src/art/edition.ts'
-import { explain, reportOf } from '../../src/art/edition-report.ts'
+import { explainDeviations, reportOf } from '../../src/art/edition-report.ts'
 
 const layer = (name: string, weights: Readonly<Record<string, string>>, more = '') =>
   `{ name: ${name}, ${more} traits: { ${Object.entries(weights)
@@ -62,12 +62,12 @@ describe('the report of an edition', () => {
 
   test('says that a rule excludes the weights, and nothing if no proof was found', () => {
     const { edition } = report(`layers: [${SKY}, ${ORB}, ${SHELL}]\nrules: [{ if: Sky/Night, requires: Orb/Moon }]`, 10)
-    const found = explain(edition.art, 10, edition.deviations)
+    const found = explainDeviations(edition.art, 10, edition.deviations)
     expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['the rule on line 4 excludes the weights']))
     const [first] = found
     expect(first?.text).toMatch(/^\d NFTs? with ".+" instead of \d: the rule on line 4 excludes the weights$/)
     const free = report(`layers: [${SKY}, ${ORB}, ${SHELL}]`, 10).edition
-    const [unproven] = explain(free.art, 10, [{ layer: 2, trait: 0, wanted: 2, made: 3 }])
+    const [unproven] = explainDeviations(free.art, 10, [{ layer: 2, trait: 0, wanted: 2, made: 3 }])
     expect(unproven).toMatchObject({ reason: null, text: '3 NFTs with "Shell/A" instead of 2' })
   })
 
@@ -76,7 +76,7 @@ describe('the report of an edition', () => {
     const groups = 'groups: { any: [Sky/Day, Sky/Night], day: [Sky/Day] }'
     const text = (rules: string) => {
       const { edition } = report(`layers: [${SKY}, ${body}, ${SHELL}]\n${groups}\n${rules}`, 10)
-      return explain(edition.art, 10, edition.deviations).map((one) => one.text)
+      return explainDeviations(edition.art, 10, edition.deviations).map((one) => one.text)
     }
     expect(text('rules: [{ if: Body/Cat, excludes: any }]')[0]).toBe(
       '0 NFTs with "Body/Cat" instead of 5: no NFT can have it, because the rule on line 5 excludes it',

@@ -3,8 +3,8 @@ import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/catalogue.ts'
 import type { Deps } from '../../src/cli/deps.ts'
-import type { Answer } from '../../src/cli/mcp/answer.ts'
 import { Ledger } from '../../src/cli/mcp/spending.ts'
+import type { ToolResponse } from '../../src/cli/mcp/tool-response.ts'
 import { writeKeystore, writePassword } from '../helpers/keystore-file.ts'
 import { openMcpSession } from '../helpers/mcp-session.ts'
 import { CSV, folder, service, TARGET } from './batch/drop.ts'
@@ -164,7 +164,7 @@ describe('a tool of gdn mcp that may not spend', () => {
     onTestFinished(() => session.close())
     const values = { contract: CONTRACT, blockchain: 'polygon', receiver: OWNER, title: 'Dawn' }
     const plan = () => session.call('nft_mint', values)
-    const make = ({ plan_id }: Answer) => session.call('nft_mint', { dry_run: false, plan_id })
+    const make = ({ plan_id }: ToolResponse) => session.call('nft_mint', { dry_run: false, plan_id })
     announce('polygon')
     const [first, free] = [await plan(), await plan()]
     expect(await make(first)).toMatchObject({ status: 'ok' })

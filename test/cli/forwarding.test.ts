@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Forwarding, forwardTarget, targetsOf } from '../../src/cli/commands/local/forwarding.ts'
+import { EventForwarder, forwardTarget, targetsOf } from '../../src/cli/commands/local/forwarding.ts'
 import { cli } from './harness.ts'
 
 const parse = (raw: string) => forwardTarget(raw, '--forward-to')
@@ -48,10 +48,13 @@ test('a URL that does not respond does not delay the others, and each gets its e
   const posted: string[] = []
   const never = new Promise<void>(() => {})
   const targets = [parse('dead.test'), parse('nft.failed=a.test'), parse('b.test')]
-  const forwarding = new Forwarding<{ type: string; id: number }>(targetsOf(targets, ['*']), async ({ id }, url) => {
-    posted.push(`${new URL(url).host} ${id}`)
-    if (url.includes('dead')) await never
-  })
+  const forwarding = new EventForwarder<{ type: string; id: number }>(
+    targetsOf(targets, ['*']),
+    async ({ id }, url) => {
+      posted.push(`${new URL(url).host} ${id}`)
+      if (url.includes('dead')) await never
+    },
+  )
   for (let id = 0; id < 8; id++) forwarding.add({ type: id % 2 === 0 ? 'nft.deployed' : 'nft.failed', id })
   const of = (host: string) => posted.filter((line) => line.startsWith(host)).map((line) => Number(line.split(' ')[1]))
   await expect.poll(() => of('b.test')).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
@@ -60,7 +63,7 @@ test('a URL that does not respond does not delay the others, and each gets its e
 })
 
 test('reports what a post threw, such as a full disk at stdout', async () => {
-  const forwarding = new Forwarding<{ type: string }>(targetsOf([parse('a.test')], ['*']), async () => {
+  const forwarding = new EventForwarder<{ type: string }>(targetsOf([parse('a.test')], ['*']), async () => {
     throw new Error('no space')
   })
   forwarding.add({ type: 'nft.failed' })

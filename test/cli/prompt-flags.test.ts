@@ -8,8 +8,7 @@ import { CONTRACT, OWNER } from './fake-api.ts'
 import { cli } from './harness.ts'
 
 const SRC = fileURLToPath(new URL('../../src/cli/', import.meta.url))
-const PROMPT =
-  /(?<![#\w])(askText|askSecret|choose|askWhether|askLine|askAddress|askBlockchain|askCollection|confirm)\(/
+const PROMPT = /(?<![#\w])(askText|askSecret|choose|askYesNo|askLine|askAddress|askBlockchain|askCollection|confirm)\(/
 /** The flag of a prompt or an error, or the last argument of `io.confirm`. */
 const FLAG = /(?:flag: |FLAG = |flagError\(|confirm\([\s\S]*?, )'(--[\w-]+|<\w+>)'/g
 
@@ -19,7 +18,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'commands/batch/rm.ts': ['batch rm'],
   'batch/report/row-warnings.ts': ['batch mint', 'nft mint', 'apply'],
   'batch/resume-run.ts': ['batch resume'],
-  'batch/runs/which-run.ts': ['batch status', 'batch resume'],
+  'batch/runs/resolve-run.ts': ['batch status', 'batch resume'],
   'commands/chain/setup.ts': ['chain setup'],
   'commands/collection/set/apply.ts': ['collection set'],
   'commands/collection/ask-for-missing.ts': ['collection create'],
@@ -42,10 +41,10 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'cost/confirm-spending.ts': ['nft mint', 'nft transfer', 'collection create', 'batch mint'],
   'commands/webhook/rm.ts': ['webhook rm'],
   'connect/read-key.ts': ['auth login', 'init'],
-  'connect/which-collection.ts': ['nft mint', 'batch mint'],
+  'connect/resolve-collection.ts': ['nft mint', 'batch mint'],
   'plan/store-names.ts': ['apply', 'reveal'],
   'reveal/seal-drop.ts': ['reveal'],
-  'sheet/where-to.ts': ['batch preview', 'batch report'],
+  'sheet/resolve-output-file.ts': ['batch preview', 'batch report'],
 }
 
 test('lists every file that prompts', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { readUpdateCache, type UpdateCache, updateCacheFile, writeUpdateCache } from '../../src/cli/update/cache.ts'
 import { checkForUpdate, npmRegistry } from '../../src/cli/update/check.ts'
-import { type Installed, installedPackage } from '../../src/cli/update/installed.ts'
+import { type InstalledPackage, installedPackage } from '../../src/cli/update/installed.ts'
 import { isNewer, updateNotice } from '../../src/cli/update/notice.ts'
 import { fakeApi } from './fake-api.ts'
 import { tempHome } from './harness.ts'
@@ -12,7 +12,7 @@ import { tempHome } from './harness.ts'
 const DAY = 24 * 60 * 60_000
 const NOW = 1_900_000_000_000
 const MANIFEST = { name: 'gdn', version: '1.2.3', description: 'NFTs', bin: { gdn: 'bin/gdn.js' } }
-const INSTALLED: Installed = {
+const INSTALLED: InstalledPackage = {
   ...MANIFEST,
   bin: JSON.stringify(MANIFEST.bin),
   root: '/usr/lib/node_modules/gdn',
@@ -28,7 +28,9 @@ async function terminal(cache: Partial<UpdateCache> | null = {}) {
   )
   if (cache !== null) writeUpdateCache(env, { checkedAt: NOW, notifiedAt: 0, latest: '1.3.0', ...cache })
   let screen = ''
-  const end = (more: { env?: NodeJS.ProcessEnv; isTTY?: boolean; now?: number; installed?: Installed | null } = {}) => {
+  const end = (
+    more: { env?: NodeJS.ProcessEnv; isTTY?: boolean; now?: number; installed?: InstalledPackage | null } = {},
+  ) => {
     screen = ''
     updateNotice({
       env: { ...env, ...more.env },

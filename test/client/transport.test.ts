@@ -193,10 +193,10 @@ describe.each([
     const server = kept(await startHttpServer([{ json: {} }]))
     const it = transport()
     for (const seen of [0, 1]) {
-      const { sent } = await failure(it, post(server.url, { mayLeave: () => false }))
+      const { sent } = await failure(it, post(server.url, { maySend: () => false }))
       expect(sent).toBe(false)
       expect(server.seen).toHaveLength(seen)
-      if (seen === 0) await it.request(post(server.url, { mayLeave: () => true }))
+      if (seen === 0) await it.request(post(server.url, { maySend: () => true }))
     }
     await it.request(post(server.url))
     expect(server.seen).toHaveLength(2)

@@ -1,7 +1,7 @@
 import type { Capability } from '../../src/api/headers.ts'
 import type { BatchClient, ReadEndpoint } from '../../src/batch/types.ts'
 import type { RequestOf, ResponseOf } from '../../src/client/api-client.ts'
-import type { Sent } from '../../src/client/outcome.ts'
+import type { SendOnceResult } from '../../src/client/outcome.ts'
 import { canonicalJson } from '../../src/core/canonical-json.ts'
 import { GdnError } from '../../src/core/errors.ts'
 
@@ -87,7 +87,7 @@ export class FakeHostedApi implements BatchClient {
   readonly reads: ReadEndpoint[] = []
   attempts = 0
   readonly #options: FakeOptions
-  readonly #replies = new Map<string, { body: string; reply: Sent }>()
+  readonly #replies = new Map<string, { body: string; reply: SendOnceResult }>()
   /** The NFT of each reference ID. */
   readonly #named = new Map<string, string>()
   #idempotency: boolean | null = null
@@ -125,7 +125,7 @@ export class FakeHostedApi implements BatchClient {
     endpoint: string,
     bytes: Uint8Array,
     options: { idempotencyKey: string; run: string; signal?: AbortSignal | undefined },
-  ): Promise<Sent> {
+  ): Promise<SendOnceResult> {
     await new Promise((resolve) => setImmediate(resolve))
     const text = Buffer.from(bytes).toString('utf8')
     const body = JSON.parse(text) as MintBody
@@ -198,7 +198,7 @@ export class FakeHostedApi implements BatchClient {
     return { url: `ipfs://b${'a'.repeat(57)}${this.uploads.length + 1}` }
   }
 
-  #mint(endpoint: string, text: string, body: MintBody, key: string): Sent {
+  #mint(endpoint: string, text: string, body: MintBody, key: string): SendOnceResult {
     const known = this.#options.idempotency ? this.#replies.get(key) : undefined
     if (known !== undefined) {
       return known.body === text
@@ -214,7 +214,7 @@ export class FakeHostedApi implements BatchClient {
     })
     const answered = this.#options.answerIds?.(ids) ?? ids
     const json = { message: 'accepted', requests: {}, nfts: answered.map((id) => ({ nft_gdn_ids: id })) }
-    const reply: Sent = { kind: 'answered', status: 200, headers: {}, json }
+    const reply: SendOnceResult = { kind: 'answered', status: 200, headers: {}, json }
     this.#replies.set(key, { body: text, reply })
     return reply
   }
@@ -262,7 +262,7 @@ export class FakeHostedApi implements BatchClient {
     return this.#options.record === undefined ? record : this.#options.record(record)
   }
 
-  #answer(status: number, json: unknown, headers: Record<string, string> = {}): Sent {
+  #answer(status: number, json: unknown, headers: Record<string, string> = {}): SendOnceResult {
     // A 5xx of a proxy reveals nothing about the server behind it.
     if (status < 500) this.#idempotency = this.#options.idempotency
     return { kind: 'answered', status, headers, json }

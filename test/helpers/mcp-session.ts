@@ -7,8 +7,8 @@ import type { CommandEdge } from '../../src/cli/deps.ts'
 import { commandSignals } from '../../src/cli/io/deadline.ts'
 import { createIo } from '../../src/cli/io/io.ts'
 import { makeDeps } from '../../src/cli/make-deps.ts'
-import { type Answer, failedAnswer } from '../../src/cli/mcp/answer.ts'
 import { McpSession } from '../../src/cli/mcp/session.ts'
+import { failedResponse, type ToolResponse } from '../../src/cli/mcp/tool-response.ts'
 import type { Tool } from '../../src/cli/mcp/tools.ts'
 import { run } from '../../src/cli/run.ts'
 import { GdnError } from '../../src/core/errors.ts'
@@ -17,7 +17,7 @@ import { hurriedClock } from './hurried-clock.ts'
 
 /** A session of `gdn mcp` in this process. */
 export interface TestMcpSession {
-  call(tool: string, values: object): Promise<Answer>
+  call(tool: string, values: object): Promise<ToolResponse>
   tools(): readonly Tool[]
   /** Stops what is in progress, as when the client disconnects. */
   close(): Promise<void>
@@ -70,7 +70,7 @@ export async function openMcpSession({
       } catch (error) {
         // The server answers with it.
         if (!(error instanceof GdnError)) throw error
-        return failedAnswer(error)
+        return failedResponse(error)
       }
     },
     tools: () => session.toolbox.offered,

@@ -1,12 +1,12 @@
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
-import type { Answer } from '../../src/cli/mcp/answer.ts'
+import type { ToolResponse } from '../../src/cli/mcp/tool-response.ts'
 import { GDN_BIN } from './gdn-bin.ts'
 
 export interface ToolResult {
   content: { type: string; text: string }[]
   /** What both texts say. */
-  answer: Answer
+  answer: ToolResponse
   isError?: boolean | undefined
 }
 
@@ -17,7 +17,7 @@ export interface Agent {
   received(): string
   call(name: string, values?: object, options?: Parameters<Client['callTool']>[2]): Promise<ToolResult>
   /** Plans, then does the plan. Throws what either reports. */
-  make(name: string, values: object): Promise<Answer>
+  make(name: string, values: object): Promise<ToolResponse>
   close(): Promise<void>
 }
 
@@ -65,7 +65,7 @@ export async function startAgent(flags: readonly string[], { cwd, env }: AgentEn
 }
 
 /** Reads the line of gdn, and the data between the two lines with the marker. */
-function answerIn([ours, marked]: ToolResult['content']): Answer {
+function answerIn([ours, marked]: ToolResult['content']): ToolResponse {
   const outcome = marked === undefined ? { data: null, error: null } : JSON.parse(marked.text.split('\n')[2] ?? '')
   return { ...JSON.parse(ours?.text ?? ''), ...outcome }
 }

@@ -6,7 +6,7 @@ import { removeCommand } from '../../src/operations/remove-command.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { forgetDrop } from '../../src/state/drops.ts'
 import { openState, State } from '../../src/state/open-state.ts'
-import { acquireRun, beat, deleteRun, leaseOf, releaseRun } from '../../src/state/runs.ts'
+import { acquireRun, deleteRun, leaseOf, recordHeartbeat, releaseRun } from '../../src/state/runs.ts'
 import { Machine } from '../batch/simulation.ts'
 import { rowsUpTo } from '../batch/simulation-rows.ts'
 import { FakeHostedApi } from '../helpers/fake-hosted-api.ts'
@@ -113,7 +113,7 @@ describe.each([
     })
   }
 
-  const beating = (sql: Sql) => beat(sql, { runId, fence: leaseOf(sql, runId).fence }, Date.now())
+  const beating = (sql: Sql) => recordHeartbeat(sql, { runId, fence: leaseOf(sql, runId).fence }, Date.now())
 
   test.each([
     ['before', 'Wait until the process ends, or press Ctrl-C in its terminal.'],
@@ -150,7 +150,7 @@ describe.each([
     await expect(run.write(() => 'written')).rejects.toMatchObject({ code: 'run_busy' })
     await expect(run.release()).rejects.toMatchObject({ code: 'run_busy' })
     await state.write((sql) => {
-      beat(sql, late, 2)
+      recordHeartbeat(sql, late, 2)
       releaseRun(sql, late)
     })
     expect(await state.read((sql) => leaseOf(sql, run.runId))).toMatchObject({ holder: other, beatAt: 1 })

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { CreatingEndpoint } from '../../src/api/endpoints.ts'
 import type { ApiClient } from '../../src/client/api-client.ts'
-import type { SeenBackend } from '../../src/client/backend.ts'
+import type { IdentifiedBackend } from '../../src/client/backend.ts'
 import { createClient } from '../../src/client/client.ts'
 import { TransportError, type TransportRequest, type TransportResponse } from '../../src/client/transport.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { operate } from '../../src/operations/operate.ts'
-import type { Ending, OperationEvent, WantedRequest } from '../../src/operations/types.ts'
+import type { OperationEvent, RequestSpec, WaitResult } from '../../src/operations/types.ts'
 import { openSqlite, type RawDatabase } from '../../src/sqlite/driver.ts'
 import { openState, type State } from '../../src/state/open-state.ts'
 import type { AcceptedObjects } from '../../src/state/operations.ts'
@@ -311,13 +311,13 @@ export interface TryOptions {
   keptAs?: string
   startedAt?: number
   mayForget?: boolean
-  backend?: Partial<SeenBackend>
+  backend?: Partial<IdentifiedBackend>
   signal?: AbortSignal
   content?: unknown
   /** The result of waiting. */
-  ending?: Ending
-  request?: WantedRequest['request']
-  permit?: WantedRequest['permit']
+  ending?: WaitResult
+  request?: RequestSpec['request']
+  permit?: RequestSpec['permit']
   /** Like `request`, with the client of the command. */
   asking?: (client: ApiClient) => Promise<object>
 }

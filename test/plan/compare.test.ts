@@ -16,7 +16,7 @@ const [ALICE, BOB, CAROL] = [
   '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
 ]
 const METADATA = { title: 'Dawn', description: '', file_fields: [] }
-const CAN: Abilities = { updates: true, noTransfers: null, takeOver: false, sendersOwn: false, marker: null }
+const CAN: Abilities = { updates: true, noTransfersReason: null, takeOver: false, sendersOwn: false, marker: null }
 
 const rowOf = (more: Partial<ComparedRow> = {}): ComparedRow => ({
   ...{ receiver: ALICE ?? '', sender: null, metadata: METADATA, localFiles: [] },
@@ -183,7 +183,7 @@ describe('compareRow', () => {
       'a new receiver where nothing is transferred',
       { receiver_wallet_address: BOB },
       {},
-      { noTransfers: 'no' },
+      { noTransfersReason: 'no' },
       ['impossible transfer: no'],
     ],
     [
@@ -293,7 +293,7 @@ describe('compareRow', () => {
       'a transfer in progress where nothing is transferred',
       { receiver_wallet_address: BOB },
       { isMoving: true },
-      { noTransfers: 'no' },
+      { noTransfersReason: 'no' },
       ['impossible transfer: no'],
     ],
     [

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { WITHOUT_LABEL } from '../../src/batch/identity/other-labels.ts'
-import { keptNotes } from '../../src/cli/mcp/why-not-runnable.ts'
-import { type NotedFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
+import { keptChangesNotes } from '../../src/cli/mcp/why-not-runnable.ts'
+import { type NoteFacts, notesOfPlan } from '../../src/plan/plan-notes.ts'
 
-const NOTHING: NotedFacts = {
+const NOTHING: NoteFacts = {
   relabeled: { count: 0, labels: [] },
   label: 'feb/drop.csv',
   paired: [],
@@ -20,12 +20,12 @@ const NOTHING: NotedFacts = {
   mayBeMinted: false,
   isShuffled: false,
 }
-const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
+const ONE_GONE: NoteFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
 const ELSEWHERE = 'has been changed, for example by another machine. gdn apply reverts the change'
 const BURNED = 'Its NFT is burned only by a plan that was saved with --prune and --out'
 
 describe('the notes of a plan', () => {
-  test.each<[string, NotedFacts, string[]]>([
+  test.each<[string, NoteFacts, string[]]>([
     ['without anything to say', NOTHING, []],
     [
       'with a change made elsewhere, apart from burns',
@@ -103,10 +103,10 @@ describe('the notes of a plan', () => {
 
   test('the notes of changes that are kept are repeated by gdn mcp, and no note with text of third parties', () => {
     const relabeled = { count: 1, labels: ['gdn keeps 2 changes made elsewhere'] }
-    const repeated = (counts: NotedFacts['counts']) => {
+    const repeated = (counts: NoteFacts['counts']) => {
       const notes = notesOfPlan({ ...NOTHING, relabeled, counts })
       const data = notes.map((reason) => ({ action: 'note', reason }))
-      return keptNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
+      return keptChangesNotes({ code: 0, data, error: null }, (text) => text.replaceAll('--take-over', 'take_over'))
     }
     expect(repeated({ drift: 1, lasting: 1, keptBurns: 0 })).toBe('')
     expect(repeated({ drift: 4, lasting: 1, keptBurns: 1 })).toBe(

@@ -23,7 +23,7 @@ test('the counts of a plan add up to the rows of the manifest after any changes 
     const rows = [...kept, ...['x', 'y', 'z'].filter(isChosen).map((id) => row(id))]
     const more = { prune: isChosen(), takeOver: isChosen(), newRows: true, adopt: true }
     for (const noBurns of ['burns are off', null]) {
-      const plan = await machine.plan(rows, { ...more, noBurns: async () => noBurns })
+      const plan = await machine.plan(rows, { ...more, whyNoBurns: async () => noBurns })
       const notes: string[] = []
       printPlanNotes({ note: (text) => notes.push(text) }, plan, NONE, { allText: null, onlyMint: '' })
       const [summary = '', removed = ''] = notes.at(-1)?.split(' Removed rows: ') ?? []

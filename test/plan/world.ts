@@ -574,7 +574,7 @@ export class Machine {
     saved: Saved | null,
     use: (plan: ChangePlan) => Promise<Result>,
   ): Promise<Result> {
-    const never = { noTransfers: async () => null, noBurns: async () => null, noMints: async () => null }
+    const never = { whyNoTransfers: async () => null, whyNoBurns: async () => null, whyNoMints: async () => null }
     return withPlan(
       { ...this.options(), ...never, ...more },
       {

@@ -3,7 +3,7 @@ import { storeAliases, storePairs } from '../../src/batch/identity/store-pairs.t
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
 import type { Update } from '../../src/plan/apply-updates.ts'
-import { type LeftRow, type RevealPlan, withRevealPlan } from '../../src/reveal/plan-reveal.ts'
+import { type RevealPlan, type SkippedRow, withRevealPlan } from '../../src/reveal/plan-reveal.ts'
 import { readCommitment } from '../../src/reveal/read-commitment.ts'
 import { BOB, Machine, type Nft, row, Server } from '../plan/world.ts'
 
@@ -60,7 +60,7 @@ async function plan(rows: readonly ManifestRow[] = ROWS, more: Partial<BatchOpti
       ...(movedFrom === null ? {} : { movedFrom }),
       updates,
       paired,
-      reasons: leftRows.map(({ key, line, reason }: LeftRow) => `${line} ${key}: ${reason}`),
+      reasons: leftRows.map(({ key, line, reason }: SkippedRow) => `${line} ${key}: ${reason}`),
     }
   })
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { Commitment, leavesIn } from '../../src/reveal/leaves.ts'
 import { rowsOfSlots } from '../../src/reveal/shuffle/permutation.ts'
-import { isSaltOf, movedRows } from '../../src/reveal/slots-shown.ts'
+import { findMisplacedRows, isSaltOf } from '../../src/reveal/slots-shown.ts'
 
 const ROWS = 20
 const contents = Array.from({ length: ROWS }, (_, row) => Buffer.alloc(32, row + 1))
@@ -22,8 +22,8 @@ const exchanged = [2, 1, ...inOrder.slice(2)]
 const contentsIn = (slots: readonly number[]) => slots.map((slot) => contents[slot - 1] ?? Buffer.alloc(32))
 
 test('finds no moved row in the order of the mint, with or without the seed', () => {
-  expect(movedRows(drawn, { seed }, shownIn(inOrder))).toEqual([])
-  expect(movedRows(drawn, { leaves, contents }, shownIn(inOrder))).toEqual([])
+  expect(findMisplacedRows(drawn, { seed }, shownIn(inOrder))).toEqual([])
+  expect(findMisplacedRows(drawn, { leaves, contents }, shownIn(inOrder))).toEqual([])
 })
 
 test('finds each moved row, with or without the seed', () => {
@@ -31,23 +31,23 @@ test('finds each moved row, with or without the seed', () => {
     { line: 2, slot: 2 },
     { line: 3, slot: 1 },
   ]
-  expect(movedRows(drawn, { seed }, shownIn(exchanged))).toEqual(moved)
-  expect(movedRows(drawn, { leaves, contents: contentsIn(exchanged) }, shownIn(exchanged))).toEqual(moved)
+  expect(findMisplacedRows(drawn, { seed }, shownIn(exchanged))).toEqual(moved)
+  expect(findMisplacedRows(drawn, { leaves, contents: contentsIn(exchanged) }, shownIn(exchanged))).toEqual(moved)
 })
 
 test('takes edited rows for no moved rows, and finds moved rows next to them', () => {
   const edited = contents.map((content, at) => (at % 2 === 0 ? Buffer.alloc(32, 200 + at) : content))
-  expect(movedRows(drawn, { leaves, contents: edited }, shownIn(inOrder))).toEqual([])
+  expect(findMisplacedRows(drawn, { leaves, contents: edited }, shownIn(inOrder))).toEqual([])
   const slots = [...inOrder].reverse()
-  const found = movedRows(drawn, { leaves, contents: [...edited].reverse() }, shownIn(slots))
+  const found = findMisplacedRows(drawn, { leaves, contents: [...edited].reverse() }, shownIn(slots))
   expect(found.length).toBeGreaterThan(0)
   for (const { line, slot } of found) expect(slot).toBe(slots[line - 2])
 })
 
 test('ignores salts of other drops, and rows after those of the drop', () => {
   const salt = Buffer.alloc(32, 9).toString('hex')
-  expect(movedRows(drawn, { seed }, [{ position: 0, line: 2, salt }])).toEqual([])
-  expect(movedRows(drawn, { seed }, [{ ...shownIn(inOrder)[0], position: ROWS, line: 99, salt }])).toEqual([])
+  expect(findMisplacedRows(drawn, { seed }, [{ position: 0, line: 2, salt }])).toEqual([])
+  expect(findMisplacedRows(drawn, { seed }, [{ ...shownIn(inOrder)[0], position: ROWS, line: 99, salt }])).toEqual([])
 })
 
 test('recognizes the drop of a salt by its leaves', () => {

@@ -59,14 +59,14 @@ function requestBody(endpoint: Endpoint): Json {
 }
 
 /** Endpoints whose responses a server may hold. */
-const HELD = ['getnfts', 'gettransactions', 'getcollections']
+const HOLDING_ENDPOINTS = ['getnfts', 'gettransactions', 'getcollections']
 
 /** Endpoints that create nothing, but can respond that reference IDs conflict with existing ones. */
-const CONFLICTING = ['relabelreferences', 'aliasreferences']
+const CONFLICTING_ENDPOINTS = ['relabelreferences', 'aliasreferences']
 
 function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {
   const usual = [400, 401, 403, 413, 415, 421, 500, 503, validationStatus]
-  const conflicts = creates === null ? (CONFLICTING.includes(name) ? [409] : []) : [409, 412, 422]
+  const conflicts = creates === null ? (CONFLICTING_ENDPOINTS.includes(name) ? [409] : []) : [409, 412, 422]
   return [...usual, ...conflicts, ...(ratePerSecond === null ? [] : [429])]
 }
 
@@ -76,7 +76,7 @@ export function operationOf(endpoint: Endpoint): Json {
   if (creates !== null) headers.push('Idempotency-Replayed')
   if (ratePerSecond !== null) headers.push('RateLimit')
   const parameters = ['RequestId', ...(creates === null ? [] : ['IdempotencyKey', 'OnlyWithoutValue'])]
-  if (HELD.includes(name)) parameters.push('PreferWait')
+  if (HOLDING_ENDPOINTS.includes(name)) parameters.push('PreferWait')
   return {
     operationId: name,
     tags: [endpoint.tag],

@@ -46,13 +46,13 @@ interface CheckedImage {
 }
 
 /** Maximum number of other images with the same wrong size that an error lists. */
-const LISTED = 4
+const MAX_LISTED = 4
 
 /** Returns the end of an error about an image of the wrong size: the other images that have this size. */
 function alsoText(images: readonly ImageFile[]): string {
   if (images.length === 0) return ''
-  const shownFiles = images.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
-  const more = images.length > LISTED ? ` and ${images.length - LISTED} more` : ''
+  const shownFiles = images.slice(0, MAX_LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
+  const more = images.length > MAX_LISTED ? ` and ${images.length - MAX_LISTED} more` : ''
   return `, as ${images.length === 1 ? 'does' : 'do'} ${shownFiles.join(', ')}${more}`
 }
 

@@ -7,7 +7,7 @@ import type { Fit } from '../render/read-image.ts'
 import { EXTENSIONS } from '../render/renderer.ts'
 import type { Edition, EditionItem } from '../types.ts'
 import { checkFiles } from './check-files.ts'
-import type { ImageJob, MadeImage } from './image-job.ts'
+import type { GeneratedImage, ImageJob } from './image-job.ts'
 import { makeImages } from './make-images.ts'
 import { manifestRows } from './manifest-rows.ts'
 import {
@@ -47,8 +47,8 @@ export interface GenerateOptions {
   onProgress(progress: { made: number; kept: number; of: number }): void
 }
 
-export interface Generated {
-  images: readonly MadeImage[]
+export interface GenerateResult {
+  images: readonly GeneratedImage[]
   /** Number of images whose files an earlier command generated. */
   kept: number
   /** Number of one-of-one images that this command copied. */
@@ -71,12 +71,12 @@ export interface Generated {
  *
  * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `usage`; `run_busy`; `file_error`
  */
-export async function generate(edition: Edition, options: GenerateOptions): Promise<Generated> {
+export async function generate(edition: Edition, options: GenerateOptions): Promise<GenerateResult> {
   await checkOutput(options.out)
   return await withOutputLock(options.out, async () => await generateLocked(edition, options))
 }
 
-async function generateLocked(edition: Edition, options: GenerateOptions): Promise<Generated> {
+async function generateLocked(edition: Edition, options: GenerateOptions): Promise<GenerateResult> {
   const { art } = edition
   const { out, items, fit, signal, onProgress } = options
   const { hashes, ones } = await checkFiles(art, fit)
@@ -88,9 +88,9 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
   const earlier = await readOutput(out)
   const { edited, added, isIncomplete } = earlier === null ? UNCHANGED : await changesOf(out, earlier)
   const done = async (
-    images: readonly MadeImage[],
-    rest: Pick<Generated, 'kept' | 'former'> & { copied?: number },
-  ): Promise<Generated> => ({
+    images: readonly GeneratedImage[],
+    rest: Pick<GenerateResult, 'kept' | 'former'> & { copied?: number },
+  ): Promise<GenerateResult> => ({
     ...{ images, edited, added, copied: 0, ...rest },
     changedImages: new Set(
       images.flatMap((image) => (isOther(image, earlier?.images.get(image.number)) ? image.number : [])),
@@ -145,10 +145,10 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
 const UNCHANGED: OutputChanges = { edited: [], added: [], isIncomplete: false }
 const isUnchanged = ({ edited, isIncomplete }: OutputChanges): boolean => edited.length === 0 && !isIncomplete
 
-const isOther = (image: MadeImage, before: MadeImage | undefined): boolean =>
+const isOther = (image: GeneratedImage, before: GeneratedImage | undefined): boolean =>
   before !== undefined && image.sha256 !== before.sha256 && (image.pixels === null || image.pixels !== before.pixels)
 
-function earlierOf(image: MadeImage | undefined, out: string): ImageJob['earlier'] {
+function earlierOf(image: GeneratedImage | undefined, out: string): ImageJob['earlier'] {
   if (image?.pixels === undefined || image.pixels === null) return null
   return { path: `${out}/${image.file}`, sha256: image.sha256, pixels: image.pixels }
 }

@@ -26,7 +26,7 @@ export interface ImageJob {
   copied: ImageFile | null
 }
 
-export interface MadeImage {
+export interface GeneratedImage {
   number: number
   file: string
   /** SHA-256 of the file, as lower-case hex. */
@@ -36,7 +36,7 @@ export interface MadeImage {
 }
 
 export interface JobResult {
-  image: MadeImage
+  image: GeneratedImage
   /** Whether the file is the same as the one from an earlier command. */
   isUnchanged: boolean
 }

@@ -2,7 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
 import { loadSharp } from '../render/load-sharp.ts'
 import { type ImageJob, type ImageSetup, imageMaker, type JobResult, type MakeImage } from './image-job.ts'
-import type { WorkerAnswer } from './worker.ts'
+import type { WorkerResponse } from './worker.ts'
 
 export interface MakeImagesOptions {
   threads: number
@@ -15,7 +15,7 @@ export interface MakeImagesOptions {
  * Maximum size of a thread's young generation, in MiB. The memory of encoded images is freed when V8 collects this
  * generation, so a larger one would hold more images.
  */
-const YOUNG_MIB = 6
+const YOUNG_GENERATION_MIB = 6
 
 /** Number of images per thread: one is drawn while another is encoded, so that no processor is idle. */
 const JOBS_PER_THREAD = 2
@@ -57,28 +57,28 @@ export async function makeImages(
   }
 }
 
-type Settle = (result: WorkerAnswer['result'] | Error) => void
+type SettleJob = (result: WorkerResponse['result'] | Error) => void
 
 /** A worker thread that generates images. */
 class ImageWorker {
   readonly #worker: Worker
   /** The promise callbacks, by job number. */
-  readonly #settles = new Map<number, Settle>()
+  readonly #settles = new Map<number, SettleJob>()
 
   constructor(setup: ImageSetup) {
     // In the bundle, the worker is a separate file, one folder above the chunk that contains this function.
     this.#worker = new Worker(new URL('../art-worker.cjs', import.meta.url), {
       workerData: setup,
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MIB },
     })
-    this.#worker.on('message', ({ number, result }: WorkerAnswer) => this.#settles.get(number)?.(result))
+    this.#worker.on('message', ({ number, result }: WorkerResponse) => this.#settles.get(number)?.(result))
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))))
     this.#worker.on('exit', () => this.#fail(new Error('a worker thread that renders images exited unexpectedly')))
   }
 
   async make(job: ImageJob): Promise<JobResult> {
     const { number } = job.item
-    const result = await new Promise<Parameters<Settle>[0]>((resolve) => {
+    const result = await new Promise<Parameters<SettleJob>[0]>((resolve) => {
       this.#settles.set(number, resolve)
       this.#worker.postMessage(job)
     })

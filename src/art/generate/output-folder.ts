@@ -8,7 +8,7 @@ import { pathExists } from '../../core/path-exists.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { type MadeImage, readUnchanged, writeSynced } from './image-job.ts'
+import { type GeneratedImage, readUnchanged, writeSynced } from './image-job.ts'
 
 /** The file in an output folder that lists the images and their hashes. */
 export const EDITION_FILE = 'edition.json'
@@ -36,7 +36,7 @@ export interface EditionFile {
   sharp: string
   seed: string
   count: number
-  images: readonly MadeImage[]
+  images: readonly GeneratedImage[]
 }
 
 /** Number of digits of the digest in the name of a draft. */
@@ -64,8 +64,8 @@ export class DraftFolder {
   }
 
   /** Returns the complete images that an earlier command generated, by NFT number. */
-  async made(): Promise<Map<number, MadeImage>> {
-    const images = new Map<number, MadeImage>()
+  async made(): Promise<Map<number, GeneratedImage>> {
+    const images = new Map<number, GeneratedImage>()
     for (const line of (await readText(join(this.path, JOURNAL))).split('\n')) {
       const image = parse(madeImage, line)
       if (image === null) continue
@@ -77,7 +77,7 @@ export class DraftFolder {
   }
 
   /** Records a completed image. */
-  async record(image: MadeImage): Promise<void> {
+  async record(image: GeneratedImage): Promise<void> {
     const path = join(this.path, JOURNAL)
     await namingFile(path, () => appendFile(path, `${JSON.stringify(image)}\n`))
   }
@@ -132,7 +132,7 @@ async function moveAside(out: string): Promise<string | null> {
  * the former folder are longer.
  */
 const MAX_NAME = 200
-const FORMER = /\.before-\d+$/
+const FORMER_SUFFIX = /\.before-\d+$/
 
 /**
  * Checks that an output folder can be written. It must be missing, empty, or an output of this command.
@@ -150,7 +150,7 @@ export async function checkOutput(out: string): Promise<void> {
       'Create the folder, or use a path in an existing folder.',
     )
   }
-  if (FORMER.test(out)) {
+  if (FORMER_SUFFIX.test(out)) {
     const message = `${quoted(basename(out))} is a name that gdn reserves for replaced folders`
     throw refuse(message, 'Use another name. To continue with a replaced folder, rename it first.')
   }
@@ -187,7 +187,7 @@ const editionFile = z.object({
 export interface EarlierOutput {
   inputs: string
   /** The images, by NFT number. */
-  images: Map<number, MadeImage>
+  images: Map<number, GeneratedImage>
   /** The SHA-256 of the manifest and of the page. */
   files: ReadonlyMap<string, string>
 }

@@ -5,7 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './image-job.ts'
 
-export interface WorkerAnswer {
+export interface WorkerResponse {
   /** The job's number. */
   number: number
   result: JobResult | WorkerError
@@ -19,11 +19,11 @@ const maker = imageMaker(workerData as ImageSetup)
 maker.catch(() => {})
 
 parentPort?.on('message', async (job: ImageJob) => {
-  const answer: WorkerAnswer = { number: job.item.number, result: await resultOf(job) }
+  const answer: WorkerResponse = { number: job.item.number, result: await resultOf(job) }
   parentPort?.postMessage(answer)
 })
 
-async function resultOf(job: ImageJob): Promise<WorkerAnswer['result']> {
+async function resultOf(job: ImageJob): Promise<WorkerResponse['result']> {
   try {
     const make = await maker
     return await make(job)

@@ -29,10 +29,10 @@ export interface BuildFolder {
   imageNames: ReadonlySet<string>
 }
 
-const NUMBERED = /^(\d{1,9})\.json$/
+const NUMBERED_FILE = /^(\d{1,9})\.json$/
 export const LIST = '_metadata.json'
 export const COLLECTION = 'collection.json'
-const WANTED = 'Pass the build folder of HashLips, or the assets folder of sugar.'
+const FOLDER_HINT = 'Pass the build folder of HashLips, or the assets folder of sugar.'
 
 /**
  * Finds the metadata and the images that HashLips or sugar wrote.
@@ -49,7 +49,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
   const json = inMetadata.files.filter((name) => /\.json$/i.test(name))
   const numbered = json
     .flatMap((name) => {
-      const [, digits] = NUMBERED.exec(name) ?? []
+      const [, digits] = NUMBERED_FILE.exec(name) ?? []
       return digits === undefined ? [] : [{ number: Number(digits), name }]
     })
     .sort((a, b) => a.number - b.number)
@@ -74,7 +74,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
     images,
     numbered,
     // Forks of HashLips write different lists. Their names begin with an underscore.
-    others: json.filter((name) => !NUMBERED.test(name) && !name.startsWith('_') && name !== COLLECTION),
+    others: json.filter((name) => !NUMBERED_FILE.test(name) && !name.startsWith('_') && name !== COLLECTION),
     hasList,
     hasCollection: json.includes(COLLECTION),
     ignored: ignored.filter((folder) => folder !== metadata && folder !== images).sort(),
@@ -94,8 +94,8 @@ interface Entries {
 async function entriesOf(folder: string, cwd: string): Promise<Entries> {
   const entries = await readdir(resolve(cwd, folder), { withFileTypes: true }).catch((error: unknown) => {
     const code = systemCode(error)
-    if (code === 'ENOENT') throw inputError(folder, "doesn't exist", WANTED)
-    if (code === 'ENOTDIR') throw inputError(folder, 'is not a folder', WANTED)
+    if (code === 'ENOENT') throw inputError(folder, "doesn't exist", FOLDER_HINT)
+    if (code === 'ENOTDIR') throw inputError(folder, 'is not a folder', FOLDER_HINT)
     throw fileError(error) ?? error
   })
   const visible = entries.filter(({ name }) => !name.startsWith('.'))
@@ -132,7 +132,7 @@ async function notABuild(path: string, cwd: string, { files, folders }: Entries)
       )
     }
   }
-  return inputError(path, message, WANTED)
+  return inputError(path, message, FOLDER_HINT)
 }
 
 const inputError = (file: string, message: string, hint: string): GdnError =>

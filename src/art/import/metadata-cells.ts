@@ -17,15 +17,15 @@ export interface MetadataCells {
 export type Report = (field: string, message: string, hint?: string) => void
 
 /** Fields that HashLips and sugar add, but that aren't NFT metadata on EVM networks. */
-const OMITTED = new Set([
+const OMITTED_FIELDS = new Set([
   ...['dna', 'edition', 'date', 'compiler'],
   ...['symbol', 'seller_fee_basis_points', 'properties', 'collection', 'creators'],
 ])
 /** Returns whether a manifest omits a field. */
-export const isOmitted = (field: string): boolean => OMITTED.has(field)
+export const isOmitted = (field: string): boolean => OMITTED_FIELDS.has(field)
 
 /** Fields that are converted to other columns or to files. */
-const NAMED = new Set(['name', 'description', 'attributes', 'image', 'animation_url'])
+const CONVERTED_FIELDS = new Set(['name', 'description', 'attributes', 'image', 'animation_url'])
 
 /** Returns the cells for metadata, except its files. Reports values that a manifest doesn't support. */
 export function metadataCells(metadata: Readonly<Record<string, unknown>>, report: Report): MetadataCells {
@@ -45,9 +45,9 @@ export function metadataCells(metadata: Readonly<Record<string, unknown>>, repor
   }
   attributeCells(metadata.attributes, result, set, report)
   for (const [key, value] of Object.entries(metadata)) {
-    if (NAMED.has(key) || value === '') continue
+    if (CONVERTED_FIELDS.has(key) || value === '') continue
     const isScalar = ['string', 'number', 'boolean'].includes(typeof value)
-    if (OMITTED.has(key) || !isScalar) result.omitted.push(key)
+    if (OMITTED_FIELDS.has(key) || !isScalar) result.omitted.push(key)
     else set(`extra:${key}`, key, String(value))
   }
   return result

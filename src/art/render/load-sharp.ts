@@ -45,15 +45,15 @@ export async function loadSharp(
   }
 }
 
-const prepared = new WeakSet<Sharp>()
+const preparedModules = new WeakSet<Sharp>()
 
 /**
  * Sets the options of libvips once. All threads of a process share these options. While the decoders are being set,
  * reading an image in another thread fails. With WASM, each thread has its own copy of libvips.
  */
 function prepare(sharp: Sharp, isMain: boolean): void {
-  if (prepared.has(sharp) || (!isMain && !('emscripten' in sharp.versions))) return
-  prepared.add(sharp)
+  if (preparedModules.has(sharp) || (!isMain && !('emscripten' in sharp.versions))) return
+  preparedModules.add(sharp)
   sharp.block({ operation: ['VipsForeignLoad'] })
   sharp.unblock({ operation: LOADERS })
   // Images are generated concurrently, each by a single thread, and no file is read twice within a short time.

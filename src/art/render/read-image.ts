@@ -82,8 +82,8 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
   )
   if (pages > 1) throw imageProblem(image, 'is animated')
   if (size.width * size.height > MAX_PIXELS) {
-    const most = groupDigits(MAX_PIXELS)
-    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, but an image can have at most ${most}`)
+    const maxPixels = groupDigits(MAX_PIXELS)
+    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, but an image can have at most ${maxPixels}`)
   }
   return { width: size.width, height: size.height }
 }

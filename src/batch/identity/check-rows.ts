@@ -1,6 +1,6 @@
 import { freshRows } from '../../state/edited-rows.ts'
 import type { RowsIn } from '../../state/rows.ts'
-import { findReplaced, missingRows, type Paired } from '../rows/edited-rows.ts'
+import { findReplaced, type KnownPairs, missingRows } from '../rows/edited-rows.ts'
 import { isContentKey, referenceOf } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
@@ -22,10 +22,10 @@ export interface RowPairs {
   identified: readonly Pair[]
   /** The pairs whose operations in the state get a new key. */
   renamed: ReturnType<typeof renamedOf>
-  paired: Paired
+  paired: KnownPairs
 }
 
-const pairedOf = (pairs: readonly Pair[]): Paired => ({
+const knownPairsOf = (pairs: readonly Pair[]): KnownPairs => ({
   operations: new Set(renamedOf(pairs).map(({ sent }) => sent)),
   positions: new Set(pairs.map(({ row }) => row.position)),
 })
@@ -46,7 +46,7 @@ export async function pairRows(
   const identified = await findPairs(store, options, client, rows)
   const relocated = drop.setId === null ? [] : await rowsWithMovedFiles(store, rows)
   const all = [...identified, ...relocated]
-  return { all, identified, renamed: renamedOf(all), paired: pairedOf(all) }
+  return { all, identified, renamed: renamedOf(all), paired: knownPairsOf(all) }
 }
 
 /**
@@ -61,7 +61,7 @@ export async function findReplacedRows(
   store: StoredRun,
   options: BatchOptions,
   client: BatchClient | null,
-  { rows, paired }: { rows: RowsIn; paired: Paired },
+  { rows, paired }: { rows: RowsIn; paired: KnownPairs },
 ): Promise<string[]> {
   const { drop } = store
   if (drop.setId === null) return []
@@ -79,8 +79,8 @@ async function withMintedElsewhere(
   store: StoredRun,
   options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
   client: Pick<BatchClient, 'call' | 'supports' | 'learnIdempotency'>,
-  { rows, paired }: { rows: RowsIn; paired: Paired },
-): Promise<Paired> {
+  { rows, paired }: { rows: RowsIn; paired: KnownPairs },
+): Promise<KnownPairs> {
   const { drop } = store
   const missing = await store.read((sql) => missingRows(sql, drop, rows, paired))
   const all = missing.length === 0 ? [] : await store.read((sql) => freshRows(sql, drop, rows, drop.setId))

@@ -6,16 +6,16 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import {
   enterChecked,
-  keptTexts,
   rowsOfOther,
   rowsWithOtherIds,
   type SharedRow,
   sharedRows,
+  storedRowTexts,
 } from '../../state/claims.ts'
-import { type Drop, isOfList, listDrops, listOf, uploadsOf } from '../../state/drops.ts'
+import { type Drop, isOfList, listDrops, storedListOf, uploadsOf } from '../../state/drops.ts'
 import { addedKeys, type RowsIn } from '../../state/rows.ts'
 import { refuseEdited } from '../rows/edited-rows.ts'
-import type { KeptRow } from '../rows/manifest-row.ts'
+import type { StoredRow } from '../rows/manifest-row.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
@@ -34,7 +34,7 @@ interface NamedRow {
   run: string
 }
 
-interface ClaimedElsewhere {
+interface OtherClaims {
   rows: NamedRow[]
   /** The keys of the rows. A row that belongs to several runs counts once. */
   keys: Set<string>
@@ -61,7 +61,7 @@ interface CheckedRows {
   /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
   /** Rows that were minted under another key. These rows aren't sent, so only their new keys are checked. */
-  renamed: readonly { row: KeptRow }[]
+  renamed: readonly { row: StoredRow }[]
 }
 
 /**
@@ -98,7 +98,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   const collections = new Set(store.collections(sql))
   const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
   if (otherDrops.length === 0) return
-  const claimed: ClaimedElsewhere = {
+  const claimed: OtherClaims = {
     rows: [],
     keys: new Set(),
     runs: new Map(),
@@ -128,11 +128,11 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     const goOn = howToGoOn(drop, other, options)
     const uploaded = uploadsIn(sql, other)
     let isOneManifest = false
-    const which = { kept: keptRows(sql, other), hasNames, areLists: isOfList(drop) && isOfList(other) }
+    const which = { kept: rowsAsSent(sql, other), hasNames, areLists: isOfList(drop) && isOfList(other) }
     for (const row of sharedRows(sql, other, which)) {
       // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
-      if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row, uploaded)) continue
+      if ((isOtherDrop || row.key !== row.otherKey) && haveDifferentFiles(row, uploaded)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, howToFinish(sql, other))
@@ -154,8 +154,8 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
  * Yields the rows of a run as they were sent or last applied. The run may have read an edited manifest since, but its
  * NFTs are still the earlier ones.
  */
-function* keptRows(sql: Sql, drop: Drop) {
-  for (const kept of keptTexts(sql, drop)) {
+function* rowsAsSent(sql: Sql, drop: Drop) {
+  for (const kept of storedRowTexts(sql, drop)) {
     yield { ...kept, portable: copyHash({ line: 0, id: null, ...rowOfParts(splitRowText(kept.body)) }) }
   }
 }
@@ -229,9 +229,9 @@ function uploadsIn(sql: Sql, { id }: Drop): (path: string) => boolean {
   let hashes: ReadonlyMap<string, string> | null = null
   return (path) => {
     hashes ??= uploadsOf(sql, id)
-    const known = isUploaded.get(path) ?? (hashes.size > 0 && hashes.has(hashIfReadable(path) ?? ''))
-    isUploaded.set(path, known)
-    return known
+    const result = isUploaded.get(path) ?? (hashes.size > 0 && hashes.has(hashIfReadable(path) ?? ''))
+    isUploaded.set(path, result)
+    return result
   }
 }
 
@@ -244,8 +244,8 @@ function hashIfReadable(path: string): string | null {
   }
 }
 
-const haveOtherFiles = ({ body, otherBody }: SharedRow, isUploaded: (path: string) => boolean): boolean =>
-  areOther(filesOf(body), filesOf(otherBody), isUploaded)
+const haveDifferentFiles = ({ body, otherBody }: SharedRow, isUploaded: (path: string) => boolean): boolean =>
+  areDifferent(filesOf(body), filesOf(otherBody), isUploaded)
 
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(splitRowText(body)).localFiles
@@ -255,7 +255,7 @@ const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
  * the other run's file may have been replaced after its upload, so the uploads decide. Ignores missing files, because
  * they may have been moved.
  */
-function areOther(
+function areDifferent(
   files: ManifestRow['localFiles'],
   otherFiles: ManifestRow['localFiles'],
   isUploaded: (path: string) => boolean,
@@ -279,13 +279,13 @@ const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry:
 
 /** Describes the source of a run's rows for messages: the list of receivers or the manifest. */
 function sourceOf(drop: Drop): string {
-  const list = listOf(drop)
+  const list = storedListOf(drop)
   if (list === null) return 'the manifest'
   return list.path === null ? 'the list' : basename(list.path)
 }
 
 function addClaimed(
-  claimed: ClaimedElsewhere,
+  claimed: OtherClaims,
   row: SharedRow,
   { name, manifest }: Drop,
   { move, goOn }: { move: string | null; goOn: string | null },
@@ -305,11 +305,7 @@ function addClaimed(
  *
  * @param otherCount the number of rows that no other run has
  */
-function howToMint(
-  drop: Drop,
-  { ofOtherFiles, hasOtherContent, missing }: ClaimedElsewhere,
-  otherCount: number,
-): string {
+function howToMint(drop: Drop, { ofOtherFiles, hasOtherContent, missing }: OtherClaims, otherCount: number): string {
   // See `isAnotherDrop`.
   if (missing !== null) {
     return `If this manifest is another drop, run \`gdn batch mint\` with --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
@@ -329,7 +325,7 @@ function howToMint(
   return `To ${action}, add ${runName === null ? '--run <name> --again' : '--again'}.`
 }
 
-function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, otherCount: number): GdnError {
+function alreadyAccepted(claimed: OtherClaims, drop: Drop, otherCount: number): GdnError {
   const { setId } = drop
   const source = sourceOf(drop)
   const { rows, runs, moves } = claimed

@@ -6,7 +6,7 @@ import type { RowsIn } from '../../state/rows.ts'
 import { createTables } from '../../state/temporary-tables.ts'
 import { lastRows, MAX_PAIRS } from '../rows/edited-rows.ts'
 import { identifiesNft, metadataFields } from '../rows/field-changes.ts'
-import { keptRow } from '../rows/manifest-row.ts'
+import { storedRowOf } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
 
@@ -36,7 +36,7 @@ const MIN_EXCHANGED = 0.9
 
 const PAGE = 1_000
 
-interface Judged {
+interface ExchangeInput {
   rows: RowsIn
   /** Number of rows that have NFTs. */
   named: number
@@ -53,7 +53,7 @@ interface Judged {
  * @returns notes about fields whose values may be exchanged, and whether titles are exchanged with permission
  * @throws GdnError `edited_rows`
  */
-export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: string[]; areTitles: boolean } {
+export function refuseExchanged(sql: Sql, drop: Drop, judged: ExchangeInput): { notes: string[]; areTitles: boolean } {
   const exchanged = readFields(sql, judged.named)
   const likely = exchanged.filter((field) => isExchanged(field, judged.named))
   const [first] = likely.filter(isRefused)
@@ -87,7 +87,7 @@ function addMintedValues(sql: Sql, fieldNames: ReadonlySet<string>): boolean {
     const page = changedPage(sql, 'JOIN', after, PAGE)
     for (const { changes, ...record } of page) {
       if (!(JSON.parse(changes) as { action: string }[]).some(({ action }) => action === 'mint')) continue
-      const { receiver, metadata } = keptRow(record).row
+      const { receiver, metadata } = storedRowOf(record).row
       for (const [field, value] of [...metadataFields(metadata), ['receiver', receiver] as const]) {
         if (!fieldNames.has(field)) continue
         addMinted(sql, field, value)

@@ -4,9 +4,9 @@ import { dirname, relative } from 'node:path'
 import { existingPath } from '../../core/existing-path.ts'
 import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { changedArranged, movedRows, type Relocated, sentBodies } from '../../state/edited-rows.ts'
+import { changedArranged, movedRows, type RelocatedRow, sentBodies } from '../../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
-import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
 import { rowReferenceId } from '../rows/row-key.ts'
 import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -20,7 +20,7 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promis
   const { drop } = store
   const candidates = await store.read((sql) =>
     movedRows(sql, drop, rows).flatMap((moved) =>
-      rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: keptRow(record) })),
+      rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: storedRowOf(record) })),
     ),
   )
   const pairs: Pair[] = []
@@ -34,7 +34,7 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promis
 }
 
 /** Returns the sent rows with an ID in which only the paths of local files or the order of columns changed. */
-export async function findRelocated(store: StoredRun, rows: RowsIn, setId: number): Promise<Relocated[]> {
+export async function findRelocated(store: StoredRun, rows: RowsIn, setId: number): Promise<RelocatedRow[]> {
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
@@ -42,8 +42,8 @@ export async function findRelocated(store: StoredRun, rows: RowsIn, setId: numbe
 export async function relocatedPairs(
   store: StoredRun,
   rows: RowsIn,
-  pairs: readonly { sent: string; row: KeptRow }[],
-): Promise<Relocated[]> {
+  pairs: readonly { sent: string; row: StoredRow }[],
+): Promise<RelocatedRow[]> {
   const candidates = await store.read((sql) => {
     const before = sentBodies(
       sql,
@@ -55,7 +55,7 @@ export async function relocatedPairs(
       rows,
       pairs.map(({ row }) => row.position),
     )
-    return pairs.flatMap(({ sent: operation }, at): Relocated[] => {
+    return pairs.flatMap(({ sent: operation }, at): RelocatedRow[] => {
       const [record, body] = [records[at], before.get(operation)]
       if (record === undefined || body === undefined) return []
       const { position, content, portable } = record
@@ -65,8 +65,8 @@ export async function relocatedPairs(
   return await onlyMoved(store, candidates)
 }
 
-async function onlyMoved(store: StoredRun, rows: readonly Relocated[]): Promise<Relocated[]> {
-  const moved: Relocated[] = []
+async function onlyMoved(store: StoredRun, rows: readonly RelocatedRow[]): Promise<RelocatedRow[]> {
+  const moved: RelocatedRow[] = []
   for (const row of rows) {
     const isCopy = copyHash({ line: 0, id: null, ...rowOfParts(splitRowText(row.before)) }) === row.portable
     if (isCopy && (await areSame(store, filesOf(row.before), filesOf(row.body)))) moved.push(row)

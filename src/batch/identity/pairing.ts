@@ -8,14 +8,14 @@ import { pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
 import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../../state/unnamed-rows.ts'
 import {
   editedWithoutId,
-  firstOf,
+  firstRowNames,
   howToAdd,
   lastRows,
   MAX_PAIRS,
   pairsOf,
   renamedUnknown,
 } from '../rows/edited-rows.ts'
-import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
 import { contentOfKey, copyOfKey, isContentKey, referenceOf, rowKey, rowReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
@@ -24,7 +24,7 @@ import { ServerNames } from './server-names.ts'
 
 /** A row that was minted under another key (for example, before the row got its `id`), and the row's NFT. */
 export interface Pair {
-  row: KeptRow
+  row: StoredRow
   nftGdnId: string
   operation: MintOperation
   reference: string
@@ -42,7 +42,7 @@ export interface Pair {
 }
 
 /** An NFT that was minted without an `id` and whose row is not in the manifest. */
-interface Unnamed {
+interface NftWithoutId {
   /** ID of the NFT. Null if the outcome of its mint is unknown. */
   nftGdnId: string | null
   operation: MintOperation
@@ -110,7 +110,7 @@ export async function findPairs(
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
-  const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => unnamedOf(drop.referenceScope, row))
+  const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnIdempotency({ signal })
   const server = client?.supports('references') === true ? new ServerNames(client, options) : null
   const storesAliases = client?.supports('aliases') === true
@@ -121,7 +121,7 @@ export async function findPairs(
   const all = await store.read((sql) => freshRows(sql, drop, rows, drop.setId))
   const fresh = all.filter(({ key }) => !isContentKey(key))
   const names = (await server?.nftsOf(fresh.map((row) => referenceOf(drop, row)))) ?? new Map<string, string>()
-  const matches = new Map<FreshRow, Unnamed>()
+  const matches = new Map<FreshRow, NftWithoutId>()
   const byNft = new Map(inState.map((nft) => [nft.nftGdnId, nft]))
   for (const row of fresh) {
     const nft = byNft.get(names.get(referenceOf(drop, row)) ?? '')
@@ -134,21 +134,24 @@ export async function findPairs(
   const ended = (await server?.endedOf(ids)) ?? new Set<string | null>()
   const byContent = await store.read((sql) => matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, ended }))
   const pairedNfts = new Set(byContent.values())
-  const isLive = (nft: Unnamed) => !pairedNfts.has(nft) && !ended.has(nft.nftGdnId)
+  const isLive = (nft: NftWithoutId) => !pairedNfts.has(nft) && !ended.has(nft.nftGdnId)
   const existing = options.newRows === true ? [] : unpairedNfts.filter(isLive)
   if (existing.length > 0) {
     const without = checksUnnamed ? all.filter(({ key }) => isContentKey(key)) : []
-    const added = [...unpairedRows.filter((row) => !byContent.has(row)), ...(await newTo(server, drop, without))]
-    if (added.length > 0) throw await store.read((sql) => notPaired(sql, store, rows, { existing, added }))
+    const added = [
+      ...unpairedRows.filter((row) => !byContent.has(row)),
+      ...(await rowsWithoutNft(server, drop, without)),
+    ]
+    if (added.length > 0) throw await store.read((sql) => unpairedError(sql, store, rows, { existing, added }))
   }
 
-  const pairOf = (sql: Sql, row: FreshRow, nft: Unnamed, alias: Pair['alias']): Pair => {
+  const pairOf = (sql: Sql, row: FreshRow, nft: NftWithoutId, alias: Pair['alias']): Pair => {
     const { nftGdnId, operation, reference: mintedAs, label, sent } = nft
     if (nftGdnId === null) throw renamedUnknown(drop.name)
     const [record] = rowsAt(sql, rows, [row.position])
     if (record === undefined) throw new Error('a row that was just read is missing')
     const reference = referenceOf(drop, row)
-    return { row: keptRow(record), nftGdnId, operation, reference, mintedAs, label, sent: sent?.id ?? null, alias }
+    return { row: storedRowOf(record), nftGdnId, operation, reference, mintedAs, label, sent: sent?.id ?? null, alias }
   }
   return await store.read((sql) => [
     ...[...matches].map(([row, nft]) => pairOf(sql, row, nft, 'stored')),
@@ -159,20 +162,20 @@ export async function findPairs(
 }
 
 /** Returns the rows for which the server has no NFT. */
-async function newTo(server: ServerNames | null, drop: Drop, rows: readonly FreshRow[]): Promise<FreshRow[]> {
+async function rowsWithoutNft(server: ServerNames | null, drop: Drop, rows: readonly FreshRow[]): Promise<FreshRow[]> {
   const nfts = await server?.nftsOf(rows.map((row) => referenceOf(drop, row)))
   return rows.filter((row) => nfts?.has(referenceOf(drop, row)) !== true)
 }
 
-function unnamedOf(scope: string, row: VanishedRow): Unnamed {
+function nftWithoutIdOf(scope: string, row: VanishedRow): NftWithoutId {
   const reference = row.mintedAs ?? rowReferenceId(scope, row.reference ?? row.key)
   return { nftGdnId: row.nft, operation: row.operation, reference, isOnServer: false, sent: row, label: null }
 }
 
 /** Returns the NFTs whose rows haven't received an ID on any machine. */
-async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]): Promise<Unnamed[]> {
+async function withoutAliased(server: ServerNames, unnamed: readonly NftWithoutId[]): Promise<NftWithoutId[]> {
   const records = await server.lookUp(unnamed)
-  return unnamed.flatMap((nft): Unnamed[] => {
+  return unnamed.flatMap((nft): NftWithoutId[] => {
     const record = records.get(nft)
     if (typeof record?.reference_alias === 'string') return []
     return [{ ...nft, isOnServer: record?.reference_kind === 'content' }]
@@ -184,10 +187,10 @@ async function onServerOnly(
   server: ServerNames,
   store: StoredRun,
   rows: RowsIn,
-  { inState, label }: { inState: readonly Unnamed[]; label: string | null },
-): Promise<Unnamed[]> {
+  { inState, label }: { inState: readonly NftWithoutId[]; label: string | null },
+): Promise<NftWithoutId[]> {
   const stored = new Set(inState.map(({ nftGdnId }) => nftGdnId))
-  const listed = new Map<string, Listed>()
+  const listed = new Map<string, ListedNft>()
   // Search by content as well, because the drop may have had another label, or none. If the run has begun, its NFTs are
   // in the state.
   if (store.drop.setId === null) {
@@ -200,12 +203,12 @@ async function onServerOnly(
 }
 
 /** An NFT without an ID that only the server has. */
-type Listed = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: string }
+type ListedNft = Pick<Pair, 'operation' | 'nftGdnId' | 'label'> & { reference: string }
 
 const PAGE = 1_000
 
 /** Yields the NFTs that were minted with the content of a row that had no ID at that time. */
-async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn): AsyncGenerator<Listed> {
+async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn): AsyncGenerator<ListedNft> {
   const { state, drop } = store
   const counts = await store.read((sql) => copyCounts(sql, rows))
   const pages = pagesOf(state, (sql, after, limit) => rowsWithIds(sql, rows, after, limit), PAGE)
@@ -234,7 +237,7 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
 }
 
 /** Returns the NFTs that belong to no row of the manifest and to no other row in the state. */
-function withoutRows(sql: Sql, { drop }: StoredRun, rows: RowsIn, listed: readonly Listed[]): Listed[] {
+function withoutRows(sql: Sql, { drop }: StoredRun, rows: RowsIn, listed: readonly ListedNft[]): ListedNft[] {
   const byReference = new Map(listed.map((nft) => [nft.reference, nft]))
   for (const name of unnamedRows(sql, rows)) byReference.delete(rowReferenceId(drop.referenceScope, name))
   const nfts = [...byReference.values()].map(({ nftGdnId }) => nftGdnId)
@@ -242,9 +245,9 @@ function withoutRows(sql: Sql, { drop }: StoredRun, rows: RowsIn, listed: readon
   return [...byReference.values()].filter(({ nftGdnId }) => !withRows.has(nftGdnId))
 }
 
-interface Unpaired {
+interface UnpairedItems {
   unpairedRows: readonly FreshRow[]
-  unpairedNfts: readonly Unnamed[]
+  unpairedNfts: readonly NftWithoutId[]
   /** The IDs of NFTs that failed or were burned. */
   ended: ReadonlySet<string | null>
 }
@@ -254,10 +257,10 @@ function matchByContent(
   sql: Sql,
   { drop }: StoredRun,
   rows: RowsIn,
-  { unpairedRows, unpairedNfts, ended }: Unpaired,
-): Map<FreshRow, Unnamed> {
+  { unpairedRows, unpairedNfts, ended }: UnpairedItems,
+): Map<FreshRow, NftWithoutId> {
   const unassigned = new Set(unpairedNfts)
-  const contents = new Map<string, Unnamed[]>()
+  const contents = new Map<string, NftWithoutId[]>()
   // Skip this step for a shuffled drop, because a row may have the content of the row that was drawn for it.
   for (const nft of drop.reading.shuffle === undefined ? unpairedNfts : []) {
     // Compare the content in the key, because the sent content of every row of an unrevealed drop is the placeholder.
@@ -267,17 +270,17 @@ function matchByContent(
     if (copies === undefined) contents.set(content, [nft])
     else copies.push(nft)
   }
-  const isEnded = ({ nftGdnId, sent }: Unnamed) => Number(ended.has(nftGdnId) || sent?.burned === 1)
-  const copyOf = ({ sent }: Unnamed) => copyOfKey(sent?.key ?? '')
+  const isEnded = ({ nftGdnId, sent }: NftWithoutId) => Number(ended.has(nftGdnId) || sent?.burned === 1)
+  const copyOf = ({ sent }: NftWithoutId) => copyOfKey(sent?.key ?? '')
   for (const copies of contents.values()) copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
   const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
   const counts = copyCounts(sql, rows)
-  const byPortable = new Map<string, Unnamed[]>()
+  const byPortable = new Map<string, NftWithoutId[]>()
   // Compare by portable hash as well, because files have different paths in a copy of the manifest in another folder.
-  const copiesWith = (portable: string): Unnamed[] => {
+  const copiesWith = (portable: string): NftWithoutId[] => {
     const earlier = byPortable.get(portable)
     if (earlier !== undefined) return earlier
-    const copies: Unnamed[] = []
+    const copies: NftWithoutId[] = []
     for (let copy = 1; ; copy++) {
       const nft = references.get(rowReferenceId(drop.referenceScope, rowKey(null, portable, copy)))
       if (nft !== undefined) copies.push(nft)
@@ -288,8 +291,8 @@ function matchByContent(
     byPortable.set(portable, copies)
     return copies
   }
-  const matches = new Map<FreshRow, Unnamed>()
-  const takeFirst = (row: FreshRow, copies: Unnamed[]): boolean => {
+  const matches = new Map<FreshRow, NftWithoutId>()
+  const takeFirst = (row: FreshRow, copies: NftWithoutId[]): boolean => {
     for (let nft = copies.shift(); nft !== undefined; nft = copies.shift()) {
       if (!unassigned.delete(nft)) continue
       matches.set(row, nft)
@@ -303,23 +306,23 @@ function matchByContent(
   return matches
 }
 
-const EDITED_WITH_ID = [
+const EDITED_ROWS_HINTS = [
   'Nothing was sent. gdn can match an edited row with its NFT only if the row had its ID before the edit.',
   'If you edited rows, revert these edits, keep the IDs, and run `gdn apply`. Then edit the rows again.',
 ]
 
-function notPaired(
+function unpairedError(
   sql: Sql,
   { drop }: StoredRun,
   rows: RowsIn,
-  { existing, added }: { existing: readonly Unnamed[]; added: readonly FreshRow[] },
+  { existing, added }: { existing: readonly NftWithoutId[]; added: readonly FreshRow[] },
 ): GdnError {
   const [vanished, fresh] = [existing.length, added.length]
   const subject =
     vanished === 1 ? '1 NFT that was minted without an ID has' : `${vanished} NFTs that were minted without an ID have`
   const isNamed = added.every(({ key }) => !isContentKey(key))
   const are = `${count(fresh, 'row')}${isNamed ? ' with an ID' : ''} ${fresh === 1 ? 'has' : 'have'}`
-  const first = firstOf(existing.flatMap((nft) => nft.sent ?? []))
+  const first = firstRowNames(existing.flatMap((nft) => nft.sent ?? []))
   const lines = rowsAt(
     sql,
     rows,
@@ -328,7 +331,7 @@ function notPaired(
   const pairs = pairsOf(sql, drop, { vanished: first, fresh: added, rows })
   return new GdnError('edited_rows', `${subject} no row, and ${are} no NFT: ${drop.name}`, {
     hint: [
-      ...(isNamed ? [...EDITED_WITH_ID, ...lastRows(drop)] : editedWithoutId(drop, pairs)),
+      ...(isNamed ? [...EDITED_ROWS_HINTS, ...lastRows(drop)] : editedWithoutId(drop, pairs)),
       howToAdd(drop, isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'),
     ].join('\n'),
     details: {

@@ -2,11 +2,11 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import { hasFailed } from '../../api/nft-status.ts'
 import { saltIn } from '../../manifest/reveal-keys.ts'
 import { readPages } from '../../operations/reconcile/listing.ts'
-import { givenNfts } from '../../state/known-nfts.ts'
+import { assignedNfts } from '../../state/known-nfts.ts'
 import { plannedPages, rowsAt } from '../../state/rows.ts'
 import type { RowSet } from '../gather.ts'
 import { ServerNames } from '../identity/server-names.ts'
-import { type Adopted, keptRow } from '../rows/manifest-row.ts'
+import { type AdoptedRow, storedRowOf } from '../rows/manifest-row.ts'
 import { referenceOf } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
@@ -87,20 +87,20 @@ export async function mintedElsewhere(
   options: BatchOptions,
   client: BatchClient,
   { rows, foundBy }: Pick<RowSet, 'rows' | 'foundBy'>,
-): Promise<Adopted[]> {
+): Promise<AdoptedRow[]> {
   const { committedRow, signal } = options
   if (committedRow === undefined) return []
   if (client.supports('references') === null) await client.learnIdempotency({ signal })
   if (client.supports('references') !== true) return []
   const names = new ServerNames(client, options)
-  const adopted: Adopted[] = []
+  const adopted: AdoptedRow[] = []
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
     const open = page.rows.filter(({ state }) => state === null || state === 'planned' || state === 'failed')
     const positions = open.map(({ position }) => position)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
     const byReference = new Map(records.map((record) => [referenceOf(store.drop, record), record]))
     const nftsByReference = await names.nftsOf([...byReference.keys()])
-    const knownNfts = await store.read((sql) => givenNfts(sql, [...nftsByReference.values()]))
+    const knownNfts = await store.read((sql) => assignedNfts(sql, [...nftsByReference.values()]))
     const referenceOfNft = new Map(
       [...nftsByReference].flatMap(([reference, id]) => (knownNfts.has(id) ? [] : [[id, reference]])),
     )
@@ -108,7 +108,7 @@ export async function mintedElsewhere(
       for (const { nft_gdn_id: nftGdnId, status, request_metadata } of nfts) {
         const record = byReference.get(referenceOfNft.get(nftGdnId) ?? '')
         if (record === undefined || hasFailed(status) || committedRow(request_metadata) === null) continue
-        adopted.push({ row: keptRow(record), nftGdnId })
+        adopted.push({ row: storedRowOf(record), nftGdnId })
       }
     }
   }

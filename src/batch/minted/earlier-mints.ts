@@ -1,7 +1,7 @@
 import { count } from '../../core/count.ts'
 import type { RecordSource } from '../../operations/reconcile/listing.ts'
 import { isOfList, isUnrevealed } from '../../state/drops.ts'
-import { givenNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
+import { assignedNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
 import { addsRows, type RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
@@ -10,7 +10,7 @@ import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity
 import { type Pair, pairsOfOthers } from '../identity/pairing.ts'
 import { readOtherRecords } from '../reconcile/unknown-rows.ts'
 import { positionsOf, type RequestPlan } from '../request-plan.ts'
-import type { Adopted, KeptRow } from '../rows/manifest-row.ts'
+import type { AdoptedRow, StoredRow } from '../rows/manifest-row.ts'
 import { isSharedScope } from '../rows/row-key.ts'
 import { noteOfUnnamed, notesOfRenamed } from '../runs/moved-run.ts'
 import { MARKED_ABSENT } from '../runs/results.ts'
@@ -22,7 +22,7 @@ import { listCollection, neededSearches, settleListing, untilComplete } from './
 import { type FoundRow, hasOwnerOf, RowLookup, type SearchCounts } from './lookup.ts'
 import {
   belongToOthers,
-  foundAgain,
+  foundAbsentError,
   mayBeOfOthers,
   revealedByOthers,
   seemsMinted,
@@ -34,7 +34,7 @@ export interface EarlierMints {
   /** The IDs of the NFTs in the collection. Null if the listing failed or wasn't needed. */
   listed: Set<string> | null
   /** Rows that are already minted and that the run adopts. */
-  adopted: Adopted[]
+  adopted: AdoptedRow[]
   /** The rows whose label on the server will be replaced. */
   relabeled: OtherLabel[]
   notes: string[]
@@ -85,7 +85,7 @@ export async function findEarlierMints(
     if (client !== null) mints.adopted = await mintedElsewhere(store, options, client, gathered)
     return mints
   }
-  const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
+  const repeated = !isNew && options.retryAbsent === true ? await rowsToRepeat(store, gathered) : new Set<number>()
   const searches = neededSearches({
     ...options,
     isNew,
@@ -117,7 +117,7 @@ export async function findEarlierMints(
   for (const { row } of mints.adopted) pending.delete(row.position)
   if (searches.absent) {
     const positions = new Set([...repeated].filter((position) => pending.has(position)))
-    await refuseFoundAgain(start, positions, await unrecordedOf(start, listed))
+    await refuseFoundAbsent(start, positions, await unrecordedOf(start, listed))
   }
   const remaining = { ...mints, listed }
   if (!searches.contents) return remaining
@@ -187,14 +187,14 @@ async function mayBeKnown(
  *
  * @throws GdnError `seems_minted`
  */
-async function refuseFoundAgain(
+async function refuseFoundAbsent(
   start: StartingRun,
   positions: ReadonlySet<number>,
   unrecorded: readonly string[],
 ): Promise<void> {
   const { store, gathered, deps } = start
   const lookup = await lookUpRows(store, { rows: gathered.rows, positions }, sourceOf(start), unrecorded, deps.onEvent)
-  if (lookup.hasMatches) throw await foundAgain(lookup.found(), store.drop.name)
+  if (lookup.hasMatches) throw await foundAbsentError(lookup.found(), store.drop.name)
 }
 
 /**
@@ -274,7 +274,7 @@ async function adoptMatches(
   matches: AsyncIterable<FoundRow>,
 ): Promise<EarlierMints> {
   const { unresolved } = await readOtherRecords(store, [])
-  const adopted: Adopted[] = []
+  const adopted: AdoptedRow[] = []
   const ofOtherWallets: FoundRow[] = []
   const doubtful: FoundRow[] = []
   for await (const foundRow of matches) {
@@ -328,7 +328,7 @@ interface RowSelection {
   positions: Pick<ReadonlySet<number>, 'has'>
 }
 
-async function* selectedRows(store: StoredRun, { rows, positions }: RowSelection): AsyncGenerator<KeptRow> {
+async function* selectedRows(store: StoredRun, { rows, positions }: RowSelection): AsyncGenerator<StoredRow> {
   for await (const row of store.rows(rows)) if (positions.has(row.position)) yield row
 }
 
@@ -355,7 +355,7 @@ async function* sentFirst(
   store: StoredRun,
   { rows }: RowSet,
   open: ReadonlyMap<number, boolean>,
-): AsyncGenerator<KeptRow> {
+): AsyncGenerator<StoredRow> {
   for (const wasSent of [true, false]) {
     yield* selectedRows(store, { rows, positions: { has: (position) => open.get(position) === wasSent } })
   }
@@ -369,7 +369,7 @@ async function* unsentRows(
 ): AsyncGenerator<FoundRow> {
   for await (const foundRow of rows) {
     if (open?.get(foundRow.row.position) === true) continue
-    if ((await store.read((sql) => givenNfts(sql, [foundRow.match.id]))).size === 0) yield foundRow
+    if ((await store.read((sql) => assignedNfts(sql, [foundRow.match.id]))).size === 0) yield foundRow
   }
 }
 
@@ -386,7 +386,7 @@ async function lookUp(
  * Returns the positions of rows to be sent again because reconciling found them absent. Omits rows that the user
  * declared absent.
  */
-async function repeatedRows(store: StoredRun, { rows }: RowSet): Promise<Set<number>> {
+async function rowsToRepeat(store: StoredRun, { rows }: RowSet): Promise<Set<number>> {
   const absentRows = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))
   const positions = new Set<number>()
   if (absentRows.size === 0) return positions

@@ -10,8 +10,8 @@ import { MAX_NAMED } from '../identity/claim.ts'
 import { labeledRow, type OtherLabel, refuseMintedElsewhere } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
 import { positionsOf, type RequestPlan } from '../request-plan.ts'
-import { findGivenId, type GivenId, whereToGetIds } from '../rows/given-id.ts'
-import { type Adopted, type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { type AddedId, findAddedId, whereToGetIds } from '../rows/added-id.ts'
+import { type AdoptedRow, type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
 import { markerOf } from '../rows/marker.ts'
 import { referenceOf, shownKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -22,8 +22,8 @@ import { refuseOtherContents } from './other-contents.ts'
 const PER_CALL = 1_000
 
 /** Rows whose reference IDs the server already has. */
-export interface KnownRows {
-  rows: Adopted[]
+export interface RowsOnServer {
+  rows: AdoptedRow[]
   /** The rows whose label on the server will be replaced. */
   relabeled: OtherLabel[]
   notes: string[]
@@ -41,15 +41,15 @@ export async function knownReferences(
   options: BatchOptions,
   client: BatchClient,
   { gathered, plan }: { gathered: RowSet; plan: RequestPlan },
-): Promise<KnownRows | null> {
+): Promise<RowsOnServer | null> {
   const { adopt, keepEdited, signal } = options
   if (client.supports('references') === null) await client.learnIdempotency({ signal })
   if (client.supports('references') !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
-  const adopted: Adopted[] = []
-  const doubtful: Adopted[] = []
+  const adopted: AdoptedRow[] = []
+  const doubtful: AdoptedRow[] = []
   const labeled: OtherLabel[] = []
-  const identified: Identified[] = []
+  const identified: AdoptedWithId[] = []
   const markers = markerOf(store.drop)
   const names = new ServerNames(client, options)
   for (const page of chunksOf(positions, PER_CALL)) {
@@ -59,10 +59,10 @@ export async function knownReferences(
       const record = byId.get(reference)
       if (record === undefined) continue
       const { operation, nft_gdn_id: nftGdnId, digest } = mint
-      const row = keptRow(record)
+      const row = storedRowOf(record)
       const nft = { row, nftGdnId }
       if (row.row.id === null && typeof mint.reference_alias === 'string') {
-        identified.push({ ...nft, ...(await findGivenId(store, mint.reference_alias, row, { nftGdnId })) })
+        identified.push({ ...nft, ...(await findAddedId(store, mint.reference_alias, row, { nftGdnId })) })
         continue
       }
       const { reference_label } = mint
@@ -81,15 +81,15 @@ export async function knownReferences(
   return { rows, relabeled: labeled, notes }
 }
 
-const namedRow = ({ key, row }: KeptRow) => ({ key: shownKey(key), line: row.line })
+const namedRow = ({ key, row }: StoredRow) => ({ key: shownKey(key), line: row.line })
 
-const detailsOf = (rows: readonly Adopted[]) => ({
+const detailsOf = (rows: readonly AdoptedRow[]) => ({
   rows: rows.slice(0, MAX_NAMED).map(({ row, nftGdnId }) => ({ ...namedRow(row), nft_gdn_id: nftGdnId })),
   count: rows.length,
 })
 
 /** Refuses a dynamic drop whose rows were minted as NFTs that can't be updated. */
-async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], signal?: AbortSignal): Promise<void> {
+async function refuseOthers(client: BatchClient, adopted: readonly AdoptedRow[], signal?: AbortSignal): Promise<void> {
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
   const nfts = await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
   const rows = adopted.filter(({ nftGdnId }) => nfts.get(nftGdnId)?.is_dynamic === false)
@@ -107,7 +107,7 @@ async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], si
  */
 function digestsOf(
   operation: MintOperation,
-  { key, row }: Adopted['row'],
+  { key, row }: AdoptedRow['row'],
   markers: ReturnType<typeof markerOf>,
 ): (string | null | undefined)[] {
   const { receiver: receiver_wallet_address, receiverName, sender: sender_wallet_address } = row
@@ -120,7 +120,7 @@ function digestsOf(
   )
 }
 
-type Identified = Adopted & GivenId
+type AdoptedWithId = AdoptedRow & AddedId
 
 const MAX_SHOWN = 5
 
@@ -128,7 +128,7 @@ const MAX_SHOWN = 5
  * Returns the error for rows without an ID whose NFTs belong to rows that got an ID. The reference IDs of such rows are
  * already in use, so they can't create other NFTs.
  */
-function haveIds(rows: readonly Identified[], run: string): GdnError {
+function haveIds(rows: readonly AdoptedWithId[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)
   const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)

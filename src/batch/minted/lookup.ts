@@ -5,7 +5,7 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import { currentOwnerOf, metadataHash, ownersOf } from '../../operations/reconcile/content-and-owners.ts'
 import { type RecordSource, readPages } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import type { KeptRow } from '../rows/manifest-row.ts'
+import type { StoredRow } from '../rows/manifest-row.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 
@@ -21,7 +21,7 @@ export interface SearchCounts {
 
 /** A row and the NFT that matches it. */
 export interface FoundRow {
-  row: KeptRow
+  row: StoredRow
   match: FoundNft
 }
 
@@ -49,11 +49,11 @@ export function contentsOf(
   const metadata = metadataOf(nft, markerKey)
   if (metadata === null) return null
   const keys = new Set(row.localFiles.map(({ key }) => key))
-  return { row: contentOfRow(row), nft: metadataHash(blank(metadata, keys)) }
+  return { row: contentOfRow(row), nft: metadataHash(withoutValues(metadata, keys)) }
 }
 
 /** Like `hasOwnerOf`, but for an NFT that wasn't matched with the row. */
-export const isOwnedBy = (row: KeptRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
+export const isOwnedBy = (row: StoredRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft(nft: NftRecord): FoundNft {
   const holder = currentOwnerOf(nft)
@@ -72,14 +72,14 @@ function metadataOf({ request_metadata }: NftRecord, markerKey: string | undefin
 }
 
 export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
-  metadataHash(blank(metadata, new Set(localFiles.map(({ key }) => key))))
+  metadataHash(withoutValues(metadata, new Set(localFiles.map(({ key }) => key))))
 
 /**
  * Finds rows of a manifest among NFTs of a collection. Stores hashes of all rows, but only the NFTs that match a row. A
  * local file matches any file under its key, because its URL isn't known before the upload.
  */
 export class RowLookup {
-  readonly #rows: () => AsyncIterable<KeptRow>
+  readonly #rows: () => AsyncIterable<StoredRow>
   readonly #markerKey: string | undefined
   readonly #contents = new Set<string>()
   /** The distinct sets of file keys for which rows have local files. */
@@ -100,7 +100,7 @@ export class RowLookup {
    *   list of receivers, whose rows all have the same content
    */
   constructor(
-    rows: () => AsyncIterable<KeptRow>,
+    rows: () => AsyncIterable<StoredRow>,
     markerKey: string | undefined,
     {
       isOfOtherDrop = () => false,
@@ -152,7 +152,7 @@ export class RowLookup {
         .map((key) => unusedMatches.get(key) ?? [])
         .find(({ length }) => length > 0)
       if (matches === undefined) continue
-      const match = takeFor(matches, row.row)
+      const match = takeBestMatch(matches, row.row)
       if (match !== null) yield { row, match }
     }
   }
@@ -197,7 +197,7 @@ export class RowLookup {
     const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: _signature, ...withoutProof } = metadata
     for (const candidate of salt === undefined ? [metadata] : [metadata, withoutProof]) {
       for (const keys of this.#localKeys.values()) {
-        const key = metadataHash(blank(candidate as Metadata, new Set(keys))) + owner
+        const key = metadataHash(withoutValues(candidate as Metadata, new Set(keys))) + owner
         if (this.#contents.has(key)) return key
       }
     }
@@ -209,7 +209,7 @@ export class RowLookup {
  * Removes and returns the NFT that matches the row best. The order of preference is: minted to the row's ENS name,
  * owned by an owner of the row, minted to an owner of the row, owner not known yet.
  */
-function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
+function takeBestMatch(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)
   const named = matches.findIndex(({ name }) => name !== null && name === row.receiverName)
   const ownedNow = matches.findIndex(({ holder }) => holder !== null && owners.includes(holder))
@@ -219,7 +219,7 @@ function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   return match ?? null
 }
 
-function blank(metadata: Metadata, keys: ReadonlySet<string>): unknown {
+function withoutValues(metadata: Metadata, keys: ReadonlySet<string>): unknown {
   if (keys.size === 0 || !Array.isArray(metadata.file_fields)) return metadata
   const file_fields = metadata.file_fields.map((field) => (keys.has(field.key) ? { key: field.key } : field))
   return { ...metadata, file_fields }

@@ -8,7 +8,7 @@ import { createTables } from '../../state/temporary-tables.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
 import { refuseExchanged } from '../identity/exchanged.ts'
 import { rowMetadataChanges } from '../rows/field-changes.ts'
-import type { Adopted } from '../rows/manifest-row.ts'
+import type { AdoptedRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
@@ -27,7 +27,7 @@ export async function refuseOtherContents(
   store: StoredRun,
   client: BatchClient,
   options: BatchOptions,
-  { rows, doubtful, named }: { rows: RowsIn; doubtful: readonly Adopted[]; named: number },
+  { rows, doubtful, named }: { rows: RowsIn; doubtful: readonly AdoptedRow[]; named: number },
 ): Promise<string[]> {
   const { adopt = false, allowExchanged = false } = options
   const differing = await findOthers(store, client, options, doubtful)
@@ -49,11 +49,11 @@ async function findOthers(
   { state, drop }: StoredRun,
   client: BatchClient,
   { signal, committedRow }: BatchOptions,
-  doubtful: readonly Adopted[],
-): Promise<Adopted[]> {
+  doubtful: readonly AdoptedRow[],
+): Promise<AdoptedRow[]> {
   await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents'))
   const byNft = new Map(doubtful.map((adopted) => [adopted.nftGdnId, adopted]))
-  const matching = new Set<Adopted>()
+  const matching = new Set<AdoptedRow>()
   for await (const { nfts } of readPages({ client, signal }, [...byNft.keys()])) {
     await state.scratch((sql) => {
       for (const nft of nfts) {
@@ -78,7 +78,7 @@ async function findOthers(
   return doubtful.filter((adopted) => !matching.has(adopted))
 }
 
-function differences({ row: storedRow }: Adopted, nft: NftRecord, marker: string | null): FieldChange[] {
+function differences({ row: storedRow }: AdoptedRow, nft: NftRecord, marker: string | null): FieldChange[] {
   const { row } = storedRow
   const localFiles = row.localFiles.map(({ key }) => ({ key, url: null }))
   const fields = rowMetadataChanges({ ...row, localFiles }, nft, marker)
@@ -89,7 +89,7 @@ function differences({ row: storedRow }: Adopted, nft: NftRecord, marker: string
   ]
 }
 
-function otherNfts(adopted: readonly Adopted[]): GdnError {
+function otherNfts(adopted: readonly AdoptedRow[]): GdnError {
   const many = adopted.length === 1 ? '1 row has the ID of an NFT' : `${adopted.length} rows have the IDs of NFTs`
   return new GdnError('seems_minted', `${many} in this collection, but different content`, {
     hint: [

@@ -2,7 +2,7 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import { MAX_NAMED } from '../identity/claim.ts'
-import type { KeptRow } from '../rows/manifest-row.ts'
+import type { StoredRow } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import type { FoundRow } from './lookup.ts'
 
@@ -72,7 +72,7 @@ const shownRow = ({ row, match }: FoundRow) => ({
 interface SeemsMinted {
   run: string
   /** The rows that would be sent, including rows that the collection already has. */
-  pending: AsyncIterable<KeptRow>
+  pending: AsyncIterable<StoredRow>
   /** `new`: the run is new. `forgotten`: the run is resumed, but has no record of the rows. */
   which: 'new' | 'forgotten'
   hasReferences: boolean
@@ -100,7 +100,7 @@ export async function seemsMinted(
   }
   const adopt = [
     'To treat these rows as minted, run `gdn batch mint` with --adopt.',
-    ...mintedByAdopt(otherLines, unlisted),
+    ...adoptHints(otherLines, unlisted),
   ].join(' ')
   const isNew = which === 'new'
   const unknown = isNew ? '' : `, and the run ${run} has no record of them`
@@ -126,7 +126,7 @@ export async function seemsMinted(
 
 const MAX_LINES = 10
 
-function mintedByAdopt(lines: readonly number[], unlisted: number): string[] {
+function adoptHints(lines: readonly number[], unlisted: number): string[] {
   if (lines.length === 0) return []
   const named = `${lines.join(', ')}${unlisted > 0 ? ` and ${unlisted} more` : ''}`
   return [
@@ -135,7 +135,7 @@ function mintedByAdopt(lines: readonly number[], unlisted: number): string[] {
 }
 
 /** Returns the error for rows that would be sent again as absent, although the collection has their NFTs. */
-export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
+export async function foundAbsentError(matches: AsyncIterable<FoundRow>, run: string): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0
   for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))

@@ -3,7 +3,7 @@ import { count } from '../../core/count.ts'
 import { currentOwnerOf, identityOf, looseTitle, sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
 import { listIds, readPages, readRecords } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import { missingFrom, unrecordedNfts } from '../../state/known-nfts.ts'
+import { requestsWithMissing, unrecordedNfts } from '../../state/known-nfts.ts'
 import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
 import type { RunContext } from '../runs/run-context.ts'
@@ -35,7 +35,7 @@ export interface CollectionSearchResult {
   alike: ReadonlyMap<string, number>
 }
 
-const waitingFor = (missing: number) =>
+const waitReason = (missing: number) =>
   `the server's list of NFTs does not contain ${missing === 1 ? 'an accepted NFT' : `${missing} accepted NFTs`} yet`
 
 /** Repeatedly searches the NFTs of a collection for open rows. NFTs that match no row are read only once. */
@@ -86,11 +86,11 @@ export class CollectionSearch {
     const unread = candidates.length - readCount
     const lacks =
       result.missing > 0
-        ? waitingFor(result.missing)
+        ? waitReason(result.missing)
         : unread > 0
           ? `the server lists ${count(unread, 'NFT')}, but does not return all details yet`
           : proof === 'unread'
-            ? waitingFor(1)
+            ? waitReason(1)
             : null
     return {
       lacks,
@@ -125,7 +125,7 @@ export class CollectionSearch {
     const { store, acceptedAt, startedAt } = this.#context
     let missing = 0
     let lagMs = 0
-    for (const { requestId, n } of await store.read((sql) => missingFrom(sql, store.id, listed))) {
+    for (const { requestId, n } of await store.read((sql) => requestsWithMissing(sql, store.id, listed))) {
       missing += n
       lagMs = Math.max(lagMs, askedAt - (acceptedAt.get(requestId) ?? startedAt))
     }

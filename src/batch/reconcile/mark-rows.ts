@@ -1,7 +1,7 @@
 import { flagError } from '../../core/errors.ts'
 import { readRecords } from '../../operations/reconcile/listing.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { givenNfts } from '../../state/known-nfts.ts'
+import { assignedNfts } from '../../state/known-nfts.ts'
 import { markAbsent, operationsOfKey, recordNft } from '../../state/row-outcomes.ts'
 import { isPlanned } from '../../state/rows.ts'
 import { MARKED_ABSENT } from '../runs/results.ts'
@@ -62,7 +62,7 @@ function operationOf(sql: Sql, { drop }: StoredRun, key: string): string {
 
 async function checkIds({ options, source, store }: RunContext, ids: readonly string[]): Promise<void> {
   for (const id of ids) {
-    if (await store.read((sql) => givenNfts(sql, [id]).size > 0)) {
+    if (await store.read((sql) => assignedNfts(sql, [id]).size > 0)) {
       throw rowError(`${id} is already the NFT of another row`, 'Run `gdn batch results` to show the NFT of each row.')
     }
   }

@@ -5,21 +5,21 @@ import {
   decideGroup,
   type GroupVerdict,
   type Match,
-  MOVED,
+  MOVED_REASON,
   type RowVerdict,
 } from '../../operations/reconcile/match-groups.ts'
 import { isRepeatable } from '../../operations/repeatable.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import { givenNfts } from '../../state/known-nfts.ts'
+import { assignedNfts } from '../../state/known-nfts.ts'
 import { markAbsent, markLate, markUndecided, recordNft } from '../../state/row-outcomes.ts'
 import { LATE } from '../../state/row-results.ts'
 import { otherLabelOf } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
-import { ABSENCE, UNDECIDED } from '../runs/results.ts'
+import { ABSENCE, UNDECIDED_PREFIX } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { listResendable } from '../send/list-resendable.ts'
 import { CollectionSearch, type CollectionSearchResult } from './collection-search.ts'
-import { type Open, type OtherRecords, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
+import { type OtherRecords, openUnknownRows, type UnknownRow, type UnresolvedRows } from './unknown-rows.ts'
 
 /** The inputs of `reconcile` that don't come from the run. */
 export interface ReconcileInputs {
@@ -32,7 +32,7 @@ export interface ReconcileInputs {
   deadline: number
 }
 
-export interface Reconciled {
+export interface ReconcileResult {
   adopted: number
   absent: number
   undecided: number
@@ -59,9 +59,9 @@ interface Decision {
  *
  * @returns null if no row had to be resolved, or if the run was stopped first
  */
-export async function reconcile(context: RunContext, inputs: ReconcileInputs): Promise<Reconciled | null> {
+export async function reconcile(context: RunContext, inputs: ReconcileInputs): Promise<ReconcileResult | null> {
   const open = await openUnknownRows(context.store, inputs.markerKey)
-  const leftToRepeat = await leftToServer(context)
+  const leftToRepeat = await repeatableRequests(context)
   open.rows = open.rows.filter(
     ({ request, notAbsentReason }) => notAbsentReason !== null || !leftToRepeat.has(request.id),
   )
@@ -69,9 +69,9 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
   const named = await adoptNamed(context, open.rows)
   open.rows = open.rows.filter(({ id }) => !named.has(id))
   const waits = open.rows.some(({ state }) => state === 'unknown')
-  const decision = open.rows.length === 0 ? NOTHING_OPEN : await decide(context, inputs, open, waits)
+  const decision = open.rows.length === 0 ? NO_DECISION : await searchAndDecide(context, inputs, open, waits)
   if (decision === null) return null
-  const reconciled = await write(context, open, decision)
+  const reconciled = await storeDecision(context, open, decision)
   reconciled.adopted += named.size
   await context.store.recount()
   const { adopted, absent, undecided } = reconciled
@@ -84,7 +84,7 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
  * Returns the requests with an unknown outcome that need no search. If the server ensures that a repetition takes
  * effect only once, repeating the request in this command or the next one resolves its outcome.
  */
-async function leftToServer(context: RunContext): Promise<Set<number>> {
+async function repeatableRequests(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
   const repeatable = new Set<number>()
   for (const request of await listResendable(context.store)) {
@@ -113,7 +113,7 @@ async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Pro
   if (mints instanceof GdnError) return new Set()
   const now = Date.now()
   return await store.write((sql) => {
-    const alreadyAssigned = givenNfts(
+    const alreadyAssigned = assignedNfts(
       sql,
       [...mints.values()].map(({ nft_gdn_id }) => nft_gdn_id),
     )
@@ -129,17 +129,17 @@ async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Pro
   })
 }
 
-const NOTHING_OPEN: Decision = {
+const NO_DECISION: Decision = {
   verdicts: new Map(),
   late: [],
   proof: { request: null, rewrites: false },
   isTemporary: false,
 }
 
-async function decide(
+async function searchAndDecide(
   context: RunContext,
   inputs: ReconcileInputs,
-  open: Open,
+  open: UnresolvedRows,
   waits: boolean,
 ): Promise<Decision | null> {
   const { now, halt } = context
@@ -150,13 +150,13 @@ async function decide(
   for (;;) {
     const askedAt = now()
     const result = await catchFailure(() => search.run())
-    if (result instanceof GdnError && endsRun(result)) context.stop(result)
+    if (result instanceof GdnError && isFatal(result)) context.stop(result)
     if (halt.aborted) return null
     if (result instanceof GdnError) {
-      const failed = undecideAll(open, `the NFTs of the collection can't be listed: ${result.message}`)
+      const failed = decideUndecided(open, `the NFTs of the collection can't be listed: ${result.message}`)
       if (result.code === 'refused' || !waits || now() + SEARCH_GAP_MS > deadline) return failed
       earlier = null
-      if (!(await idle(context, inputs, SEARCH_GAP_MS))) return null
+      if (!(await waitMeanwhile(context, inputs, SEARCH_GAP_MS))) return null
       continue
     }
     // This machine commits every request before sending it, so a read after the listing finds every claim to a listed
@@ -179,8 +179,8 @@ async function decide(
     if (!waits || (agrees && !decision.isTemporary)) return decision
     const wait = Math.max(SEARCH_GAP_MS, settledAt - now())
     if (now() + wait + (earlier === null ? SEARCH_GAP_MS : 0) > deadline)
-      return agrees ? decision : undecidedForTime(open, decision, wait)
-    if (!(await idle(context, inputs, wait))) return null
+      return agrees ? decision : undecidedUntilLater(open, decision, wait)
+    if (!(await waitMeanwhile(context, inputs, wait))) return null
   }
 }
 
@@ -193,11 +193,11 @@ async function catchFailure<Value>(task: () => Promise<Value>): Promise<Value | 
   }
 }
 
-const endsRun = (error: GdnError): boolean =>
+const isFatal = (error: GdnError): boolean =>
   error.code === 'unauthorized' || error.code === 'forbidden' || isBackendChange(error)
 
 /** Waits while other work of the run continues. Returns false if the run was stopped. */
-async function idle(context: RunContext, { meanwhile }: ReconcileInputs, ms: number): Promise<boolean> {
+async function waitMeanwhile(context: RunContext, { meanwhile }: ReconcileInputs, ms: number): Promise<boolean> {
   const until = context.now() + ms
   for (let remainingMs = ms; remainingMs > 0; remainingMs = until - context.now()) {
     context.emit({ type: 'reconciling', phase: 'waiting', ms: remainingMs, done: 0, total: 0 })
@@ -207,15 +207,15 @@ async function idle(context: RunContext, { meanwhile }: ReconcileInputs, ms: num
   return !context.halt.aborted
 }
 
-function undecideAll(open: Open, reason: string): Decision {
+function decideUndecided(open: UnresolvedRows, reason: string): Decision {
   const verdict: RowVerdict = { kind: 'undecided', reason, isTemporary: true }
   const verdicts = new Map(open.rows.map((row) => [row, verdict]))
   return { verdicts, late: [], proof: { request: null, rewrites: false }, isTemporary: true }
 }
 
-function undecidedForTime(open: Open, { verdicts }: Decision, wait: number): Decision {
+function undecidedUntilLater(open: UnresolvedRows, { verdicts }: Decision, wait: number): Decision {
   const seconds = Math.ceil(wait / 1000)
-  const short = undecideAll(
+  const short = decideUndecided(
     open,
     `the server's list of NFTs was not up to date before the timeout: reconcile again with a --timeout that is at least ${seconds} s longer`,
   )
@@ -241,7 +241,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResu
 }
 
 function decideAll(
-  open: Open,
+  open: UnresolvedRows,
   result: CollectionSearchResult,
   others: OtherRecords,
   { markerKey, hasBaseline }: { markerKey: string | undefined; hasBaseline: boolean },
@@ -266,7 +266,7 @@ function decideAll(
       superseded,
       matches,
       alike: marked ? 0 : (result.alike.get(rows[0]?.title ?? '') ?? 0),
-      doubtful: marked ? null : doubtOf(identity, hasBaseline, others),
+      doubtful: marked ? null : doubtReason(identity, hasBaseline, others),
       marked,
     })
     addVerdicts(decision, verdict, copies, superseded, matches)
@@ -299,9 +299,9 @@ function addVerdicts(
 /** Returns why the row can't be proved to be absent, or null if it can. */
 function whyUnprovable(
   { notAbsentReason, owners }: UnknownRow,
-  adopted: Open['adopted'],
+  adopted: UnresolvedRows['adopted'],
   { proof, unrecorded, matches }: CollectionSearchResult,
-  open: Open,
+  open: UnresolvedRows,
   lacks: string | null,
 ): { reason: string; isTemporary: boolean } | null {
   const permanentReason = (reason: string) => ({ reason, isTemporary: false })
@@ -317,11 +317,11 @@ function whyUnprovable(
       'the collection has new NFTs that match no row: one of them may be the NFT of this row, with different metadata',
     )
   }
-  if (adopted.some((each) => each.owners.join() !== owners.join())) return permanentReason(MOVED)
+  if (adopted.some((each) => each.owners.join() !== owners.join())) return permanentReason(MOVED_REASON)
   return null
 }
 
-function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: OtherRecords): string | null {
+function doubtReason(identity: string, hasBaseline: boolean, { unresolved }: OtherRecords): string | null {
   if (unresolved.has(identity)) {
     return 'another command on this machine sent a row with the same metadata, and its outcome is unknown: the NFT may belong to either command'
   }
@@ -330,8 +330,12 @@ function doubtOf(identity: string, hasBaseline: boolean, { unresolved }: OtherRe
     : 'an NFT with the same metadata was found, but gdn has no list of the NFTs that existed before the run'
 }
 
-async function write({ store }: RunContext, open: Open, decision: Decision): Promise<Reconciled> {
-  const total: Reconciled = { adopted: 0, absent: open.settled, undecided: 0, basis: null }
+async function storeDecision(
+  { store }: RunContext,
+  open: UnresolvedRows,
+  decision: Decision,
+): Promise<ReconcileResult> {
+  const total: ReconcileResult = { adopted: 0, absent: open.markedAbsent, undecided: 0, basis: null }
   const changes: ((sql: Sql, now: number) => void)[] = []
   for (const row of open.rows) {
     const { id, reason } = row
@@ -353,7 +357,7 @@ async function write({ store }: RunContext, open: Open, decision: Decision): Pro
       if (!wasAbsent || reason !== ABSENCE[basis]) changes.push((sql) => markAbsent(sql, id, ABSENCE[basis]))
     } else {
       total.undecided++
-      const why = UNDECIDED + verdict.reason
+      const why = UNDECIDED_PREFIX + verdict.reason
       if (reason !== why) changes.push((sql) => markUndecided(sql, id, why))
     }
   }

@@ -1,7 +1,7 @@
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
 import { identityOf, looseTitle, ownersOf } from '../../operations/reconcile/content-and-owners.ts'
 import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
-import { givenNfts } from '../../state/known-nfts.ts'
+import { assignedNfts } from '../../state/known-nfts.ts'
 import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
 import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../runs/results.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -23,18 +23,18 @@ export interface UnknownRow {
 }
 
 /** The rows of a run that reconciling resolves: sent rows whose outcome is unknown. */
-export interface Open {
+export interface UnresolvedRows {
   rows: UnknownRow[]
   /** Rows that reconciling found earlier. A transferred NFT may belong to one of them. */
   adopted: { identity: string; owners: string[] }[]
   /** Number of rows that the user declared absent. */
-  settled: number
+  markedAbsent: number
   /** Whether the server's record of a row differs from the accepted request. */
   rewrites: boolean
 }
 
-export async function openUnknownRows(store: StoredRun, markerKey: string | undefined): Promise<Open> {
-  const open: Open = { rows: [], adopted: [], settled: 0, rewrites: false }
+export async function openUnknownRows(store: StoredRun, markerKey: string | undefined): Promise<UnresolvedRows> {
+  const open: UnresolvedRows = { rows: [], adopted: [], markedAbsent: 0, rewrites: false }
   for (const id of await store.read((sql) => openRequests(sql, store.id))) {
     const { request, rows } = await store.read((sql) => ({
       request: readRowRequest(sql, id),
@@ -50,7 +50,7 @@ export async function openUnknownRows(store: StoredRun, markerKey: string | unde
       if (row.nftGdnId !== null) {
         if (request.outcome === 'unknown') open.adopted.push(sentRow)
       } else if (row.state === 'absent' && row.reason === MARKED_ABSENT) {
-        if (row.isCurrent) open.settled++
+        if (row.isCurrent) open.markedAbsent++
       } else if (state !== null) {
         const reference = references[row.position] ?? null
         open.rows.push({
@@ -107,6 +107,6 @@ export async function readOtherRecords(store: StoredRun, ids: readonly string[])
   const collection = { ...store.drop, backendId: store.drop.backend.id }
   return await store.read((sql) => ({
     unresolved: unresolvedContents(sql, collection, store.id),
-    given: givenNfts(sql, ids),
+    given: assignedNfts(sql, ids),
   }))
 }

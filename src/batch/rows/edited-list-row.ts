@@ -7,7 +7,7 @@ import { type Drop, isOfList, uploadsOf } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
 import { pageOf, type RowsIn } from '../../state/rows.ts'
 import { fileFieldName, metadataFields } from './field-changes.ts'
-import { type KeptRow, keptRow } from './manifest-row.ts'
+import { type StoredRow, storedRowOf } from './manifest-row.ts'
 import { copyHash } from './row-text.ts'
 
 /**
@@ -24,7 +24,7 @@ export async function refuseEditedListRow(
   if (!isOfList(drop) || setId === null) return
   const first = async (from: RowsIn) => {
     const [record] = await state.read((sql) => pageOf(sql, from, -1, 1))
-    return record === undefined ? null : { ...keptRow(record).row, receiver: '', receiverName: undefined }
+    return record === undefined ? null : { ...storedRowOf(record).row, receiver: '', receiverName: undefined }
   }
   const [was, now] = [await first({ set: setId }), await first(rows)]
   if (was === null || now === null || copyHash(was) === copyHash(now)) return
@@ -40,7 +40,7 @@ export async function refuseEditedListRow(
  */
 export async function refuseReplacedFiles(
   { drop, state }: { drop: Drop; state: StateReader },
-  [first]: readonly KeptRow[],
+  [first]: readonly StoredRow[],
 ): Promise<void> {
   if (!isOfList(drop) || first === undefined) return
   const uploads = await state.read((sql) => uploadsOf(sql, drop.id))

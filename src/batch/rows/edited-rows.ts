@@ -21,7 +21,7 @@ import { requestBodyOf } from '../../state/row-requests.ts'
 import { pageOf, type RowsIn } from '../../state/rows.ts'
 import type { EditedPair, FieldChange } from '../types.ts'
 import { fileFieldName, metadataFields } from './field-changes.ts'
-import { type KeptRow, keptRow } from './manifest-row.ts'
+import { type StoredRow, storedRowOf } from './manifest-row.ts'
 import { isContentKey, shownKey } from './row-key.ts'
 import { rowOfParts, splitRowText } from './row-text.ts'
 
@@ -29,7 +29,7 @@ import { rowOfParts, splitRowText } from './row-text.ts'
  * Rows that can't be edits of each other, because their NFTs are already known. `operations` are the operation IDs of
  * rows in the state, and `positions` are the positions of rows in the manifest.
  */
-export interface Paired {
+export interface KnownPairs {
   operations: ReadonlySet<string>
   positions: ReadonlySet<number>
 }
@@ -48,7 +48,7 @@ export const missingRows = (
   sql: Sql,
   drop: Drop,
   rows: RowsIn,
-  { operations }: Pick<Paired, 'operations'>,
+  { operations }: Pick<KnownPairs, 'operations'>,
   which: { withReplaced?: boolean } = {},
 ): VanishedRow[] => vanishedRows(sql, drop, rows, which).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
 
@@ -65,7 +65,7 @@ export function findReplaced(
   sql: Sql,
   other: Drop,
   rows: RowsIn,
-  { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: Paired },
+  { newRows, setId, paired }: { newRows: boolean; setId: number | null; paired: KnownPairs },
 ): string[] {
   const vanished = missingRows(sql, other, rows, paired)
   if (vanished.length === 0) return []
@@ -111,7 +111,7 @@ interface RowFields {
 }
 
 /** Returns the first rows for a message, in the order of the manifest. They may have been sent in a different order. */
-export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
+export const firstRowNames = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
   vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
 
 /** Pairs each vanished row with the new row that shares the most fields with it. Each new row is used at most once. */
@@ -132,7 +132,7 @@ export function pairsOf(
     const page = pageOf(sql, rows, after, PAGE)
     for (const record of page) {
       if (!positions.has(record.position)) continue
-      const row = keptRow(record)
+      const row = storedRowOf(record)
       const newFields = rowFields(row, drop.manifest)
       for (const candidate of best) {
         const score =
@@ -236,7 +236,7 @@ function textFields(body: Uint8Array): Fields {
   return { receiver: receiverName ?? receiver, ...fieldsOf(metadata) }
 }
 
-function rowFields({ key, row }: KeptRow, manifest: string | null): RowFields {
+function rowFields({ key, row }: StoredRow, manifest: string | null): RowFields {
   const { receiver, receiverName, metadata, localFiles } = row
   const fields = { ...idField({ key }), receiver: receiverName ?? receiver, ...fieldsOf(metadata) }
   return { fields, files: namesOf(localFiles, manifest) }
@@ -285,7 +285,7 @@ function editedRows(
   const subject = gone === 1 ? '1 row that the run has sent is' : `${gone} rows that the run has sent are`
   const news = added === 1 ? '1 row is new' : `${added} rows are new`
   const isUnnamed = [vanished, fresh].every((each) => each.some(({ key }) => isContentKey(key)))
-  const pairs = pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows })
+  const pairs = pairsOf(sql, drop, { vanished: firstRowNames(vanished), fresh, rows })
   return new GdnError('edited_rows', `${subject} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
       ...(isUnnamed ? editedWithoutId(drop, pairs) : [...EDITED_ID, ...lastRows(drop)]),

@@ -17,7 +17,7 @@ import {
 } from './row-text.ts'
 
 /** A row as the run stores it. */
-export interface KeptRow {
+export interface StoredRow {
   key: string
   content: string
   position: number
@@ -27,8 +27,8 @@ export interface KeptRow {
 }
 
 /** A row that is already minted, with its NFT. */
-export interface Adopted {
-  row: KeptRow
+export interface AdoptedRow {
+  row: StoredRow
   nftGdnId: string
 }
 
@@ -102,7 +102,7 @@ export const plainHash = (row: ManifestRow): string | null => (hasNames(row) ? c
  *
  * @throws GdnError `data_dir` if the record is damaged
  */
-export function keptRow({ position, line, key, content, plain, body }: RowRecord): KeptRow {
+export function storedRowOf({ position, line, key, content, plain, body }: RowRecord): StoredRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
   if (contentHash(row) !== content) throw damagedStateError()
   return { key, content, position, row, plain }

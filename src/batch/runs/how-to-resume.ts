@@ -1,14 +1,14 @@
 import { basename } from 'node:path'
 import { shellWord } from '../../core/shell-word.ts'
-import { type Drop, isUnrevealed, listOf } from '../../state/drops.ts'
+import { type Drop, isUnrevealed, storedListOf } from '../../state/drops.ts'
 
-type Resumable = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'contract' | 'blockchain'>
+type ResumableRun = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'contract' | 'blockchain'>
 
 /**
  * Returns the command that resumes a run with this number of unsent rows. For an unrevealed drop with unsent rows, this
  * is the mint command, because only the manifest has the metadata that identifies rows which were minted revealed.
  */
-export function howToResume(run: Resumable, pending: number): string {
+export function howToResume(run: ResumableRun, pending: number): string {
   if (!isUnrevealed(run) || pending === 0) return `gdn batch resume ${run.name}`
   const named = run.runName === null ? '' : ` --run ${shellWord(run.runName)}`
   const collection = ` --contract ${run.contract} --blockchain ${run.blockchain}`
@@ -20,9 +20,9 @@ export function howToResume(run: Resumable, pending: number): string {
  *
  * @param serverFlags flags that select the server, such as ` --local`; empty if the configuration selects it
  */
-export function howToMintList(run: Resumable, serverFlags: string): string | null {
+export function howToMintList(run: ResumableRun, serverFlags: string): string | null {
   const { name, runName, manifest, contract, blockchain } = run
-  const list = listOf(run)
+  const list = storedListOf(run)
   if (list === null) return null
   const { path, merge, skipsContracts } = list
   const isNamed = path === null || runName !== `${basename(manifest ?? '')}+${basename(path)}`

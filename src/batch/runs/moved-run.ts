@@ -30,7 +30,7 @@ const sharedScope = ({ runName, manifest }: RunIdentity): string => referenceSco
 type DropWithManifest = Drop & { manifest: string }
 
 /** The newest drops of runs whose manifest no longer exists. The given manifest may be the same file at a new path. */
-interface GoneRuns {
+interface RunsWithoutManifest {
   /** Runs whose rows have the same reference IDs. Their manifests may have been moved. */
   moved: DropWithManifest[]
   /**
@@ -46,7 +46,7 @@ interface GoneRuns {
  * path has the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former
  * `jan/drop.csv`, but not `feb/drop.csv`.
  */
-function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
+function runsWithoutManifest(sql: Sql, options: BatchOptions): RunsWithoutManifest {
   const { manifestPath, runName = null } = options
   if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) {
     return { moved: [], renamed: [] }
@@ -62,13 +62,13 @@ function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   const gone = [...newest.values()]
   const moved = gone.filter(isMoved)
   const renamed = gone.filter((drop) => !isMoved(drop))
-  if (runName !== null) return { moved: mostAlike(manifestPath, moved), renamed }
-  const most = new Set(mostAlike(manifestPath, gone))
+  if (runName !== null) return { moved: longestCommonSuffix(manifestPath, moved), renamed }
+  const most = new Set(longestCommonSuffix(manifestPath, gone))
   return { moved: moved.filter((drop) => most.has(drop)), renamed: renamed.filter((drop) => most.has(drop)) }
 }
 
 /** Returns the drops whose manifest path has the longest suffix in common with `path`. */
-function mostAlike<One extends RunIdentity>(path: string, drops: readonly One[]): One[] {
+function longestCommonSuffix<One extends RunIdentity>(path: string, drops: readonly One[]): One[] {
   const alike = drops.map(({ manifest }) => commonEnd(manifest ?? '', path))
   const most = Math.max(...alike)
   return drops.filter((_, index) => alike[index] === most)
@@ -83,7 +83,7 @@ function mostAlike<One extends RunIdentity>(path: string, drops: readonly One[])
 export function familyOf(sql: Sql, options: BatchOptions): string {
   const ownFamily = familyId(options)
   if (options.adopt !== true || options.again === true) return ownFamily
-  const { moved, renamed } = goneRuns(sql, options)
+  const { moved, renamed } = runsWithoutManifest(sql, options)
   const [first] = moved
   if (first === undefined) return ownFamily
   const all = options.runName === undefined ? [...moved, ...renamed] : moved
@@ -109,13 +109,13 @@ const runFlagValue = ({ runName, manifest }: RunIdentity): string => shellWord(r
  * manifest path has the longest suffix in common with the new path. Returns none if the new path belongs to a run in
  * the state, or if the path of a run with other reference IDs is more similar.
  */
-export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
+export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => runsWithoutManifest(sql, options).moved
 
 const MAX_RENAMED = 3
 
 /** Returns notes on the runs whose manifests may have been renamed to the manifest in the options. */
 export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
-  goneRuns(sql, options)
+  runsWithoutManifest(sql, options)
     .renamed.slice(0, MAX_RENAMED)
     .map((drop) => {
       const { name, manifest } = drop
@@ -148,7 +148,7 @@ function commonEnd(path: string, other: string): number {
  * Returns the former path of a run's manifest if the manifest was moved to the path in the options, or null. A run with
  * a name finds its moved manifest without `adopt`.
  */
-export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runName }: BatchOptions): string | null {
+export function formerPath({ manifest, setId }: Drop, { adopt, manifestPath, runName }: BatchOptions): string | null {
   if ((adopt !== true && runName === undefined) || setId === null || manifest === null || manifestPath === null)
     return null
   return manifest === manifestPath || existsSync(manifest) ? null : manifest
@@ -216,7 +216,7 @@ export function howToMove(drop: RunIdentity, other: RunIdentity, all: readonly R
   if (existsSync(manifest))
     return `The run of ${manifest} can't use this manifest, because the manifest of the run still exists.`
   const gone = all.filter((candidate) => candidate.manifest !== null && !existsSync(candidate.manifest))
-  const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
+  const likely = drop.runName === null ? longestCommonSuffix(drop.manifest, gone) : [other]
   const source = likely.includes(other) ? other : (likely[0] ?? other)
   if (sharedScope(drop) === sharedScope(source)) return 'If this manifest was moved, add --adopt.'
   return `If this manifest was ${movedOrRenamed(source.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(source)}.`

@@ -15,7 +15,7 @@ import { countDrop, openRows } from '../rows/row-counts.ts'
 import { ownScope, referenceScope } from '../rows/row-key.ts'
 import type { BatchOptions, ManifestChanges } from '../types.ts'
 import { howToMintList } from './how-to-resume.ts'
-import { dropsIn, familyOf, movedFrom } from './moved-run.ts'
+import { dropsIn, familyOf, formerPath } from './moved-run.ts'
 import { familyId, runRef } from './run-identity.ts'
 import { StoredRun } from './stored-run.ts'
 
@@ -38,32 +38,36 @@ export async function leaseStoredRun(
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const holder = await thisProcess(note)
-  const { lease } = await acquire(state, (sql) => takeOrSee(sql, options, holder), { timing, signal })
+  const { lease } = await acquire(state, (sql) => acquireOrRead(sql, options, holder), { timing, signal })
   const drop = await state.read((sql) => readDrop(sql, lease.runId), signal)
   if (drop === null) throw new Error('a run that was just created is missing')
   const leasedRun = new LeasedRun(state, lease, timing.beatMs)
-  return new StoredRun(state, withOptions(drop, options), leasedRun, movedFrom(drop, options))
+  return new StoredRun(state, withOptions(drop, options), leasedRun, formerPath(drop, options))
 }
 
 /** Returns the run of a manifest for reading. A new run is not stored. */
-export async function lookAtStoredRun(state: StateReader, options: BatchOptions): Promise<StoredRun> {
+export async function readStoredRun(state: StateReader, options: BatchOptions): Promise<StoredRun> {
   const drop = await state.read((sql) => {
-    const runOfManifest = wantedDrop(sql, options)
+    const runOfManifest = selectedDrop(sql, options)
     return runOfManifest.known ?? virtualDrop(sql, newDrop(sql, options, runOfManifest.generation))
   }, options.signal)
-  return new StoredRun(state, withOptions(drop, options), null, movedFrom(drop, options))
+  return new StoredRun(state, withOptions(drop, options), null, formerPath(drop, options))
 }
 
 /** Returns a drop of the run that a process has acquired, or null if there is none. */
-export const heldDrop = (sql: Sql, family: string): BusyRun | null =>
+export const acquiredDrop = (sql: Sql, family: string): BusyRun | null =>
   dropsOf(sql, family)
     .map(({ id }) => leasedByOther(sql, id))
     .find((busyRun) => busyRun !== null) ?? null
 
-function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: 'taken'; lease: RunLease } | BusyRun {
-  const busy = heldDrop(sql, familyOf(sql, options))
+function acquireOrRead(
+  sql: Sql,
+  options: BatchOptions,
+  mine: LockHolder,
+): { kind: 'taken'; lease: RunLease } | BusyRun {
+  const busy = acquiredDrop(sql, familyOf(sql, options))
   if (busy !== null) return busy
-  const { known: knownDrop, generation } = wantedDrop(sql, options)
+  const { known: knownDrop, generation } = selectedDrop(sql, options)
   if (knownDrop !== null) {
     const lease = acquireFree(sql, knownDrop.id, mine)
     resolveOpenRequests(sql, knownDrop.id)
@@ -87,7 +91,7 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
  * Returns the drop that the options select (by default, the newest drop of the run), and the generation of the next
  * drop. `known` is null if a new drop is needed, as with `--again`.
  */
-function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
+function selectedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
   const begun = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
   const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
   let generation = (latest?.generation ?? 0) + 1

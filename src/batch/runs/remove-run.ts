@@ -4,7 +4,7 @@ import { dropsOf, forgetDrop } from '../../state/drops.ts'
 import { type OpenState, openState } from '../../state/open-state.ts'
 import { keepDuplicates } from '../../state/row-outcomes.ts'
 import type { Run } from '../types.ts'
-import { heldDrop } from './open-stored-run.ts'
+import { acquiredDrop } from './open-stored-run.ts'
 
 /**
  * Removes all stored data of a run. Only the newest drop of a run can be removed, because drops are numbered and a gap
@@ -17,7 +17,7 @@ export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const state = await openState(stateDir, open)
   try {
     await acquire(state, (sql) => {
-      const busyRun = heldDrop(sql, family)
+      const busyRun = acquiredDrop(sql, family)
       if (busyRun !== null) return busyRun
       const later = dropsOf(sql, family).find((drop) => drop.generation > generation && drop.setId !== null)
       if (later !== undefined) {

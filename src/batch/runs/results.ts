@@ -14,17 +14,17 @@ import type { ResultRow } from '../types.ts'
 
 /** Prefix of the error of a row whose NFT isn't in the collection. */
 export const ABSENT = 'absent: '
-export const UNDECIDED = 'undecided: '
+export const UNDECIDED_PREFIX = 'undecided: '
 /**
  * Prefix of the error of a row that may have been minted twice. The rest of the error is the reason, which ends with
  * the ID of the other NFT.
  */
 export const MINTED_TWICE_PREFIX = 'possibly minted twice: '
 const LATE_NFT = `${MINTED_TWICE_PREFIX}gdn found no NFT of the first request, but that request or another client minted an NFT with the same metadata: `
-const OF_OTHER_RUN = `${MINTED_TWICE_PREFIX}the run `
+const OTHER_RUN_PREFIX = `${MINTED_TWICE_PREFIX}the run `
 
 /** Prefix of the error of an accepted row whose NFT hasn't been minted yet. */
-const WAITING = 'waiting: '
+const WAITING_PREFIX = 'waiting: '
 
 /** The reason for an undecided row whose request was accepted. */
 export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata'
@@ -122,10 +122,10 @@ export function rowResult(row: OutcomeColumns, shownRow: RowDetails, live: boole
   const { state } = row
   const base = unsentResult(shownRow)
   if (state === null || STATUS[state] === 'pending' || (live && state === 'sent')) return base
-  const duplicate = row.duplicate === null ? null : OF_OTHER_RUN + row.duplicate
+  const duplicate = row.duplicate === null ? null : OTHER_RUN_PREFIX + row.duplicate
   const twice = row.twice === null ? duplicate : LATE_NFT + row.twice
   const reason = state === 'sent' || state === 'unknown' || state === 'absent' || state === 'failed' ? row.reason : null
-  const waiting = state === 'accepted' && row.error !== null ? WAITING + row.error : null
+  const waiting = state === 'accepted' && row.error !== null ? WAITING_PREFIX + row.error : null
   return {
     ...base,
     status: STATUS[state],

@@ -8,7 +8,7 @@ import type { RecordSource } from '../../operations/reconcile/listing.ts'
 import type { BatchClient, BatchDeps, BatchEvent, BatchOptions, BatchPacer, BatchSummary } from '../types.ts'
 import type { StoredRun } from './stored-run.ts'
 
-export type Stop = NonNullable<BatchSummary['stopped']>
+export type StopReason = NonNullable<BatchSummary['stopped']>
 
 /**
  * The state of a run that is shared by sending, uploading and waiting, such as the database, the clock and the stop
@@ -23,7 +23,7 @@ export class RunContext {
   readonly now: Now
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
-  stopped: Stop | null = null
+  stopped: StopReason | null = null
   /** Time when this call began, and time when a request's outcome last became unknown, by the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
@@ -38,7 +38,7 @@ export class RunContext {
   heldFor: string | null = null
   readonly #interrupt = () => {
     const reason: unknown = this.options.signal?.reason
-    this.stop(isTimeUp(reason) ? outOfTime(reason, this.heldFor) : interruption(reason))
+    this.stop(isTimeUp(reason) ? timeoutError(reason, this.heldFor) : interruption(reason))
   }
 
   constructor(options: BatchOptions, deps: BatchDeps, store: StoredRun, limit: RunLimit = { run: store.id }) {
@@ -154,7 +154,7 @@ export class RunContext {
 }
 
 /** Returns the error for an expired timeout while rows are not yet sent or deployed. */
-const outOfTime = ({ message }: GdnError, heldFor: string | null): GdnError =>
+const timeoutError = ({ message }: GdnError, heldFor: string | null): GdnError =>
   new GdnError('pending', heldFor === null ? message : `${message}: ${heldFor}`)
 
 export function interruption(reason: unknown): GdnError {

@@ -11,7 +11,7 @@ import { bodyOfKey } from '../../state/row-requests.ts'
 import { outcomeOfKey } from '../../state/row-results.ts'
 import { nameAt, pageOf, pagesOf } from '../../state/rows.ts'
 import { ManifestColumns } from '../rows/manifest-cells.ts'
-import { keptRow, RowNamer } from '../rows/manifest-row.ts'
+import { RowNamer, storedRowOf } from '../rows/manifest-row.ts'
 import { shownKey } from '../rows/row-key.ts'
 import { rowOfParts, splitRowText } from '../rows/row-text.ts'
 import type { ResultRow, Run } from '../types.ts'
@@ -151,7 +151,7 @@ export async function runColumns(run: Run): Promise<ManifestColumns> {
     const columns = new ManifestColumns(run.manifestPath === null ? null : dirname(run.manifestPath))
     const rows = { set: drop.setId ?? -1 }
     for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
-      for (const record of page) columns.learn(keptRow(record).row)
+      for (const record of page) columns.learn(storedRowOf(record).row)
     }
     let after: string | undefined = ''
     while (after !== undefined) {

@@ -5,7 +5,7 @@ import { sameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { type Drop, dropsOf, isUnrevealed, listDrops, listOf, readDrop, updateDrop } from '../../state/drops.ts'
+import { type Drop, dropsOf, isUnrevealed, listDrops, readDrop, storedListOf, updateDrop } from '../../state/drops.ts'
 import { openStateIfThere, type StateReader, withState } from '../../state/open-state.ts'
 import { areAllRevealed, countBurned } from '../../state/row-outcomes.ts'
 import { areSameRows } from '../../state/rows.ts'
@@ -149,7 +149,7 @@ export async function openRun(
     ({ id, name }) => id === nameOrPath || name === nameOrPath,
     (run) => isOf(run, (manifest) => manifest === realPath),
     (run) => run.runName === nameOrPath && !hasFormerName(run),
-    (run) => [realPath, nameOrPath].includes(listOf(run)?.path ?? ''),
+    (run) => [realPath, nameOrPath].includes(storedListOf(run)?.path ?? ''),
   ]
   const byName: typeof exact = [
     (run) => run.runName === nameOrPath || isOf(run, (manifest) => namesFile(nameOrPath, manifest)),
@@ -165,12 +165,12 @@ export async function openRun(
   if (newest === undefined) {
     const commands = await withReadState(stateDir, [], (state) => state.read(commandRuns))
     throw commands.some(({ id, name }) => id === nameOrPath || name === nameOrPath)
-      ? notADrop(nameOrPath)
-      : noSuchRun(nameOrPath, limits)
+      ? notAManifestRunError(nameOrPath)
+      : noSuchRunError(nameOrPath, limits)
   }
   const families = new Set(fits.map(({ family }) => family))
   if (families.size === 1) return newest
-  throw new GdnError('not_found_locally', `${nameOrPath} matches several runs:\n${fits.map(inALine).join('\n')}`, {
+  throw new GdnError('not_found_locally', `${nameOrPath} matches several runs:\n${fits.map(describeRun).join('\n')}`, {
     hint: hintFor(fits, newest),
     details: detailsOf(fits),
   })
@@ -211,11 +211,11 @@ async function refuseOtherPaths({
     const where = server === undefined ? inCollection : ` on ${server.name}${inCollection}`
     throw new GdnError(
       'not_found_locally',
-      `${file} has no run${where}, but has these runs:\n${ofPath.map(inALine).join('\n')}`,
+      `${file} has no run${where}, but has these runs:\n${ofPath.map(describeRun).join('\n')}`,
       {
         hint: [
           `Use the ID of a run, such as ${newest.id}.`,
-          ...(server === undefined ? [] : [BY_SERVER]),
+          ...(server === undefined ? [] : [SELECT_SERVER_HINT]),
           ...(collection === undefined ? [] : [`To select the collection, use --contract ${newest.contractAddress}.`]),
         ].join(' '),
         details: detailsOf(ofPath),
@@ -238,36 +238,36 @@ async function refuseOtherPaths({
   })
 }
 
-const isGone = ({ manifestPath }: Run): boolean => manifestPath !== null && !existsSync(manifestPath)
+const lacksManifest = ({ manifestPath }: Run): boolean => manifestPath !== null && !existsSync(manifestPath)
 
 const MAX_RENAMED = 3
 
 /** Returns the hint for a file that may be the renamed manifest of a run. */
 function hintIfRenamed(file: string, all: readonly Run[]): string {
   const isNewest = (run: Run) => run === all.find(({ family }) => family === run.family)
-  const gone = all.filter((run) => isNewest(run) && isGone(run)).slice(0, MAX_RENAMED)
-  const lists = all.filter((run) => isNewest(run) && listOf(run) !== null).slice(0, MAX_RENAMED)
+  const gone = all.filter((run) => isNewest(run) && lacksManifest(run)).slice(0, MAX_RENAMED)
+  const lists = all.filter((run) => isNewest(run) && storedListOf(run) !== null).slice(0, MAX_RENAMED)
   if (gone.length === 0 && lists.length > 0) {
-    return ['These runs have a list of receivers:', ...lists.map(inALine), START].join('\n')
+    return ['These runs have a list of receivers:', ...lists.map(describeRun), NO_RUN_HINT].join('\n')
   }
-  if (gone.length === 0) return START
+  if (gone.length === 0) return NO_RUN_HINT
   return [
     'The manifests of these runs no longer exist. If one of them was renamed to this file, run the command on its line:',
     ...gone.map((run) => {
       const { name, runName, manifestPath: manifest } = run
       return `  ${name} (${manifest}): gdn plan ${shellWord(file)} ${howToTake({ runName, manifest })}`
     }),
-    `To start a run of this file, run \`gdn batch mint ${shellWord(file)}\`. ${LISTED}`,
+    `To start a run of this file, run \`gdn batch mint ${shellWord(file)}\`. ${LIST_RUNS_HINT}`,
   ].join('\n')
 }
 
 /** Returns the hint for a file that has the same name as other runs or their manifests. */
 function hintForFile(file: string, newest: Run, namesakes: readonly Run[]): string {
   const mint = `gdn batch mint ${shellWord(file)}`
-  const isMoved = namesakes.some(isGone)
+  const isMoved = namesakes.some(lacksManifest)
   return [
     'These runs have this name, or belong to files with this name in other folders:',
-    ...namesakes.map(inALine),
+    ...namesakes.map(describeRun),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.`,
     ...(isMoved ? [`If the file was moved here, run \`gdn plan ${shellWord(file)} --adopt\`.`] : []),
@@ -289,38 +289,38 @@ function hintFor(fits: readonly Run[], newest: Run): string {
   const byPath = differ(({ manifestPath }) => manifestPath) ? ', or the path of its manifest' : ''
   return [
     `Use the ID of a run, such as ${newest.id}${byName}${byPath}.`,
-    ...(differ(({ origin }) => origin) ? [BY_SERVER] : []),
-    ...(differ(({ contractAddress }) => contractAddress) ? [BY_COLLECTION] : []),
+    ...(differ(({ origin }) => origin) ? [SELECT_SERVER_HINT] : []),
+    ...(differ(({ contractAddress }) => contractAddress) ? [SELECT_COLLECTION_HINT] : []),
   ].join(' ')
 }
 
-const BY_SERVER = 'To select the server, add --local or --base-url <url>.'
-const BY_COLLECTION = 'To select the collection, add --contract <address>.'
+const SELECT_SERVER_HINT = 'To select the server, add --local or --base-url <url>.'
+const SELECT_COLLECTION_HINT = 'To select the collection, add --contract <address>.'
 
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
-const LISTED = 'Run `gdn batch list` to list the runs.'
+const LIST_RUNS_HINT = 'Run `gdn batch list` to list the runs.'
 
-const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. The records of a run are only on the machine that started it, but \`gdn plan\` and \`gdn nft verify\` work on any machine. On a server without reference IDs, add --adopt.`
+const NO_RUN_HINT = `${LIST_RUNS_HINT}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. The records of a run are only on the machine that started it, but \`gdn plan\` and \`gdn nft verify\` work on any machine. On a server without reference IDs, add --adopt.`
 
-const noSuchRun = (nameOrPath: string, { server, collection }: Limits) =>
+const noSuchRunError = (nameOrPath: string, { server, collection }: Limits) =>
   new GdnError(
     'not_found_locally',
     `there is no run ${nameOrPath} on this machine${server === undefined ? '' : ` that belongs to ${server.name}`}${collection === undefined ? '' : ` in the collection ${collection}`}`,
     {
-      hint: MANIFEST.test(nameOrPath) ? START : LISTED,
+      hint: MANIFEST.test(nameOrPath) ? NO_RUN_HINT : LIST_RUNS_HINT,
     },
   )
 
-const notADrop = (nameOrPath: string) =>
+const notAManifestRunError = (nameOrPath: string) =>
   new GdnError('not_found_locally', `${nameOrPath} is a single command, not a run of a manifest`, {
     hint: `Run \`gdn batch status ${nameOrPath}\` to show the command. To resume it, run the same command again.`,
   })
 
 /** Describes a run on one line, including everything that distinguishes it from runs with similar names. */
-function inALine(run: Run): string {
+function describeRun(run: Run): string {
   const { id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath } = run
   const number = generation === 1 ? '' : `, run ${generation}`
-  const list = listOf(run)
+  const list = storedListOf(run)
   const to = list === null ? '' : ` to ${list.path ?? 'a list from standard input'}`
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}${to}`
 }

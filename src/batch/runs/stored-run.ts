@@ -3,13 +3,13 @@ import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionNumbersOf } from '../../state/collections.ts'
 import { type Drop, readDrop } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
-import { retriedOf, statesOf } from '../../state/row-outcomes.ts'
+import { countRetried, statesOf } from '../../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
-import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
 import { noCounts, STATUS, withTotal } from '../rows/row-counts.ts'
 import type { RowCounts, RowStatus } from '../types.ts'
 
-interface Waiting {
+interface QueuedWrite {
   work(sql: Sql): unknown
   resolve(result: never): void
   reject(error: unknown): void
@@ -24,7 +24,7 @@ export class StoredRun {
   /** The earlier path of the manifest if the manifest was moved, or null. */
   readonly movedFrom: string | null
   readonly #run: LeasedRun | null
-  #waiting: Waiting[] = []
+  #waiting: QueuedWrite[] = []
   #writing: Promise<void> | null = null
 
   /**
@@ -86,7 +86,7 @@ export class StoredRun {
   async recount(): Promise<void> {
     const { states, retried } = await this.read((sql) => ({
       states: statesOf(sql, this.id),
-      retried: retriedOf(sql, this.id),
+      retried: countRetried(sql, this.id),
     }))
     const counts = noCounts()
     for (const { state, n } of states) counts[STATUS[state]] += n
@@ -95,14 +95,14 @@ export class StoredRun {
   }
 
   /** Yields rows in the manifest's order. */
-  async *rows(rows: RowsIn): AsyncGenerator<KeptRow> {
+  async *rows(rows: RowsIn): AsyncGenerator<StoredRow> {
     for await (const page of pagesOf(this.state, (sql, after, limit) => pageOf(sql, rows, after, limit))) {
-      for (const record of page) yield keptRow(record)
+      for (const record of page) yield storedRowOf(record)
     }
   }
 
-  async rowsAt(rows: RowsIn, positions: readonly number[]): Promise<KeptRow[]> {
-    return (await this.read((sql) => rowsAt(sql, rows, positions))).map(keptRow)
+  async rowsAt(rows: RowsIn, positions: readonly number[]): Promise<StoredRow[]> {
+    return (await this.read((sql) => rowsAt(sql, rows, positions))).map(storedRowOf)
   }
 
   async #drain(): Promise<void> {
@@ -111,7 +111,7 @@ export class StoredRun {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
       this.#waiting = []
-      let failed: Waiting | null = null
+      let failed: QueuedWrite | null = null
       try {
         if (this.#run === null) throw new Error("a run that was opened for reading can't be changed")
         const results = await this.#run.write((sql) => {

@@ -1,15 +1,15 @@
 import { GdnError } from '../../core/errors.ts'
 import { EXIT, type ExitCode } from '../../core/exit-codes.ts'
 import type { BatchSummary, ResultRow, RowCounts } from '../types.ts'
-import { ABSENT, MINTED_TWICE_PREFIX, UNDECIDED } from './results.ts'
-import type { Stop } from './run-context.ts'
+import { ABSENT, MINTED_TWICE_PREFIX, UNDECIDED_PREFIX } from './results.ts'
+import type { StopReason } from './run-context.ts'
 
 /**
  * Returns the exit code of a run. An interruption has its own code. Otherwise, unknown outcomes (9) take precedence, so
  * that they aren't overlooked. They are followed by the reason why the run stopped, pending rows (8) and failed rows
  * (7).
  */
-export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | null, waited: boolean): ExitCode {
+export function exitCodeOf(counts: RowCounts, twice: number, stopped: StopReason | null, waited: boolean): ExitCode {
   if (stopped?.code === 'interrupted') return EXIT.sigint
   if (stopped?.code === 'terminated') return EXIT.sigterm
   if (counts.unknown > 0) return EXIT.unknownOutcome
@@ -64,8 +64,8 @@ export async function nameRows(
       unnamed.unknown--
       add(rows.unknownRows, row)
       if (error?.startsWith(ABSENT) === true) add(rows.absentRows, { ...row, reason: error.slice(ABSENT.length) })
-      if (error?.startsWith(UNDECIDED) === true) {
-        add(rows.undecidedRows, { ...row, reason: error.slice(UNDECIDED.length) })
+      if (error?.startsWith(UNDECIDED_PREFIX) === true) {
+        add(rows.undecidedRows, { ...row, reason: error.slice(UNDECIDED_PREFIX.length) })
       }
     } else if (status === 'failed') {
       unnamed.failed--

@@ -3,12 +3,12 @@ import { withNfts } from '../../api/creation.ts'
 import { errorFormA } from '../../api/errors.ts'
 import { HEADERS, SHUFFLE_ERRORS } from '../../api/headers.ts'
 import type { MintEndpoint } from '../../api/mint-endpoints.ts'
-import { type ReceivedResponse, type Sent, UNKNOWN } from '../../client/outcome.ts'
+import { type ReceivedResponse, type SendOnceResult, UNKNOWN } from '../../client/outcome.ts'
 import { GdnError } from '../../core/errors.ts'
 import { type ClassifiedAttempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
 import { updateDrop } from '../../state/drops.ts'
-import { givenNfts, notNew } from '../../state/known-nfts.ts'
+import { assignedNfts, findUnassignable } from '../../state/known-nfts.ts'
 import {
   acceptRows,
   forgetRequest,
@@ -47,9 +47,9 @@ export interface Job {
   rows: number
 }
 
-const SEALED = 'The rows that were not accepted can no longer be minted. To reveal the drop, run `gdn reveal`.'
+const SEALED_HINT = 'The rows that were not accepted can no longer be minted. To reveal the drop, run `gdn reveal`.'
 
-const isOfSealedDrop = (outcome: Sent): boolean =>
+const isOfSealedDrop = (outcome: SendOnceResult): boolean =>
   outcome.kind === 'answered' && outcome.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.sealed
 
 /** Maximum wait for a response after an interruption, in milliseconds. Other reasons to stop don't shorten the wait. */
@@ -100,10 +100,10 @@ export class Attempts {
    * Changes the outcome of a refused request to `no_effect` if some of its rows fit into the maximum supply, or if its
    * shuffled drop is sealed. A sealed drop stops the run.
    */
-  async #reclassifyRefusal({ rows }: Job, sent: Sent, result: AttemptResult): Promise<AttemptResult> {
+  async #reclassifyRefusal({ rows }: Job, sent: SendOnceResult, result: AttemptResult): Promise<AttemptResult> {
     if (result.outcome !== 'refused') return result
     if (isOfSealedDrop(sent)) {
-      const stop = new GdnError('refused', result.message, { hint: SEALED })
+      const stop = new GdnError('refused', result.message, { hint: SEALED_HINT })
       return { ...result, outcome: 'no_effect', cause: 'forbidden', retryAfterMs: null, stop, isSealed: true }
     }
     if (!isMaxSupplyRefusal(sent)) return result
@@ -130,7 +130,7 @@ export class Attempts {
       if (mint !== undefined) nfts.set(position, mint.nft_gdn_id)
     }
     const isSettled = await store.write((sql) => {
-      if (givenNfts(sql, [...nfts.values()]).size > 0) return false
+      if (assignedNfts(sql, [...nfts.values()]).size > 0) return false
       recordRefusedRepetition(sql, job.id, nfts, { message: result.message, now: Date.now() })
       return true
     })
@@ -150,7 +150,7 @@ export class Attempts {
     // The NFT of a row with a reference ID may already exist. Another machine may have created it, or it failed and its
     // reference ID can't be reused.
     const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
-    const knownId = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, result.created, before)))
+    const knownId = inFlight ?? (await store.read((sql) => findUnassignable(sql, collectionId, result.created, before)))
     if (knownId === null) {
       for (const id of result.created) this.#unrecordedIds.add(id)
       return result
@@ -215,7 +215,7 @@ export class Attempts {
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 /** Classifies the result of an attempt with this number of rows. A single row that is too large counts as refused. */
-export async function attemptResultOf(sent: Sent, rows: number): Promise<AttemptResult> {
+export async function attemptResultOf(sent: SendOnceResult, rows: number): Promise<AttemptResult> {
   const result = await classify<ReceivedResponse, string[]>(sent, {
     created: ({ status, json }) => readIds(status, json, rows),
     refusal: (response) => ({ message: serverMessage(response) }),

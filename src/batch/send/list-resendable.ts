@@ -1,6 +1,6 @@
 import type { NftMetadata } from '../../api/metadata.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { hasMeans, isRepeatable } from '../../operations/repeatable.ts'
+import { canDeduplicate, isRepeatable } from '../../operations/repeatable.ts'
 import { uploadsOf } from '../../state/drops.ts'
 import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
 import type { RowKey } from '../rows/row-key.ts'
@@ -22,7 +22,7 @@ export async function listResendable(store: StoredRun, state: 'unknown' | 'sent'
           rowsOfRequest(sql, store.drop, id).every((row) => row.isCurrent && row.state === state),
       )
       .map(({ id }) => readRowRequest(sql, id))
-      .filter(hasMeans),
+      .filter(canDeduplicate),
   )
 }
 

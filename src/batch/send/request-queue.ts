@@ -71,7 +71,7 @@ export class Repetitions {
 
   constructor(now: Now, retries: Retries) {
     this.#now = now
-    this.#retries = { ...retries, most: MAX_IN_DOUBT }
+    this.#retries = { ...retries, maxAttempts: MAX_IN_DOUBT }
   }
 
   get isEmpty(): boolean {

@@ -13,7 +13,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
 import type { RequestPlan } from '../request-plan.ts'
-import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
+import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
 import { type MarkerOf, markerOf } from '../rows/marker.ts'
 import { isContentKey, referenceOf } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -75,14 +75,14 @@ export function buildRequest(
 }
 
 /** A request to send, with its rows. */
-export interface Outgoing {
+export interface OutgoingRequest {
   endpoint: MintEndpoint
   body: Record<string, unknown>
-  rows: readonly KeptRow[]
+  rows: readonly StoredRow[]
 }
 
 /** The identifiers and features that requests use, as far as the server supports them. */
-export interface Naming {
+export interface RequestFeatures {
   references: boolean
   /**
    * The run's label, which is sent with the kind of each reference ID. Null if the server stores no labels and kinds.
@@ -94,17 +94,17 @@ export interface Naming {
   traits: boolean
 }
 
-export const UNNAMED: Naming = { references: false, labels: null, names: false, traits: true }
+export const NO_FEATURES: RequestFeatures = { references: false, labels: null, names: false, traits: true }
 
 /** Returns the identifiers and features that requests to this server use. */
-export const namingOf = (client: BatchClient, { label = null }: BatchOptions): Naming => ({
+export const requestFeaturesOf = (client: BatchClient, { label = null }: BatchOptions): RequestFeatures => ({
   references: client.supports('references') === true,
   labels: client.supports('labels') === true ? { label } : null,
   names: client.supports('names') === true,
   traits: client.supports('traits') === true,
 })
 
-export type BuildRequest = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
+export type BuildRequest = (piece: RequestPart, naming: RequestFeatures) => Promise<OutgoingRequest>
 
 /** Returns a function that builds requests of a plan from the stored rows. */
 export function requestsOf(store: StoredRun, rows: RowsIn, plan: RequestPlan, urlOf: FileUrlOf): BuildRequest {
@@ -114,7 +114,7 @@ export function requestsOf(store: StoredRun, rows: RowsIn, plan: RequestPlan, ur
   return async ({ request, from, size }, { references, labels, names, traits }) => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
-    const keptRows = records.map(keptRow)
+    const keptRows = records.map(storedRowOf)
     const manifestRows = keptRows.map(({ row }) => row)
     refuseMixedAddresses(manifestRows)
     if (!traits) refuseTyped(manifestRows)
@@ -161,7 +161,7 @@ async function digestOf(store: StoredRun, rows: RowsIn, plan: RequestPlan): Prom
   return hash.digest('hex')
 }
 
-async function* eachRow(store: StoredRun, rows: RowsIn, plan: RequestPlan): AsyncGenerator<KeptRow> {
+async function* eachRow(store: StoredRun, rows: RowsIn, plan: RequestPlan): AsyncGenerator<StoredRow> {
   for (let request = 0; request < plan.requests; request++) {
     yield* await store.rowsAt(rows, [...plan.rowsOf(request)])
   }

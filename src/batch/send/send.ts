@@ -2,8 +2,8 @@ import type { MintEndpoint } from '../../api/mint-endpoints.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { NoEffectAttempt, UnknownAttempt } from '../../operations/classify.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
-import { hasMeans, isRepeatable } from '../../operations/repeatable.ts'
-import { dropRetries, isForNow, mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
+import { canDeduplicate, isRepeatable } from '../../operations/repeatable.ts'
+import { dropRetries, isTemporaryCause, mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
 import { readRowRequest, rowsOfRequest } from '../../state/row-requests.ts'
 import { beginSending, sendRows } from '../../state/send-rows.ts'
 import { stoppedByLabel } from '../identity/other-labels.ts'
@@ -11,7 +11,7 @@ import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { type AttemptResult, Attempts, type Job } from './attempts.ts'
 import { listResendable } from './list-resendable.ts'
-import { type BuildRequest, namingOf } from './request.ts'
+import { type BuildRequest, requestFeaturesOf } from './request.ts'
 import { type Repetition, Repetitions, type RequestPart, RequestQueue } from './request-queue.ts'
 import { ServerHealth } from './server-health.ts'
 
@@ -131,7 +131,7 @@ export class Sender {
   async #sendFirst(part: RequestPart): Promise<void> {
     const { store, client, newKey, options } = this.#context
     const honorsKey = client.supports('idempotency')
-    const { endpoint, body, rows: keptRows } = await this.#requestOf(part, namingOf(client, options))
+    const { endpoint, body, rows: keptRows } = await this.#requestOf(part, requestFeaturesOf(client, options))
     const rows = keptRows.map(({ key, content, plain, row }) => ({ key, content, plain, line: row.line }))
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
     const slot = await this.#context.take(endpoint)
@@ -226,15 +226,15 @@ export class Sender {
     const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
     // With `not_ready`, the backend's operator must act. Other commands aren't paused, so that they can report this
     // immediately.
-    if (isForNow(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
-    const message = isForNow(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
+    if (isTemporaryCause(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
+    const message = isTemporaryCause(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
     this.#context.heldFor = message
-    emit({ type: 'holding', reason: isForNow(cause) ? cause : 'unreachable', ms, message })
+    emit({ type: 'holding', reason: isTemporaryCause(cause) ? cause : 'unreachable', ms, message })
     return this.#context.pause(ms)
   }
 
   #afterUnknown(job: Job, { message, foreign, status }: UnknownAttempt): void {
-    if (hasMeans(job)) {
+    if (canDeduplicate(job)) {
       const ms = this.#repetitions.add({ ...job, attempts: 1 })
       this.#context.emit({ type: 'holding', reason: 'unknown', ms, message })
     } else if (foreign) {

@@ -5,16 +5,16 @@ import { GdnError } from '../../core/errors.ts'
 import { identityOf, sentMetadata } from '../../operations/reconcile/content-and-owners.ts'
 import { IDS_PER_CALL, readRecords } from '../../operations/reconcile/listing.ts'
 import { poll } from '../../operations/waiting.ts'
-import { setAside } from '../../state/known-nfts.ts'
-import { endRow, type NftEnd, noteWaiting, recordNft, takeNft } from '../../state/row-outcomes.ts'
+import { excludeNft } from '../../state/known-nfts.ts'
+import { endRow, type FinalNftState, recordNft, recordPendingReason, removeNft } from '../../state/row-outcomes.ts'
 import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
 import { matchIds, type SeenRecord } from '../rows/match.ts'
-import { NOT_SHOWN, UNDECIDED } from '../runs/results.ts'
+import { NOT_SHOWN, UNDECIDED_PREFIX } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
-const PACE = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
+const POLL_INTERVALS = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
 /** Minimum time in milliseconds between two polls while requests are being sent. */
-const ASIDE_INTERVAL_MS = 5_000
+const SENDING_INTERVAL_MS = 5_000
 
 /** Requests whose rows are polled together. `size` is the number of their NFTs. */
 interface PollGroup {
@@ -64,14 +64,14 @@ export class StatusPoller {
       const isOver = store.counts.accepted === 0
       const noResponse = this.#noResponse
       if (!isOver && noResponse !== null)
-        context.emit({ type: 'holding', reason: 'unreachable', ms: PACE.maxMs, message: noResponse })
+        context.emit({ type: 'holding', reason: 'unreachable', ms: POLL_INTERVALS.maxMs, message: noResponse })
       const reason = isOver || noResponse !== null ? null : await context.whyWaiting(this.waitsFor)
       if (noResponse === null) this.waitsFor = reason ?? this.#pendingReason
       if (!isOver && noResponse === null) tell()
       return isOver || undefined
     }
     if (store.counts.accepted > 0 && !halt.aborted && this.#noResponse === null) tell()
-    await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), pollAll, PACE)
+    await poll({ now, signal: halt, sleep: (ms) => context.pause(ms) }, deadline - now(), pollAll, POLL_INTERVALS)
   }
 
   /** Polls all accepted rows once, and compares each record with its request. */
@@ -87,7 +87,7 @@ export class StatusPoller {
   pollAside(): Promise<void> {
     const { now, halt } = this.#context
     if (this.#aside !== null) return this.#aside
-    if (halt.aborted || now() - this.#asideAt < ASIDE_INTERVAL_MS) return Promise.resolve()
+    if (halt.aborted || now() - this.#asideAt < SENDING_INTERVAL_MS) return Promise.resolve()
     // Stop at the first rows that aren't final, because later rows rarely are.
     this.#aside = this.#poll((ended) => ended, true).finally(() => {
       this.#aside = null
@@ -168,7 +168,7 @@ export class StatusPoller {
     const { store } = this.#context
     const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, nfts)
     if (checked === null) return false
-    const ends: { id: string; end: NftEnd }[] = []
+    const ends: { id: string; end: FinalNftState }[] = []
     const waiting: { id: string; reason: string | null }[] = []
     for (const row of checked) {
       const record = nfts.get(row.nftGdnId ?? '')
@@ -182,7 +182,7 @@ export class StatusPoller {
     if (ends.length + waiting.length > 0) {
       await store.write((sql) => {
         for (const { id, end } of ends) endRow(sql, id, end)
-        for (const { id, reason } of waiting) noteWaiting(sql, id, reason)
+        for (const { id, reason } of waiting) recordPendingReason(sql, id, reason)
       })
       for (const { end } of ends) store.countMove('accepted', end.status, 1)
     }
@@ -222,17 +222,18 @@ export class StatusPoller {
     const matchedIds = new Set(matched)
     await store.write((sql) => {
       const now = Date.now()
-      for (const { row } of moved) takeNft(sql, row.id, UNDECIDED + NOT_SHOWN)
+      for (const { row } of moved) removeNft(sql, row.id, UNDECIDED_PREFIX + NOT_SHOWN)
       for (const { row, id } of moved) recordNft(sql, row.id, id, { now, by: 'answer' })
       for (const { row } of moved) {
-        if (row.nftGdnId !== null && !matchedIds.has(row.nftGdnId)) setAside(sql, store.drop.collectionId, row.nftGdnId)
+        if (row.nftGdnId !== null && !matchedIds.has(row.nftGdnId))
+          excludeNft(sql, store.drop.collectionId, row.nftGdnId)
       }
     })
     store.countMove('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
     return await store.read((sql) => rowsOfRequest(sql, store.drop, request.id))
   }
 
-  #endOf(record: NftRecord): NftEnd | null {
+  #endOf(record: NftRecord): FinalNftState | null {
     if (!isFinal(record.status)) return null
     return {
       status: record.status === 'deployed' ? 'deployed' : 'failed',

@@ -64,7 +64,7 @@ export function editionPage(page: EditionPage): string {
 ${figures}${facts}
 </header>
 <main>
-${groups.map(groupPart).join('')}${traitsPart(report, oneOfOnes.total)}${rulesPart(report)}${onesPart(oneOfOnes)}${rarityPart(page)}${PAGE_END}`
+${groups.map(groupPart).join('')}${traitsPart(report, oneOfOnes.total)}${rulesPart(report)}${oneOfOnesPart(oneOfOnes)}${rarityPart(page)}${PAGE_END}`
 }
 
 const text = (value: string) => ownDirection(beginningOf(value, MAX_VALUE))
@@ -94,7 +94,7 @@ interface Column {
   isNumber?: boolean
 }
 
-const numeric = (name: string): Column => ({ name, isNumber: true })
+const numberColumn = (name: string): Column => ({ name, isNumber: true })
 
 /** Returns a table. The cells are HTML, and the first cell of each row is its heading. */
 function table(caption: string, columns: readonly Column[], rows: readonly (readonly string[])[]): string {
@@ -108,7 +108,13 @@ function table(caption: string, columns: readonly Column[], rows: readonly (read
 }
 
 function traitsPart({ generated, layers }: EditionReport, ones: number): string {
-  const columns = [{ name: 'Trait' }, numeric('Wanted'), numeric('Made'), numeric('Share'), { name: 'Distribution' }]
+  const columns = [
+    { name: 'Trait' },
+    numberColumn('Wanted'),
+    numberColumn('Made'),
+    numberColumn('Share'),
+    { name: 'Distribution' },
+  ]
   const valueCells = (value: ValueReport): string[] => {
     const { trait, isExact, wanted, made } = value
     const share = generated === 0 ? 0 : made / generated
@@ -144,7 +150,7 @@ function rulesPart({ rules, reasons }: EditionReport): string {
     groupDigits(applies),
     percent(forbidden),
   ])
-  const columns = [{ name: 'Rule' }, numeric('Line'), numeric('Applies to'), numeric('Forbids')]
+  const columns = [{ name: 'Rule' }, numberColumn('Line'), numberColumn('Applies to'), numberColumn('Forbids')]
   const items = reasons.map((reason) => `<li>${text(reason.text)}</li>`)
   const why =
     reasons.length === 0
@@ -156,7 +162,7 @@ ${why}<div class="tables wide">${table('Rules of this edition', columns, rows)}<
 `
 }
 
-function onesPart({ total, nfts }: EditionPage['oneOfOnes']): string {
+function oneOfOnesPart({ total, nfts }: EditionPage['oneOfOnes']): string {
   if (nfts.length === 0) return ''
   const cards = nfts.map((nft) => nftCard(nft, `one-${nft.number}`))
   const notShown = total - nfts.length
@@ -174,7 +180,13 @@ function rarityPart({ rarest }: EditionPage): string {
     rarity.score.toFixed(2),
     text(rarity.rarest.join(', ')),
   ])
-  const columns = [numeric('Rank'), numeric('NFT'), { name: 'Title' }, numeric('Score'), { name: 'Rarest traits' }]
+  const columns = [
+    numberColumn('Rank'),
+    numberColumn('NFT'),
+    { name: 'Title' },
+    numberColumn('Score'),
+    { name: 'Rarest traits' },
+  ]
   return `<h2>Rarity</h2>
 <p class="note">${escapeHtml(METHOD_TEXT)} Typed traits are not scored.</p>
 <div class="tables wide">${table('The rarest NFTs', columns, rows)}</div>

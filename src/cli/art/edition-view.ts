@@ -6,14 +6,14 @@ import { RAREST, type Ranking, Rarity, traitText } from '../../marketplace/rarit
 import { editionPage, type PageNft } from './edition-page.ts'
 
 /** Maximum number of NFTs in each of the groups `rarest` and `commonest`. */
-const EXTREMES = 4
+const MAX_EXTREMES = 4
 /** Number of NFTs in the table of the rarest NFTs. */
-const RANKED = 20
+const MAX_RANKED = 20
 /** Maximum number of one-of-ones on a page. */
-const ONES = 24
+const MAX_ONE_OF_ONES = 24
 
 /** Representative NFTs of an edition. No NFT is in two groups. */
-export interface Picked {
+export interface RepresentativeNfts {
   rarest: readonly EditionItem[]
   commonest: readonly EditionItem[]
   /** A random sample, derived from the seed. */
@@ -37,11 +37,11 @@ export class EditionView {
    *
    * @param items the NFTs to select from, in the order of their numbers
    */
-  pick(size: number, items: readonly EditionItem[] = this.edition.items): Picked {
+  pick(size: number, items: readonly EditionItem[] = this.edition.items): RepresentativeNfts {
     const chosen = new Set(items.map(({ number }) => number - 1))
     const order = this.#ranking.hasScores ? this.#ranking.order.filter((index) => chosen.has(index)) : []
     const at = (index: number) => this.edition.items[index] as EditionItem
-    const each = Math.min(EXTREMES, Math.floor(order.length / 2))
+    const each = Math.min(MAX_EXTREMES, Math.floor(order.length / 2))
     const [rarest, commonest] = [order.slice(0, each), each === 0 ? [] : order.slice(-each).reverse()]
     for (const index of [...rarest, ...commonest]) chosen.delete(index)
     const rest = new SeededRandom(this.edition.seed, 'sample').shuffle([...chosen]).slice(0, size)
@@ -92,7 +92,7 @@ export class EditionView {
    * @param among the NFTs that have an image
    */
   async page(
-    picked: Picked,
+    picked: RepresentativeNfts,
     imageOf: (item: EditionItem) => Promise<string | null>,
     among: readonly EditionItem[] = this.edition.items,
   ): Promise<string> {
@@ -103,7 +103,7 @@ export class EditionView {
       return nfts
     }
     const report: EditionReport = reportOf(this.edition)
-    const ones = among.filter(({ oneOfOne }) => oneOfOne !== null).slice(0, ONES)
+    const ones = among.filter(({ oneOfOne }) => oneOfOne !== null).slice(0, MAX_ONE_OF_ONES)
     return editionPage({
       ...{ file: art.file, seed, report, name: art.collection ?? art.file, size: items.length },
       groups: [
@@ -112,7 +112,7 @@ export class EditionView {
         { heading: 'The most common', nfts: await pageNfts(picked.commonest) },
       ],
       oneOfOnes: { total: art.oneOfOnes.length, nfts: await pageNfts(ones) },
-      rarest: this.#ranking.order.slice(0, RANKED).map((index) => this.nft(items[index] as EditionItem, null)),
+      rarest: this.#ranking.order.slice(0, MAX_RANKED).map((index) => this.nft(items[index] as EditionItem, null)),
     })
   }
 }

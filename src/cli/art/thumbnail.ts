@@ -2,12 +2,12 @@ import type { Sharp } from '../../art/render/load-sharp.ts'
 import { ImageError, type Pixels } from '../image/pixels.ts'
 import { dataUrl } from '../sheet/embedded.ts'
 
-const SIDE = 320
+const MAX_SIDE = 320
 const QUALITY = 82
 
 /** Returns a thumbnail of raw pixels as a data URL. */
 export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): Promise<string> {
-  return await asUrl(sharp(data, { raw: { width, height, channels: 4 }, limitInputPixels: false }))
+  return await toDataUrl(sharp(data, { raw: { width, height, channels: 4 }, limitInputPixels: false }))
 }
 
 /**
@@ -16,7 +16,7 @@ export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): 
  */
 export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<string | null> {
   // sharp reads only the formats that layers can have. `dataUrl` embeds images in other formats, such as GIF.
-  return await asUrl(sharp(bytes)).catch(() =>
+  return await toDataUrl(sharp(bytes)).catch(() =>
     dataUrl(bytes).catch((error: unknown) => {
       if (error instanceof ImageError) return null
       throw error
@@ -24,7 +24,7 @@ export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<st
   )
 }
 
-async function asUrl(image: ReturnType<Sharp>): Promise<string> {
-  const small = image.resize(SIDE, SIDE, { fit: 'inside', withoutEnlargement: true }).webp({ quality: QUALITY })
+async function toDataUrl(image: ReturnType<Sharp>): Promise<string> {
+  const small = image.resize(MAX_SIDE, MAX_SIDE, { fit: 'inside', withoutEnlargement: true }).webp({ quality: QUALITY })
   return `data:image/webp;base64,${(await small.toBuffer()).toString('base64')}`
 }

@@ -9,16 +9,16 @@ import type { ManifestIssue } from '../../manifest/row.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
-import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
+import { type LocalFiles, noStorageError } from './local-files.ts'
 
 /** The place where a manifest first uses a file URL, and the number of uses. A row can use a URL more than once. */
-interface Use {
+interface UrlUse {
   place: Place
   uses: number
 }
 
 export class FileUrls {
-  readonly uses = new Map<string, Use>()
+  readonly uses = new Map<string, UrlUse>()
 
   /** Starts a pass over the manifest. Returns a function that adds a URL. */
   begin(): (url: string, place: Place) => void {
@@ -68,7 +68,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
         progress.update(text())
       },
       signal: deps.signals.signal,
-      ...(isOwn ? { checkIpfs: (url, signal) => isStored(lenientProber, server, url, signal) } : {}),
+      ...(isOwn ? { checkIpfs: (url, signal) => findUnstored(lenientProber, server, url, signal) } : {}),
     })
   } finally {
     progress.stop()
@@ -76,7 +76,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   }
   const issues = (severity: UrlFinding['severity']) =>
     findings.filter((finding) => finding.severity === severity).map((finding) => asIssue(finding, files))
-  return { checked, errors: byPlace(issues('error')), warnings: byPlace(issues('warning')) }
+  return { checked, errors: sortByPlace(issues('error')), warnings: sortByPlace(issues('warning')) }
 }
 
 /** Returns the file problems as one error; null if there are none. */
@@ -103,7 +103,7 @@ export const printWarning = (io: Io, warning: ManifestIssue): void =>
  * Returns a warning if gdn's own backend doesn't store the file of an `ipfs://` URL. The backend's IPFS node may still
  * have the file.
  */
-async function isStored(
+async function findUnstored(
   lenient: Prober,
   { baseUrl, origin }: Server,
   url: string,
@@ -131,7 +131,7 @@ function asIssue({ url, message, hint }: UrlFinding, files: FileUrls): ManifestI
   }
 }
 
-const byPlace = (issues: ManifestIssue[]): ManifestIssue[] =>
+const sortByPlace = (issues: ManifestIssue[]): ManifestIssue[] =>
   issues.sort((a, b) => (a.place.line ?? 0) - (b.place.line ?? 0) || (a.place.column ?? 0) - (b.place.column ?? 0))
 
 interface PlannedFiles {
@@ -151,7 +151,7 @@ export async function checkPlannedFiles(
   { client, server, files, localFiles }: PlannedFiles,
 ): Promise<ManifestIssue[]> {
   if (planned.files > 0 && !(await client.hasPlaceForFiles(deps.signals.signal))) {
-    throw noPlaceForFiles(server.origin, localFiles)
+    throw noStorageError(server.origin, localFiles)
   }
   if (files === null) return []
   const check = await checkFiles(deps, files, server)

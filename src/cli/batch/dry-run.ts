@@ -16,7 +16,7 @@ import type { RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { findCollection } from '../connect/find-collection.ts'
 import { noteCost, reservedFor } from '../cost/at-most.ts'
 import { COST_FIELDS, estimateCard, estimateData, findPrice, openMeter, SIMULATED } from '../cost/estimate.ts'
-import { type CostFlags, type FoundFees, findFees } from '../cost/fees.ts'
+import { type CostFlags, type FeesWithSource, findFees } from '../cost/fees.ts'
 import { costLimit } from '../cost/limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -24,15 +24,15 @@ import type { Output } from '../render/output.ts'
 import type { DataRecord, RecordCard, View } from '../render/view.ts'
 import { isV12 } from '../request/api-version.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
-import { type FinishedBy, type FinishedRun, finishedRun, noteFinished } from './finished.ts'
+import { type FinishedRun, finishedRun, noteFinished, type SendingCommand } from './finished.ts'
 import type { LocalFiles } from './local-files.ts'
 import { NOTHING_LEFT } from './nothing-left.ts'
 import type { BatchMintFlags } from './options/flags.ts'
 import type { MappedColumns } from './options/manifest-options.ts'
 import { roughDuration } from './progress/progress-text.ts'
 import { duplicateWarnings, otherEditionText, refuseDuplicates } from './report/row-warnings.ts'
-import { checkRunPlan, spendingOfRun, worstOfMints } from './run-costs.ts'
-import { hasBegun } from './run-sender.ts'
+import { checkRunPlan, maxUseOfMints, spendingOfRun } from './run-costs.ts'
+import { hasSentRows } from './run-sender.ts'
 
 export const DRY_RUN_VIEW: View = {
   fields: [
@@ -62,8 +62,8 @@ export const DRY_RUN_VIEW: View = {
   forms: { first_request: firstPairs },
 }
 
-interface DryRunning {
-  by: FinishedBy
+interface DryRunInput {
+  by: SendingCommand
   options: BatchOptions
   /** Reads the manifest; null to plan the recorded rows. */
   read: (() => AsyncIterable<ManifestItem>) | null
@@ -83,7 +83,7 @@ interface DryRunning {
 }
 
 /** Runs all checks that precede a real run, and then prints what the run would send. */
-export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise<void> {
+export async function printBatchDryRun(deps: Deps, running: DryRunInput): Promise<void> {
   const { options, settings } = running
   // A plan without a lookup needs neither a server nor a key.
   const connection = options.lookup === false ? null : await deps.connect(settings, 'bulk')
@@ -99,7 +99,7 @@ export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise
 async function noteOfDynamic(
   deps: Deps,
   connection: Connection | null,
-  { by, options }: Pick<DryRunning, 'by' | 'options'>,
+  { by, options }: Pick<DryRunInput, 'by' | 'options'>,
   { firstRequest }: DryRun,
 ): Promise<string | null> {
   if (by !== 'mint' || firstRequest?.endpoint !== 'createnft' || options.reading?.list !== undefined) return null
@@ -123,7 +123,7 @@ interface PlannedRun {
 
 async function planRun(
   deps: Deps,
-  { options, read, checkPlan, files = null, localFiles = null, warnings, settings, flags }: DryRunning,
+  { options, read, checkPlan, files = null, localFiles = null, warnings, settings, flags }: DryRunInput,
   connection: Connection | null,
 ): Promise<PlannedRun> {
   const { maxCost } = flags
@@ -142,7 +142,7 @@ async function planRun(
     await refuseHidden(options, planned, mints, read !== null)
     await checkRunPlan(deps, options, planned, mints)
     if (connection !== null) await checkPlan?.(planned, connection)
-    await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))
+    await limit?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxUseOfMints(mints, 0)))
     const otherEdition = read === null ? null : otherEditionText(planned)
     if (otherEdition !== null) deps.io.warn(otherEdition)
     const { duplicates } = planned
@@ -178,13 +178,13 @@ async function planRun(
     return { plan, finished: null, meter, limit, warnings: allWarnings }
   } catch (error) {
     const finished = await finishedRun(error, options)
-    return { plan: planOf(finished), finished, meter, limit, warnings: allWarnings }
+    return { plan: finishedPlan(finished), finished, meter, limit, warnings: allWarnings }
   }
 }
 
 async function printPlan(
   deps: Deps,
-  { by, options, mapped, settings, output, flags }: DryRunning,
+  { by, options, mapped, settings, output, flags }: DryRunInput,
   connection: Connection | null,
   { plan, finished, meter, limit, warnings }: PlannedRun,
 ): Promise<void> {
@@ -226,7 +226,7 @@ async function printPlan(
     const priced = { limit: limit?.wei ?? null, maxFee: flags.maxFeeGwei ?? null, run: plan.run.id }
     await noteCost(deps, connection, options.blockchain, {
       ...priced,
-      worst: async () => ({ ...use.worst, estimate: use }),
+      maxUse: async () => ({ ...use.worst, estimate: use }),
     })
   }
   if (connection === null) io.note('The server was not contacted (--no-lookup).')
@@ -237,7 +237,7 @@ async function printPlan(
 const NO_ESTIMATE = Object.fromEntries(COST_FIELDS.map((field) => [field, null]))
 
 /** Returns the plan of a run that has no rows left to send. */
-function planOf({ status, kept }: FinishedRun): DryRun {
+function finishedPlan({ status, kept }: FinishedRun): DryRun {
   const { id, name, counts: rows } = status
   const changes = { added: 0, changed: kept, keptAccepted: kept, removed: 0, examples: [] }
   const nothing = { requests: 0, bytes: 0, receivers: 0, files: 0, reordered: false, seconds: 0, firstRequest: null }
@@ -253,7 +253,7 @@ async function feesIfKnown(
   flags: CostFlags,
   blockchain: Blockchain,
   connection: Connection | null,
-): Promise<FoundFees | null> {
+): Promise<FeesWithSource | null> {
   const isNamed = flags.rpcUrl !== undefined || flags.rpcUrlFile !== undefined
   try {
     return await findFees(deps, flags, blockchain, connection === null ? null : async () => connection)

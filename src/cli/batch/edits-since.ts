@@ -6,22 +6,22 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
 import { type DrawnRows, keptDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { listOf } from '../../state/drops.ts'
+import { storedListOf } from '../../state/drops.ts'
 import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
-import { flagsAgain, flagsOfRun, planFlagsAgain } from './options/flags-again.ts'
+import { flagsOfRun, formatManifestFlags, formatPlanFlags } from './options/format-flags.ts'
 import { manifestOptions } from './options/manifest-options.ts'
-import { listFlagsAgain } from './receivers/receiver-list.ts'
+import { formatListFlags } from './receivers/receiver-list.ts'
 import { changesText, exampleText } from './report/changes-text.ts'
 import { StoredNames } from './reveal/stored-names.ts'
+import { flagsOfServer, type RunFlags } from './runs/resolve-server.ts'
 import { flagsToSelect } from './runs/run-collection.ts'
-import { flagsOfServer, type RunFlags } from './runs/which-server.ts'
 
 const MAX_SHOWN = 5
 
 /** The edits made to a manifest since its run read it. */
-interface Edits {
+interface ManifestEdits {
   /** The path of the manifest, quoted for use in a command. */
   file: string
   /** Commands for the manifest, with the flags that select the run. */
@@ -46,13 +46,13 @@ interface Edits {
  * Compares a run's manifest with the rows of the run. Returns null if the manifest is unchanged, deleted, or from
  * standard input.
  */
-export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise<Edits | null> {
+export async function editsSince(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits | null> {
   const { manifestPath, blockchain, contractAddress } = run
   if (manifestPath === null || !existsSync(manifestPath)) return null
   const ensNames = new StoredNames()
   const options = { ...manifestOptions(deps, {}), ...run.reading, blockchain, contractAddress, ensNames }
-  const list = listOf(run)
-  if (list !== null && !isThere(list.path)) return null
+  const list = storedListOf(run)
+  if (list !== null && !listExists(list.path)) return null
   const file = shellWord(safe(manifestPath))
   const common = { file, commands: await commandsFor(deps, run, flags), isList: list !== null }
   const name = safe(list?.path ?? manifestPath)
@@ -105,18 +105,18 @@ const itemsAsDrawn = (items: Items, drawn: DrawnRows | null): Items =>
   drawn === null ? items : withDrawnRows(items, drawn)
 
 /** Returns whether a list can be read again. A missing group is only noticed when the list is read. */
-const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
+const listExists = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
 
-async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<Edits['commands']> {
+async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<ManifestEdits['commands']> {
   const file = shellWord(safe(run.manifestPath ?? '<manifest>'))
-  const { path, merge, skipsContracts: skipContracts } = listOf(run) ?? {}
+  const { path, merge, skipsContracts: skipContracts } = storedListOf(run) ?? {}
   const { receiver, sender } = run.reading as Partial<Record<string, string | null>>
   const select = await flagsToSelect(deps, run, flags)
-  const again = planFlagsAgain({ ...select, receiver: receiver ?? undefined, sender: sender ?? undefined })
+  const again = formatPlanFlags({ ...select, receiver: receiver ?? undefined, sender: sender ?? undefined })
   // `validate` doesn't look for the runs of the manifest.
-  const inCollection = flagsAgain(flagsOfRun(run, await flagsOfServer(deps, run, flags)))
+  const inCollection = formatManifestFlags(flagsOfRun(run, await flagsOfServer(deps, run, flags)))
   return {
-    mint: `gdn batch mint ${file}${listFlagsAgain({ to: path ?? undefined, merge, skipContracts })}${again}`,
+    mint: `gdn batch mint ${file}${formatListFlags({ to: path ?? undefined, merge, skipContracts })}${again}`,
     plan: `gdn plan ${file}${again}`,
     apply: `gdn apply ${file}${again}`,
     validate: `gdn batch validate ${file}${inCollection}`,
@@ -124,7 +124,7 @@ async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<Edits
 }
 
 /** Warns about edits that the printed rows of a run don't reflect. */
-export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
+export function warnOfEdits(io: Pick<Io, 'warn'>, edits: ManifestEdits | null): void {
   if (edits === null) return
   const { file, commands, isList, warnings, isRearranged, isInvalid, rows } = edits
   for (const warning of warnings) io.warn(warning)

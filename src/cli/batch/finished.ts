@@ -6,13 +6,13 @@ import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
 import { isOfList, isUnrevealed } from '../../state/drops.ts'
-import { NOTHING_KNOWN } from '../cost/paid.ts'
+import { UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { keptText, removedReceiversText, removedText } from '../render/kept-text.ts'
+import { differingRowsText, removedReceiversText, removedText } from '../render/differing-rows-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { planAgain } from './options/flags-again.ts'
+import { planCommand } from './options/format-flags.ts'
 import { detailsOfRun, failedStep } from './report/run-error.ts'
 import { summaryData } from './report/summary.ts'
 import { notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
@@ -53,10 +53,10 @@ export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOption
 }
 
 /** The commands that can encounter a finished run. */
-export type FinishedBy = 'mint' | 'resume' | 'retry' | 'retry --absent'
+export type SendingCommand = 'mint' | 'resume' | 'retry' | 'retry --absent'
 
-interface Printing {
-  by: FinishedBy
+interface PrintContext {
+  by: SendingCommand
   settings: Settings
   options: BatchOptions
   output: Output
@@ -72,7 +72,7 @@ interface Printing {
 export async function printFinished(
   deps: Deps,
   finished: FinishedRun,
-  { by, settings, options, output, flags }: Printing,
+  { by, settings, options, output, flags }: PrintContext,
 ): Promise<void> {
   const { io } = deps
   const { status, kept, rows } = finished
@@ -89,13 +89,13 @@ export async function printFinished(
   const state = drop === null ? null : dropStateOf(drop)
   const data = {
     ...summaryData(
-      { run: status, counts: withAbandoned(status.counts, state), burned: status.burned, ...NOTHING_SENT, changes },
+      { run: status, counts: withAbandoned(status.counts, state), burned: status.burned, ...ZERO_REQUESTS, changes },
       options,
       verified?.counts ?? null,
       [],
       [...withoutEffect, ...notesOf(finished, by, flags)],
     ),
-    ...NOTHING_KNOWN,
+    ...UNKNOWN_RUN_COSTS,
   }
   if (output.mode === 'ndjson') await io.data(`${JSON.stringify({ event: 'summary', ...output.pick(data) })}\n`)
   else await output.one(data)
@@ -112,9 +112,9 @@ export async function printFinished(
   if (by === 'mint') for (const step of stepsToReveal(status, flags, deps.cwd)) io.note(step)
 }
 
-const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
+const ZERO_REQUESTS = { requests: 0, attempts: 0, reconciled: null }
 
-const NOTHING_TO_DO: Readonly<Record<FinishedBy, string>> = {
+const NOTHING_TO_DO: Readonly<Record<SendingCommand, string>> = {
   mint: 'Nothing is left to do',
   resume: 'Nothing is left to do',
   retry: 'No row has failed',
@@ -124,15 +124,15 @@ const NOTHING_TO_DO: Readonly<Record<FinishedBy, string>> = {
 /** Returns the notes on a finished run. A run with failed rows ends with an error instead of the last notes. */
 function notesOf(
   { status, kept, removed, hasLocalFiles }: FinishedRun,
-  by: FinishedBy,
+  by: SendingCommand,
   flags: BatchMintFlags,
 ): string[] {
   const { name, counts, burned, manifestPath } = status
   const { failed, total } = counts
   const isList = isOfList(status)
-  const plan = planAgain(manifestPath, flags)
+  const plan = planCommand(manifestPath, flags)
   const gone = isList ? removedReceiversText : removedText
-  const notes = [kept > 0 ? keptText(kept, plan) : [], removed > 0 ? gone(removed, plan) : []].flat()
+  const notes = [kept > 0 ? differingRowsText(kept, plan) : [], removed > 0 ? gone(removed, plan) : []].flat()
   if (failed > 0) return notes
   const deployed = `${total === 1 ? 'the only row' : `all ${total} rows`} of the run ${name} ${total === 1 ? 'is' : 'are'} deployed`
   const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
@@ -154,7 +154,7 @@ function notesOf(
 export function noteFinished(
   { io }: Deps,
   finished: FinishedRun,
-  { by, ...flags }: BatchMintFlags & { by: FinishedBy },
+  { by, ...flags }: BatchMintFlags & { by: SendingCommand },
 ): void {
   const { status, rows } = finished
   const { name, counts, manifestPath } = status

@@ -21,7 +21,7 @@ export class LocalFiles {
 }
 
 /** Creates the error for local files that can't be stored. Its issues list the first rows that refer to such files. */
-export function noPlaceForFiles(origin: string, files: LocalFiles | null): GdnError {
+export function noStorageError(origin: string, files: LocalFiles | null): GdnError {
   const why = `${origin} accepts no uploads, and the profile has no storage`
   const issues = (files?.first ?? []).map(
     ({ path, place }): ManifestIssue => ({ place, message: `${path} is a local file: ${why}` }),

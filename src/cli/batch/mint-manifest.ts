@@ -14,14 +14,14 @@ import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
 import { isUnrevealed, type StoredList } from '../../state/drops.ts'
 import { isName } from '../../wallet/names.ts'
-import { type ChosenCollection, whichCollection } from '../connect/which-collection.ts'
+import { type ResolvedCollection, resolveCollection } from '../connect/resolve-collection.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { createOutput } from '../render/output.ts'
 import { FileUrls } from './check-files.ts'
 import { LocalFiles } from './local-files.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { flagsAgain, serverFlagsAgain, unrevealedAgain } from './options/flags-again.ts'
+import { formatManifestFlags, formatServerFlags, formatUnrevealedFlags } from './options/format-flags.ts'
 import {
   MappedColumns,
   manifestOptions,
@@ -30,7 +30,7 @@ import {
   withEnsNames,
 } from './options/manifest-options.ts'
 import { labelOf } from './options/run-options.ts'
-import { checkListFlags, hasList, listFlagsAgain, listRunName } from './receivers/receiver-list.ts'
+import { checkListFlags, formatListFlags, hasList, listRunName } from './receivers/receiver-list.ts'
 import { printEditedRows } from './report/print-edited-rows.ts'
 import { lineRanges } from './report/run-error.ts'
 import { summaryView } from './report/summary.ts'
@@ -70,7 +70,7 @@ export async function mintManifest(deps: Deps, manifest: string, givenFlags: Bat
       output,
       flags,
       run: runBatch,
-      resumedBy: mintAgain(manifest, flags),
+      resumedBy: resumeCommand(manifest, flags),
     })
   } catch (error) {
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(deps.io, error)
@@ -84,16 +84,16 @@ export async function mintManifest(deps: Deps, manifest: string, givenFlags: Bat
         flags,
       })
     }
-    throw withRemedy(error, flags.dryRun)
+    throw withErrorDetails(error, flags.dryRun)
   }
 }
 
 /** Returns the command that resumes the mint of a manifest; undefined if resuming requires the run's name. */
-function mintAgain(manifest: string, flags: BatchMintFlags): string | undefined {
+function resumeCommand(manifest: string, flags: BatchMintFlags): string | undefined {
   const { run, again, newRows, allowExchanged, inOrder } = flags
   if (manifest === '-' || flags.toStdin || again) return undefined
   return [
-    `gdn batch mint ${shellWord(safe(manifest))}${listFlagsAgain(flags)}${flagsAgain(flags)}${unrevealedAgain(flags)}`,
+    `gdn batch mint ${shellWord(safe(manifest))}${formatListFlags(flags)}${formatManifestFlags(flags)}${formatUnrevealedFlags(flags)}`,
     ...(run === undefined ? [] : [`--run ${shellWord(safe(run))}`]),
     ...(newRows === true ? ['--new-rows'] : []),
     ...(allowExchanged === true ? ['--allow-exchanged'] : []),
@@ -130,7 +130,7 @@ export async function openManifest(
   }
   if (manifest !== '-')
     await checkManifestFile(manifest).catch(async (error: unknown) => {
-      throw await withLostManifest(deps, flags, manifest, error)
+      throw await withMissingManifestHint(deps, flags, manifest, error)
     })
   if (flags.to !== undefined) await checkReceivers(deps, flags.to)
   const list = hasList(flags) ? await storedList(deps, flags) : null
@@ -145,7 +145,7 @@ export async function openManifest(
   const path = await manifestPath(deps, manifest)
   const origin = runOrigin(server, backend)
   const named = { stateDir: settings.stateDir, origin, manifestPath: path, runName }
-  if (list === null) await warnOfLists(deps, manifest, named, serverFlagsAgain(flags))
+  if (list === null) await warnOfLists(deps, manifest, named, formatServerFlags(flags))
   const collection = await targetOf(
     deps,
     manifest,
@@ -182,9 +182,9 @@ export async function openManifest(
     manifestPath: path,
     runName,
     label: await labelOf(path, runName),
-    serverFlags: serverFlagsAgain(flags),
+    serverFlags: formatServerFlags(flags),
     ensNames: fromFlags.ensNames,
-    reading: list === null ? readingOf(fromFlags) : { ...readingOf(fromFlags), list },
+    reading: list === null ? rowOptionsOf(fromFlags) : { ...rowOptionsOf(fromFlags), list },
     // The receiver identifies a row of a list, so an edited row can't be mistaken for a new one.
     newRows: list === null ? flags.newRows : true,
   }
@@ -211,7 +211,7 @@ export async function localFilesIn(
   return files
 }
 
-interface Details {
+interface RowDetails {
   /** The first affected rows. `count` is the number of all affected rows. */
   rows?: { line: number }[]
   count?: number
@@ -220,14 +220,14 @@ interface Details {
 /**
  * Adds details to an error that prevents a run: the lines of the affected rows, or a hint to plan without the server.
  */
-export function withRemedy(error: unknown, isDryRun = false): unknown {
+export function withErrorDetails(error: unknown, isDryRun = false): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
   if (code === 'unreachable' && isDryRun) {
     const more = 'Add --no-lookup to plan without the server.'
     return error.with({ hint: hint === '' ? more : `${hint}\n${more}` })
   }
-  const { rows, count: all } = (details ?? {}) as Details
+  const { rows, count: all } = (details ?? {}) as RowDetails
   const hasLines = code === 'seems_minted' || code === 'already_accepted' || code === 'edited_rows'
   if (hasLines && rows !== undefined && rows.length > 0) {
     const more = Number(all) > rows.length ? ', …' : ''
@@ -236,21 +236,26 @@ export function withRemedy(error: unknown, isDryRun = false): unknown {
   return error
 }
 
-const asTarget = ({ contract, blockchain }: ChosenCollection) => ({ contractAddress: contract, blockchain })
+const asTarget = ({ contract, blockchain }: ResolvedCollection) => ({ contractAddress: contract, blockchain })
 
 /** Returns the hint for a missing manifest of an unrevealed drop. */
-export const onlyManifest = (path: string): string =>
+export const missingManifestHint = (path: string): string =>
   `Check the path, or restore the file from a backup. Only the manifest that was minted can reveal the drop.${formerFoldersText(path)}`
 
 /** Adds the hint for a missing manifest to an error if this machine has minted the file unrevealed. */
-async function withLostManifest(deps: Deps, flags: BatchMintFlags, manifest: string, error: unknown): Promise<unknown> {
+async function withMissingManifestHint(
+  deps: Deps,
+  flags: BatchMintFlags,
+  manifest: string,
+  error: unknown,
+): Promise<unknown> {
   if (!(error instanceof GdnError) || error.hint !== NO_MANIFEST_HINT) return error
   const { stateDir } = await deps.settings(flags)
   const folder = dirname(resolve(deps.cwd, manifest))
   const path = join(await realpath(folder).catch(() => folder), basename(manifest))
   const run = (await listRuns(stateDir)).find(({ manifestPath }) => manifestPath === path)
   const isNeeded = run !== undefined && isUnrevealed(run) && !(await isRevealedHere(run))
-  return isNeeded ? error.with({ hint: onlyManifest(path) }) : error
+  return isNeeded ? error.with({ hint: missingManifestHint(path) }) : error
 }
 
 /** Checks that the manifest is readable. Runs before gdn looks for a server and a collection. */
@@ -287,7 +292,8 @@ const NO_LIST_HINT =
   'Check the path. A list is a CSV file with the column receiver, or a text file with one address per line.'
 
 /** Returns the options that affect a manifest's rows, for the state database. */
-const readingOf = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) => shaping
+const rowOptionsOf = ({ addressOf, openNames, namesDigest, ensNames, fileFolders, ...shaping }: ManifestOptions) =>
+  shaping
 
 interface Target {
   settings: Settings
@@ -305,7 +311,7 @@ async function targetOf(
   manifest: string,
   manifestFlags: ManifestOptions,
   { settings, server, named }: Target,
-): Promise<ChosenCollection> {
+): Promise<ResolvedCollection> {
   const isNamed = manifestFlags.contractAddress && manifestFlags.blockchain !== null
   const inManifest = isNamed || manifest === '-' ? null : await peekTarget(deps, manifest, manifestFlags)
   const column = (value: string | null | undefined, name: string) => (value ? { value, from: name } : null)
@@ -320,7 +326,7 @@ async function targetOf(
     target.contract === null ? await collectionsOfRuns({ ...named, blockchain: target.blockchain?.value }) : []
   const [only, ...otherCollections] = ofRuns
   if (only !== undefined && otherCollections.length === 0) return only
-  return await whichCollection(deps, target, server, deps.io, '--contract', ofRuns)
+  return await resolveCollection(deps, target, server, deps.io, '--contract', ofRuns)
 }
 
 /**

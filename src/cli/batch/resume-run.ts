@@ -10,13 +10,13 @@ import type { Connection, Deps } from '../deps.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { editsSince } from './edits-since.ts'
-import { type FinishedBy, finishedRun, printFinished } from './finished.ts'
+import { finishedRun, printFinished, type SendingCommand } from './finished.ts'
 import type { BatchMintFlags } from './options/flags.ts'
-import { flagsOfRun } from './options/flags-again.ts'
+import { flagsOfRun } from './options/format-flags.ts'
 import { runOptions } from './options/run-options.ts'
 import { summaryView } from './report/summary.ts'
 import { sealedError } from './reveal/shuffled.ts'
-import { findRun, flagsOfServer, settingsOfRun } from './runs/which-server.ts'
+import { findRun, flagsOfServer, settingsOfRun } from './runs/resolve-server.ts'
 import { sendAndPrint } from './send-run.ts'
 
 /** Resumes a run with its recorded rows, for resume, retry and reconcile. */
@@ -41,7 +41,7 @@ export async function resumeRun(
 /** Finds a run, its server and its rows to send. Prompts if the manifest was edited. */
 async function openResume(deps: Deps, name: string, givenFlags: BatchMintFlags, more: Partial<BatchOptions>) {
   const { stateDir } = await deps.settings(givenFlags)
-  const run = await findOnAny(deps, name, givenFlags)
+  const run = await findRunOnAnyServer(deps, name, givenFlags)
   const view = givenFlags.dryRun ? DRY_RUN_VIEW : summaryView(givenFlags.stateDir)
   const output = createOutput(deps.io, givenFlags, view, { manifest: run.manifestPath })
   const settings = await settingsOfRun(deps, run, givenFlags)
@@ -58,8 +58,9 @@ async function openResume(deps: Deps, name: string, givenFlags: BatchMintFlags, 
       ? { isEdited: false, editedRows: undefined }
       : await warnOfEdits(deps, run, more, givenFlags)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
-  if (mayPrompt && sends) await confirmPlanned(deps)
-  const by: FinishedBy = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
+  if (mayPrompt && sends) await confirmPlannedRows(deps)
+  const by: SendingCommand =
+    more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
   const backend = await deps.identify(await settings.server())
   const check = async (connection: Connection) => {
     const { deployed, total } = status.counts
@@ -85,7 +86,7 @@ async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags:
  * Finds a run on any server, because `settingsOfRun` rejects a flag that selects a different server. If several runs
  * match, the server flag selects one of them.
  */
-async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
+async function findRunOnAnyServer(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
   const { stateDir } = await deps.settings(flags)
   try {
     return await openRun(stateDir, name, { collection: flags.contract, cwd: deps.cwd })
@@ -105,11 +106,11 @@ const rowsToSend = (
  *
  * @throws GdnError `not_confirmed`
  */
-async function confirmPlanned({ io }: Deps): Promise<void> {
+async function confirmPlannedRows({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
 }
 
-interface Edits {
+interface ManifestEdits {
   /** Whether the manifest differs from the planned rows. */
   isEdited: boolean
   /**
@@ -129,14 +130,14 @@ async function warnOfEdits(
   run: Run,
   { retryFailed }: Partial<BatchOptions>,
   flags: BatchMintFlags,
-): Promise<Edits> {
+): Promise<ManifestEdits> {
   const edits = await editsSince(deps, run, flags)
   if (edits === null) return { isEdited: false }
   const { commands, isList, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
   // An unrevealed drop can only be minted with the committed rows.
   const mayBeEdited = retryFailed === true && !isUnrevealed(run)
-  if (mayBeEdited && failed > 0) throw editedFailed(edits)
+  if (mayBeEdited && failed > 0) throw editedFailedError(edits)
   if (warnings.length === 0) return { isEdited: false, editedRows }
   const next = isList
     ? `To mint the NFTs that were added to the list, run \`${commands.mint}\`.`
@@ -153,7 +154,7 @@ async function warnOfEdits(
  * Creates the error for edited failed rows. A failed row has no NFT, so its edited version can still be minted. Sending
  * the planned row would ignore the user's correction.
  */
-function editedFailed({ file, commands, failed }: NonNullable<Awaited<ReturnType<typeof editsSince>>>): GdnError {
+function editedFailedError({ file, commands, failed }: NonNullable<Awaited<ReturnType<typeof editsSince>>>): GdnError {
   const isOne = failed === 1
   const message = `${count(failed, 'failed row')} of the run ${isOne ? 'was' : 'were'} edited or removed in ${file}`
   return new GdnError('edited_rows', message, {

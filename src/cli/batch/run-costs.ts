@@ -4,10 +4,10 @@ import { runRows } from '../../batch/runs/run-rows.ts'
 import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchOptions, BatchSummary, PlannedEvent, PlannedMints, RowStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
-import type { PricedUse, Unsent } from '../cost/at-most.ts'
-import { costsMoney, raisedLimits } from '../cost/confirm-spending.ts'
+import type { PricedUse, UnsentUse } from '../cost/at-most.ts'
+import { costsMoney, describeRaisedLimits } from '../cost/confirm-spending.ts'
 import { openMeter } from '../cost/estimate.ts'
-import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { type CostReservation, type MaximumUse, maxUseOfChanges, sumOfUses } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
 /**
@@ -35,11 +35,11 @@ export async function checkRunPlan(
  *
  * @param commitments the number of commitments
  */
-export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, commitments: number): Promise<PricedUse> {
+export async function maxUseOfMints({ dynamic, sizes, each }: PlannedMints, commitments: number): Promise<PricedUse> {
   const meter = await openMeter(dynamic, Math.max(1, ...sizes))
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
   const estimate = meter.total()
-  return { ...sumOfUses([estimate.worst, await worstOfChanges('provenance', commitments)]), estimate }
+  return { ...sumOfUses([estimate.worst, await maxUseOfChanges('provenance', commitments)]), estimate }
 }
 
 /**
@@ -49,8 +49,8 @@ export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, commi
 export async function unsentRows(
   run: string,
   reading: ReadRows & { sizes: ReadonlySet<number> },
-): Promise<Unsent & { reserved: CostReservation }> {
-  return await rowsWith(['pending'], run, reading)
+): Promise<UnsentUse & { reserved: CostReservation }> {
+  return await readRowsWithStatus(['pending'], run, reading)
 }
 
 interface ReadRows {
@@ -62,11 +62,11 @@ interface ReadRows {
  * Reads the rows of a run that have one of the given statuses. Computes the gas and data of their mints in requests of
  * the given sizes.
  */
-async function rowsWith(
+async function readRowsWithStatus(
   statuses: readonly RowStatus[],
   run: string,
   { stateDir, dynamic, sizes }: ReadRows & { sizes: ReadonlySet<number> },
-): Promise<Unsent & { reserved: CostReservation }> {
+): Promise<UnsentUse & { reserved: CostReservation }> {
   const groups = new Map<string, { receiver: string; sender: string | null; rows: number }>()
   for await (const { result, row } of runRows(await openRun(stateDir, run))) {
     if (!statuses.includes(result.status) || row === null) continue
@@ -87,29 +87,29 @@ async function rowsWith(
   for (const sender of new Set([...groups.values()].map((group) => (group.sender === null ? null : '')))) {
     for (const size of sizes) requests.add('', size, sender)
   }
-  const { worst } = meter.total()
+  const { worst: maxUse } = meter.total()
   const { each } = requests.total().reserved
   return {
     rows: total,
-    worst,
-    smallestMint: worst.smallestMint,
+    maxUse,
+    smallestMint: maxUse.smallestMint,
     reserved: { nfts: total, each, changes: sumOfUses([]) },
   }
 }
 
 /** Returns the summary. If the run stopped at its limit, adds a hint that names a sufficient limit. */
-export async function withEnoughCost(
+export async function withSufficientLimit(
   summary: BatchSummary,
   enoughCost: () => Promise<string | null>,
 ): Promise<BatchSummary> {
   const { stopped, counts } = summary
-  const enough = stopped?.code === 'max_cost' && counts.pending > 0 ? await enoughCost() : null
-  if (stopped === null || enough === null) return summary
-  const hint = `The run keeps the rows that were not accepted. To send them, run the same command with --max-cost ${enough} or more, which is enough at the current fees.`
+  const sufficient = stopped?.code === 'max_cost' && counts.pending > 0 ? await enoughCost() : null
+  if (stopped === null || sufficient === null) return summary
+  const hint = `The run keeps the rows that were not accepted. To send them, run the same command with --max-cost ${sufficient} or more, which is enough at the current fees.`
   return { ...summary, stopped: { ...stopped, hint } }
 }
 
-export interface Limits {
+export interface RunLimits {
   connection: Connection
   blockchain: Blockchain
   /** The cost limits of this command (`commandLimit`) and of the run (`storedLimit`), in wei. */
@@ -125,7 +125,7 @@ export interface Limits {
  * Returns the limit to set in each request. The limit covers requests with an unknown outcome, because they may be sent
  * again.
  */
-export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limits): Promise<bigint | null> {
+export async function permitRun(deps: Deps, planned: PlannedEvent, limits: RunLimits): Promise<bigint | null> {
   const spending = await spendingOfRun(deps, planned, limits)
   return spending === null ? null : await deps.permit(spending)
 }
@@ -137,10 +137,11 @@ export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limit
 export async function spendingOfRun(
   deps: Deps,
   { run, rows }: Pick<PlannedEvent, 'run' | 'rows'>,
-  { connection, blockchain, commandLimit, storedLimit, maxFee, others }: Limits,
+  { connection, blockchain, commandLimit, storedLimit, maxFee, others }: RunLimits,
 ): Promise<{ connection: Connection; blockchain: Blockchain; kind: 'nft'; count: number; run: SpendingRun } | null> {
   const isFeeRaised =
-    rows.accepted > 0 && (await raisedLimits(deps, connection, { run: run.id, maxCost: null, maxFee })).length > 0
+    rows.accepted > 0 &&
+    (await describeRaisedLimits(deps, connection, { run: run.id, maxCost: null, maxFee })).length > 0
   const freed = isFeeRaised ? rows.accepted : 0
   const count = rows.pending + rows.unknown + others + freed
   // A new cost limit can also let accepted rows continue.
@@ -165,7 +166,7 @@ export async function spendingOfRun(
 export interface RunQuestion {
   what: string
   /** The gas and data of accepted rows that can continue because a limit is raised; null if there are none. */
-  accepted: WorstUse | null
+  accepted: MaximumUse | null
 }
 
 /**
@@ -175,15 +176,18 @@ export interface RunQuestion {
 export async function questionOfRun(
   deps: Deps,
   { run, rows, receivers }: PlannedEvent,
-  { connection, blockchain, commandLimit, maxFee, ...reading }: Omit<Limits, 'storedLimit' | 'others'> & ReadRows,
+  { connection, blockchain, commandLimit, maxFee, ...reading }: Omit<RunLimits, 'storedLimit' | 'others'> & ReadRows,
 ): Promise<RunQuestion | null> {
   const accepted = rows.accepted + rows.unknown
   const limits = { run: run.id, maxCost: commandLimit, maxFee }
   const mayRaise = accepted > 0 && (await costsMoney(deps, blockchain, connection))
-  const raised = mayRaise ? await raisedLimits(deps, connection, limits) : []
+  const raised = mayRaise ? await describeRaisedLimits(deps, connection, limits) : []
   const mint = `Mint ${count(rows.pending, 'NFT')} for ${count(receivers, 'receiver')}`
   if (raised.length === 0) return rows.pending === 0 ? null : { what: mint, accepted: null }
   const raise = `aise the ${raised.join(' and the ')} for ${count(accepted, 'accepted NFT')}`
-  const { worst } = await rowsWith(['accepted', 'unknown'], run.id, { ...reading, sizes: new Set([1]) })
-  return { what: rows.pending === 0 ? `R${raise}` : `${mint}, and r${raise}`, accepted: worst }
+  const { maxUse } = await readRowsWithStatus(['accepted', 'unknown'], run.id, {
+    ...reading,
+    sizes: new Set([1]),
+  })
+  return { what: rows.pending === 0 ? `R${raise}` : `${mint}, and r${raise}`, accepted: maxUse }
 }

@@ -24,7 +24,7 @@ const LOOK_EVERY_MS = 500
  * row counts change.
  */
 const HALTED_LOOKS = 6
-const HINT = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
+const REHEARSE_AGAIN_HINT = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
 const NO_ROWS: RowCounts = { total: 0, pending: 0, unknown: 0, accepted: 0, deployed: 0, failed: 0 }
 
 export interface RehearseFlags extends BatchMintFlags, StoredFilesFlags, DataDirFlags {
@@ -32,7 +32,7 @@ export interface RehearseFlags extends BatchMintFlags, StoredFilesFlags, DataDir
 }
 
 /** An event of the run: `planned`, `rows`, `holding` or `summary`. */
-type Line = { event: string; requests: number; reason: string; message: string } & RowCounts
+type RunEventLine = { event: string; requests: number; reason: string; message: string } & RowCounts
 
 interface FailedRow {
   key: string
@@ -91,7 +91,7 @@ export async function runRehearsal(
   }
 }
 
-interface Minting {
+interface RehearsedMint {
   manifest: string
   flags: RehearseFlags
   target: RehearsalTarget
@@ -100,7 +100,7 @@ interface Minting {
   tell: (text: string) => void
 }
 
-interface Minted {
+interface RehearsedRun {
   counts: RowCounts
   requests: number
   failure: GdnError | null
@@ -111,7 +111,10 @@ interface Minted {
  *
  * @throws the error of a run that didn't start
  */
-async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
+async function mint(
+  deps: Deps,
+  { manifest, flags, target, rehearsal, folder, tell }: RehearsedMint,
+): Promise<RehearsedRun> {
   const reported = { counts: NO_ROWS, requests: 0, hasEnded: false }
   /**
    * The reason why the backend accepts no requests: the funds that a signer lacks for all rows. These include rows that
@@ -119,7 +122,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
    */
   let lack: string | null = null
   const read = (text: string) => {
-    const { event, ...data } = JSON.parse(text) as Line
+    const { event, ...data } = JSON.parse(text) as RunEventLine
     if (event === 'holding' && data.reason === 'not_ready') lack = data.message
     if (event === 'planned') reported.requests = data.requests
     if (event === 'summary') reported.hasEnded = true
@@ -138,7 +141,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   const watching = watchSigners(rehearsal, { over: over.signal, rows }, (reason) => {
     const { pending } = reported.counts
     const message = `in the rehearsal, ${rehearsal.withDebts((pending > 0 ? lack : null) ?? reason)}`
-    stop.abort(new GdnError(pending > 0 ? 'unreachable' : 'pending', message, { hint: HINT }))
+    stop.abort(new GdnError(pending > 0 ? 'unreachable' : 'pending', message, { hint: REHEARSE_AGAIN_HINT }))
   })
   try {
     const { contract, blockchain } = target
@@ -151,7 +154,10 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
     return { ...reported, failure: null }
   } catch (error) {
     if (!reported.hasEnded || !(error instanceof GdnError)) throw stop.signal.aborted ? stop.signal.reason : error
-    return { ...reported, failure: rehearsal.realSigners.inError(error.with({ hint: HINT })) as GdnError }
+    return {
+      ...reported,
+      failure: rehearsal.realSigners.inError(error.with({ hint: REHEARSE_AGAIN_HINT })) as GdnError,
+    }
   } finally {
     over.abort()
     signal.removeEventListener('abort', onSignal)
@@ -212,7 +218,7 @@ async function watchSigners(
 function reportOf(
   { blockchain, contract }: RehearsalTarget,
   { block }: Rehearsal,
-  { counts, requests, failure }: Minted,
+  { counts, requests, failure }: RehearsedRun,
   { transactions, minted, gas, cost, currency, signers, slowerMs }: RehearsalResult,
   elapsedMs: number,
 ): DataRecord {

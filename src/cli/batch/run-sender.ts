@@ -18,11 +18,11 @@ import { glanceAtState } from '../../state/glance.ts'
 import { collectionsOfServers } from '../../state/known-collections.ts'
 import { findByAddress } from '../connect/known-collections.ts'
 import type { VerifyFlags } from '../connect/open-verifier.ts'
-import { noteCost, reservedFor, shortageOfRun, sufficientLimit, type Unsent, warnOfSigned } from '../cost/at-most.ts'
+import { noteCost, reservedFor, shortageOfRun, sufficientLimit, type UnsentUse, warnOfSigned } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
 import type { costLimit, LimitFlags } from '../cost/limit.ts'
-import { meterRun, NOTHING_KNOWN } from '../cost/paid.ts'
-import { sumOfUses, worstOfChanges } from '../cost/run-limit.ts'
+import { meterRun, UNKNOWN_RUN_COSTS } from '../cost/paid.ts'
+import { maxUseOfChanges, sumOfUses } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { DataRecord } from '../render/view.ts'
 import { checkPlannedFiles, type FileUrls, printWarnings } from './check-files.ts'
@@ -31,12 +31,12 @@ import type { BatchMintFlags } from './options/flags.ts'
 import type { BatchProgress } from './progress/progress.ts'
 import { notesOf, printPlan } from './report/print-plan.ts'
 import { confirmDuplicates, confirmOtherEdition, duplicateWarnings, otherEditionText } from './report/row-warnings.ts'
-import { checkRunPlan, permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
+import { checkRunPlan, maxUseOfMints, permitRun, questionOfRun, unsentRows, withSufficientLimit } from './run-costs.ts'
 import { recordsOf } from './verify/verify-rows.ts'
 import { verifyRun } from './verify/verify-run.ts'
 import type { VerifyTally } from './verify/verify-tally.ts'
 
-export interface RunSending {
+export interface RunInput {
   settings: Settings
   options: BatchOptions
   /** Reads the manifest; null to resume with the recorded rows. */
@@ -59,7 +59,7 @@ export interface RunSending {
   /** Number of requests in addition to the mints. */
   others?: number
   /** The NFT changes to make after the mints, and the maximum gas and data that they use. */
-  changes?: Required<Pick<Unsent, 'changes' | 'worst'>> | undefined
+  changes?: Required<Pick<UnsentUse, 'changes' | 'maxUse'>> | undefined
   /** The cost limit of this command, in wei. If undefined, the limit is read from the flags. */
   commandLimit?: bigint | null
   /** The command that resumes the run. Default: `gdn batch resume`. */
@@ -71,7 +71,7 @@ export interface RunSending {
   onEvent?: (event: BatchEvent) => void
 }
 
-const NO_CHANGES: Required<Pick<Unsent, 'changes' | 'worst'>> = { changes: 0, worst: { gasLimit: 0n, bytes: 0 } }
+const NO_CHANGES: Required<Pick<UnsentUse, 'changes' | 'maxUse'>> = { changes: 0, maxUse: { gasLimit: 0n, bytes: 0 } }
 
 /** The outcome of a run, and of its verification if one was requested. */
 export interface SentRun {
@@ -96,15 +96,15 @@ export interface RunLimits {
 }
 
 /** Returns whether a run may have sent rows. If so, the run's limit includes them. */
-export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
+export const hasSentRows = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
 
-const othersText = (pending: number): string => `Mint the other ${pending === 1 ? 'row' : `${pending} rows`}`
+const otherRowsText = (pending: number): string => `Mint the other ${pending === 1 ? 'row' : `${pending} rows`}`
 
 /** Implements the callbacks of a run: cost limits, prompts, checks of its rows, and verification. */
 export class RunSender {
   readonly #deps: Deps
-  readonly #sending: RunSending
+  readonly #sending: RunInput
   readonly #connection: Connection
   readonly #limits: RunLimits
   readonly #progress: BatchProgress
@@ -115,9 +115,9 @@ export class RunSender {
   #unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
   #warnings: ManifestIssue[] = []
   #notes: readonly string[] = []
-  #paidSince = async (): Promise<DataRecord> => NOTHING_KNOWN
+  #paidSince = async (): Promise<DataRecord> => UNKNOWN_RUN_COSTS
 
-  constructor(deps: Deps, sending: RunSending, connection: Connection, limits: RunLimits, progress: BatchProgress) {
+  constructor(deps: Deps, sending: RunInput, connection: Connection, limits: RunLimits, progress: BatchProgress) {
     this.#deps = deps
     this.#sending = sending
     this.#connection = connection
@@ -150,7 +150,7 @@ export class RunSender {
     const records = recordsOf(this.#deps, async () => this.#connection)
     const paid = await this.#paidSince()
     return {
-      summary: await withEnoughCost(summary, () => this.#sufficientLimit()),
+      summary: await withSufficientLimit(summary, () => this.#sufficientLimit()),
       paid,
       warnings: this.#warnings,
       notes: this.#notes,
@@ -177,7 +177,7 @@ export class RunSender {
     const { stated, maxCost: commandLimit, maxFee } = this.#limits
     // `gdn apply` instead compares its saved plan with the NFTs.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
-    await stated?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, others)))
+    await stated?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxUseOfMints(mints, others)))
     const { blockchain } = options
     return await permitRun(this.#deps, planned, {
       connection: this.#connection,
@@ -227,7 +227,7 @@ export class RunSender {
     // Only commands that read the manifest need this check. `gdn apply` already shows the edits in its plan.
     if (read !== null && !isApplied) {
       const { rows, secondEdition } = planned
-      const effect = secondEdition ? `Mint ${count(rows.pending, 'row')}` : othersText(rows.pending)
+      const effect = secondEdition ? `Mint ${count(rows.pending, 'row')}` : otherRowsText(rows.pending)
       await confirmOtherEdition(this.#deps, flags.yes, { text: otherEditionText(planned), effect })
     }
     printWarnings(this.#deps.io, { warnings: inRows })
@@ -246,8 +246,8 @@ export class RunSender {
     const { maxCost: limit, maxFee } = this.#limits
     const { blockchain } = options
     const connection = this.#connection
-    const worst = () => worstOfMints(mints, others)
-    const priced = { limit, storedLimit: limitIn(runLimit), maxFee, run: planned.run.id, worst }
+    const maxUse = () => maxUseOfMints(mints, others)
+    const priced = { limit, storedLimit: limitIn(runLimit), maxFee, run: planned.run.id, maxUse }
     if (flags.yes) {
       if (planned.rows.pending > 0) await noteCost(this.#deps, connection, blockchain, priced)
       return
@@ -280,7 +280,7 @@ export class RunSender {
   /** Returns a sufficient limit for the unsent rows at the current fees; null if unknown. */
   async #sufficientLimit(): Promise<string | null> {
     const { options, others = 0 } = this.#sending
-    const changes = await worstOfChanges('provenance', others)
+    const changes = await maxUseOfChanges('provenance', others)
     const readReserved = async () => ({ ...(await this.#readUnsent()).reserved, changes })
     return await sufficientLimit(this.#deps, this.#connection, {
       blockchain: options.blockchain,
@@ -293,13 +293,13 @@ export class RunSender {
   async #shortage(): ReturnType<typeof shortageOfRun> {
     const { options, changes = NO_CHANGES } = this.#sending
     const unsent = async () => {
-      const { rows, worst, smallestMint, reserved } = await this.#readUnsent()
+      const { rows, maxUse, smallestMint, reserved } = await this.#readUnsent()
       return {
         rows,
         changes: changes.changes,
-        worst: sumOfUses([worst, changes.worst]),
+        maxUse: sumOfUses([maxUse, changes.maxUse]),
         smallestMint: changes.changes === 0 ? smallestMint : 0n,
-        reserved: { ...reserved, changes: changes.worst },
+        reserved: { ...reserved, changes: changes.maxUse },
       }
     }
     return await shortageOfRun(this.#deps, this.#connection, { blockchain: options.blockchain, run: this.#run, unsent })

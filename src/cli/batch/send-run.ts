@@ -9,14 +9,14 @@ import { safe } from '../io/io.ts'
 import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
 import { isV12 } from '../request/api-version.ts'
-import { flagsOfRun } from './options/flags-again.ts'
+import { flagsOfRun } from './options/format-flags.ts'
 import { EventLines } from './progress/event-lines.ts'
 import { BatchProgress } from './progress/progress.ts'
 import { errorOfRun } from './report/run-error.ts'
 import { printNextSteps, summaryData } from './report/summary.ts'
 import { notesOfDrop, stepsToReveal } from './reveal/next-reveal.ts'
 import { sealedError } from './reveal/shuffled.ts'
-import { type RunLimits, RunSender, type RunSending, type SentRun } from './run-sender.ts'
+import { type RunInput, type RunLimits, RunSender, type SentRun } from './run-sender.ts'
 import { runCommands } from './runs/run-commands.ts'
 import { refuseUnverified } from './verify/verify-run.ts'
 
@@ -25,7 +25,7 @@ import { refuseUnverified } from './verify/verify-run.ts'
  *
  * @throws GdnError if the run has problems
  */
-export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSending & { output: Output }): Promise<void> {
+export async function sendAndPrint(deps: Deps, { output, ...sending }: RunInput & { output: Output }): Promise<void> {
   const { io } = deps
   const { flags, options } = sending
   const events = output.mode === 'ndjson' ? new EventLines(io) : null
@@ -64,7 +64,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
 }
 
 /** Sends a run with progress, and verifies it if requested. */
-export async function sendRun(deps: Deps, sending: RunSending): Promise<SentRun> {
+export async function sendRun(deps: Deps, sending: RunInput): Promise<SentRun> {
   const { settings, options, run, known } = sending
   const connection = await deps.connect(settings, 'bulk')
   const progress = new BatchProgress(deps.io, deps.signals, known)
@@ -93,7 +93,7 @@ export async function sendRun(deps: Deps, sending: RunSending): Promise<SentRun>
 }
 
 /** Returns the limits of a run after its checks. */
-async function checkedLimits(deps: Deps, sending: RunSending, connection: Connection, progress: BatchProgress) {
+async function checkedLimits(deps: Deps, sending: RunInput, connection: Connection, progress: BatchProgress) {
   const limits = await limitsOf(deps, sending, connection)
   await progress.start()
   await sending.check?.(connection)
@@ -102,7 +102,7 @@ async function checkedLimits(deps: Deps, sending: RunSending, connection: Connec
 
 async function limitsOf(
   deps: Deps,
-  { settings, options, flags, commandLimit }: RunSending,
+  { settings, options, flags, commandLimit }: RunInput,
   { client, server }: Connection,
 ): Promise<RunLimits> {
   const { blockchain } = options
@@ -123,7 +123,7 @@ async function limitsOf(
 export async function refuseFailure(
   deps: Deps,
   { summary, verified }: SentRun,
-  { options, flags, resumedBy, isApplied }: Pick<RunSending, 'options' | 'flags' | 'resumedBy' | 'isApplied'>,
+  { options, flags, resumedBy, isApplied }: Pick<RunInput, 'options' | 'flags' | 'resumedBy' | 'isApplied'>,
 ): Promise<void> {
   const commands = runCommands(summary.run.name, flags.stateDir, {
     resume: resumedBy,

@@ -7,8 +7,8 @@ import { flagError } from '../../core/errors.ts'
 import { GdnCommand } from '../command.ts'
 import { knownCollections } from '../connect/known-collections.ts'
 import type { PricedRequests } from '../cost/at-most.ts'
-import { ACCEPTED_GO_ON, confirmRaise, confirmSpending } from '../cost/confirm-spending.ts'
-import { isPriced, worstOfRequest } from '../cost/run-limit.ts'
+import { ACCEPTED_CONTINUE_NOTE, confirmRaise, confirmSpending } from '../cost/confirm-spending.ts'
+import { isPriced, maxUseOfRequest } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, notEmpty, type ServerFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
@@ -79,7 +79,7 @@ export async function api(deps: Deps, nameOrPath: string, flags: ApiFlags): Prom
     const { blockchain } = body.value
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
     const action = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
-    const priced = await pricedOf(deps, connection, endpoint, body.value)
+    const priced = await pricedRequestsOf(deps, connection, endpoint, body.value)
     await confirmSpending(deps, connection, { yes: flags.yes, blockchain: on, action, priced })
   } else await confirmLimit(deps, flags, connection, endpoint, body.value)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
@@ -100,7 +100,7 @@ export async function api(deps: Deps, nameOrPath: string, flags: ApiFlags): Prom
   }
 }
 
-interface NewLimit {
+interface LimitRequest {
   max_cost?: string
   only_lower?: boolean
   max_fee?: string
@@ -123,7 +123,7 @@ async function confirmLimit(
   if (name !== 'setrunmaxcost' && name !== 'setrunmaxfee') return
   const { request } = await loadEndpoint(name)
   // Don't report an invalid request here, because the server rejects it.
-  const content = request.safeParse(body).data as (NewLimit & { run: string; blockchain: Blockchain }) | undefined
+  const content = request.safeParse(body).data as (LimitRequest & { run: string; blockchain: Blockchain }) | undefined
   if (content === undefined || content.only_lower || content.only_if_unset) return
   const { run, blockchain, max_cost, max_fee } = content
   const limits = {
@@ -131,11 +131,11 @@ async function confirmLimit(
     maxCost: max_cost === undefined ? null : BigInt(max_cost),
     maxFee: max_fee === undefined ? null : BigInt(max_fee),
   }
-  await confirmRaise(deps, yes, blockchain, connection, { ...limits, effect: ACCEPTED_GO_ON })
+  await confirmRaise(deps, yes, blockchain, connection, { ...limits, effect: ACCEPTED_CONTINUE_NOTE })
 }
 
 /** Returns the requests to price for the prompt; null if the request can't be priced. */
-async function pricedOf(
+async function pricedRequestsOf(
   deps: Deps,
   connection: Connection,
   endpoint: RawEndpoint,
@@ -150,7 +150,7 @@ async function pricedOf(
   return {
     limit: null,
     findBlockchain: () => blockchainOfRequest(deps, connection, Object(content)),
-    worst: () => worstOfRequest(name, Object(content)),
+    maxUse: () => maxUseOfRequest(name, Object(content)),
   }
 }
 

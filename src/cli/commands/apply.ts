@@ -12,16 +12,16 @@ import type { ManifestIssue } from '../../manifest/row.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { recordMade, recordSeen } from '../../plan/record-changes.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/options/flags.ts'
-import { planFlagsAgain } from '../batch/options/flags-again.ts'
+import { formatPlanFlags } from '../batch/options/format-flags.ts'
 import { confirmOtherEdition, printBriefly, refuseDuplicates } from '../batch/report/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
-import { costAtMost, noteCost, printNotes } from '../cost/at-most.ts'
-import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
+import { maximumCost, noteCost, printNotes } from '../cost/at-most.ts'
+import { ACCEPTED_CONTINUE_NOTE, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
+import { meterRun, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, addTimeoutFlag, integer, oneOf } from '../flags/common.ts'
@@ -30,18 +30,18 @@ import { safe } from '../io/io.ts'
 import {
   changeNfts,
   changesError,
-  changesLeft,
   limitChanges,
   noChangeOutcomes,
   permitChanges,
+  remainingChanges,
   stoppedAfter,
   summaryOf,
 } from '../plan/change-nfts.ts'
 import { checkPlanMaxSupply } from '../plan/check-plan-max-supply.ts'
 import { collectImpossibleChanges, hintFor, impossibleChangesText } from '../plan/impossible-changes.ts'
 import { addPlanFlags, openPlan, type PlanFlags, refuseHiddenChanges } from '../plan/open-plan.ts'
-import { changedSince, openPlanSource } from '../plan/open-source.ts'
-import { reservedForPlan, worstOfPlan } from '../plan/plan-use.ts'
+import { changedPlanError, openPlanSource } from '../plan/open-source.ts'
+import { maxUseOfPlan, reservedForPlan } from '../plan/plan-use.ts'
 import {
   appliedText,
   countsText,
@@ -116,7 +116,7 @@ export function command(deps: Deps, run = apply): GdnCommand {
 }
 
 /** State that the steps of the command share. */
-interface Applying {
+interface ApplyContext {
   deps: Deps
   connection: Connection
   manifest: string
@@ -151,7 +151,7 @@ async function planAndApply(deps: Deps, manifest: string, typedFlags: ApplyFlags
   try {
     const opened = await withDraw(deps, connection, source, flags)
     await openPlan(deps, connection, opened, { takeOver: opened.takeOver, only: flags.only }, async (plan) => {
-      if (plan.changedSinceSaved.count > 0) throw changedSince(plan.changedSinceSaved)
+      if (plan.changedSinceSaved.count > 0) throw changedPlanError(plan.changedSinceSaved)
       // Print the warnings before anything is minted.
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
       printBriefly(deps, warnings)
@@ -173,17 +173,19 @@ async function planAndApply(deps: Deps, manifest: string, typedFlags: ApplyFlags
 }
 
 /** Mints the new rows, changes the NFTs and prints the result, even if a change fails. */
-async function applyPlan(applying: Applying, output: Output): Promise<void> {
+async function applyPlan(applying: ApplyContext, output: Output): Promise<void> {
   const { deps, connection, manifest, flags, opened, plan, commandLimit, warnings } = applying
   const { blockchain, contractAddress: contract_address, stateDir } = opened.options
-  const again = applyAgain(manifest, flags)
+  const again = resumeCommand(manifest, flags)
   const changes = flags.only === 'mint' ? { update: 0, transfer: 0, burn: 0 } : plan.counts
   const all = flags.only === 'mint' ? plan.counts.mint : pendingCount(plan.counts)
   const beforeMint = (error: unknown): never => {
     throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
   }
   const isSpending = pendingCount(plan.counts) > 0
-  const paid = isSpending ? await meterRun(deps, connection, plan.run.id).catch(beforeMint) : async () => NOTHING_KNOWN
+  const paid = isSpending
+    ? await meterRun(deps, connection, plan.run.id).catch(beforeMint)
+    : async () => UNKNOWN_RUN_COSTS
   if (commandLimit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, commandLimit)
   await storeNames(deps, connection, opened.options, plan).catch(beforeMint)
   const done = doneNotes(plan, flags)
@@ -205,7 +207,7 @@ async function applyPlan(applying: Applying, output: Output): Promise<void> {
       notes: [...plan.notes, ...minted.notes, ...[done.stored, done.skipped, earlier].filter((note) => note !== null)],
     })
   if (minted.failure !== null) {
-    const { pending, ...otherCounts } = minted.left
+    const { pending, ...otherCounts } = minted.remaining
     const unsent = summaryOf(changes, noChangeOutcomes())
     await print({ ...unsent, ...otherCounts, pending: Number(unsent.pending) + pending })
     throw minted.failure
@@ -242,7 +244,7 @@ const earlierNote = (nfts: number): string | null =>
     : `${count(nfts, 'NFT')} already ${nfts === 1 ? 'matches' : 'match'} the manifest, because an earlier command or another machine made the changes`
 
 /** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
-async function recordPlan({ deps, connection, opened, plan }: Applying): Promise<void> {
+async function recordPlan({ deps, connection, opened, plan }: ApplyContext): Promise<void> {
   const { options, read } = opened
   const { signal } = deps.signals
   const { client, pacer } = connection
@@ -264,17 +266,17 @@ async function* rowsOf(plan: ChangePlan) {
 }
 
 /** Returns a sentence about where to find all changes of the plan. */
-function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
+function allChangesHint(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
   if (isSaved) return `${file} contains all changes.`
-  return `To print all changes, run \`gdn plan ${file}${planFlagsAgain(flags)} -o ndjson\`.`
+  return `To print all changes, run \`gdn plan ${file}${formatPlanFlags(flags)} -o ndjson\`.`
 }
 
 /** Returns the command that resumes after an interruption. It omits --max-cost, because the run keeps its limit. */
-function applyAgain(manifest: string, flags: ApplyFlags): string {
+function resumeCommand(manifest: string, flags: ApplyFlags): string {
   const { only, maxBurns, allowDuplicates, refresh } = flags
   return [
-    `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`,
+    `gdn apply ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`,
     ...(only === undefined ? [] : [`--only ${only}`]),
     ...(maxBurns === undefined ? [] : [`--max-burns ${maxBurns}`]),
     ...(allowDuplicates === true ? ['--allow-duplicates'] : []),
@@ -290,7 +292,7 @@ type OpenedPlanSource = Awaited<ReturnType<typeof openPlanSource>>
  *
  * @throws GdnError `refused` if a change is impossible, `max_cost`, `not_confirmed`
  */
-async function confirmPlan(applying: Applying): Promise<boolean> {
+async function confirmPlan(applying: ApplyContext): Promise<boolean> {
   const { deps, connection, manifest, flags, plan, commandLimit } = applying
   const { options, warnings, isSaved = false } = applying.opened
   const { io } = deps
@@ -299,8 +301,8 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
   const isList = !io.settings.machine && !io.settings.quiet
   const obstacles = await collectImpossibleChanges(plan)
   if (isList) for (const line of await planLines(plan, obstacles, io.look())) io.note(line)
-  const onlyMint = onlyMintOf(applyAgain(manifest, flags), plan, newRows)
-  const allText = isList ? whereAllAre(manifest, flags, isSaved) : null
+  const onlyMint = onlyMintOf(resumeCommand(manifest, flags), plan, newRows)
+  const allText = isList ? allChangesHint(manifest, flags, isSaved) : null
   const isRefused = counts.impossible > 0 && flags.only === undefined
   const notes = isRefused ? plan.notes : plan.notes.filter((note) => note !== plan.otherEdition)
   printPlanNotes(io, { counts, notes }, obstacles, { allText, onlyMint, onlyMints: flags.only === 'mint' })
@@ -331,7 +333,7 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
   if (pending === 0) {
     if (flags.yes) return true
     await confirmNames(io, plan)
-    const raised = { run: plan.run.id, maxCost: commandLimit, effect: ACCEPTED_GO_ON }
+    const raised = { run: plan.run.id, maxCost: commandLimit, effect: ACCEPTED_CONTINUE_NOTE }
     await confirmRaise(deps, false, blockchain, connection, raised)
     return false
   }
@@ -339,7 +341,7 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
     limit: commandLimit,
     storedLimit: plan.run.maxCost,
     run: plan.run.id,
-    worst: () => worstOfPlan(plan, flags),
+    maxUse: () => maxUseOfPlan(plan, flags),
   }
   const text = plan.otherEdition === null ? null : `${plan.otherEdition}.`
   const effect = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
@@ -348,7 +350,7 @@ async function confirmPlan(applying: Applying): Promise<boolean> {
     await noteCost(deps, connection, blockchain, priced)
     return true
   }
-  const cost = await costAtMost(deps, connection, blockchain, priced)
+  const cost = await maximumCost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
   const question = `${effect} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
   await io.confirm(safe(question), '--yes')
@@ -368,26 +370,26 @@ async function checkBurns(
   { maxBurns, yes, isList }: ApplyFlags & { isList: boolean },
 ): Promise<void> {
   const all = plan.counts.burn
-  const most = maxBurns ?? (io.interactive && !yes ? all : 0)
-  if (all > most) {
-    throw new GdnError('refused', `the plan burns ${count(all, 'NFT')}, but --max-burns permits only ${most}`, {
+  const maxAllowed = maxBurns ?? (io.interactive && !yes ? all : 0)
+  if (all > maxAllowed) {
+    throw new GdnError('refused', `the plan burns ${count(all, 'NFT')}, but --max-burns permits only ${maxAllowed}`, {
       hint: `Nothing was sent. To burn them, add --max-burns ${all}.`,
     })
   }
   if (isList) return
-  let remaining = MAX_TITLES
+  let remainingTitles = MAX_TITLES
   for await (const { action, title, tokenId } of plan.burns()) {
     if (action !== 'burn') continue
-    if (remaining-- === 0) return io.note(`Burn: ${count(all - MAX_TITLES, 'more NFT')}`)
+    if (remainingTitles-- === 0) return io.note(`Burn: ${count(all - MAX_TITLES, 'more NFT')}`)
     io.note(safe(`Burn: ${title} (token ${tokenId})`))
   }
 }
 
-interface Minted {
+interface MintResult {
   /** Number of rows that this command deployed. */
   rows: number
   /** Number of rows that are not deployed. */
-  left: { pending: number; failed: number; unknown: number }
+  remaining: { pending: number; failed: number; unknown: number }
   /** Warnings about the rows that were sent, in addition to the manifest's warnings. */
   warnings: readonly ManifestIssue[]
   notes: readonly string[]
@@ -397,23 +399,31 @@ interface Minted {
   limit: RunLimit
 }
 
-const NONE_LEFT = { pending: 0, failed: 0, unknown: 0 }
+const NONE_REMAINING = { pending: 0, failed: 0, unknown: 0 }
 
 /** Sets the limit of the run, and mints the plan's rows in the same way as `batch mint`. */
-async function mint({ deps, connection, manifest, flags, opened, plan, commandLimit }: Applying): Promise<Minted> {
+async function mint({
+  deps,
+  connection,
+  manifest,
+  flags,
+  opened,
+  plan,
+  commandLimit,
+}: ApplyContext): Promise<MintResult> {
   const { options, settings } = opened
   const { counts, run } = plan
-  const resumedBy = applyAgain(manifest, flags)
+  const resumedBy = resumeCommand(manifest, flags)
   const changes = flags.only === 'mint' ? 0 : counts.update + counts.transfer + counts.burn
   if (counts.mint === 0) {
     const limit = await permitChanges(deps, connection, options.blockchain, { run, count: changes, commandLimit })
     const isSent = changes > 0 || commandLimit !== null
     const carried = isSent ? await limitChanges(deps, connection, options, { limit, commandLimit }) : limit
     if (plan.unsettled === 0)
-      return { rows: 0, left: NONE_LEFT, warnings: [], notes: [], failure: null, limit: carried }
+      return { rows: 0, remaining: NONE_REMAINING, warnings: [], notes: [], failure: null, limit: carried }
     // An earlier command was interrupted while it waited for accepted rows. This run sends nothing and only waits.
     const settling = { ...options, reconcileOnly: true }
-    const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: settle }
+    const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: waitForAccepted }
     return { ...(await runMints(deps, plan, { ...sending, commandLimit: null })), limit: carried }
   }
   let limit: RunLimit = { run: run.id }
@@ -434,7 +444,7 @@ async function mint({ deps, connection, manifest, flags, opened, plan, commandLi
     run: runBatch,
     commandLimit,
     others: changes,
-    changes: flags.only === 'mint' ? undefined : await changesLeft(counts, noChangeOutcomes()),
+    changes: flags.only === 'mint' ? undefined : await remainingChanges(counts, noChangeOutcomes()),
     beforeSending: async (_planned: PlannedEvent, _connection: Connection, permitted: RunLimit) => {
       limit = permitted
     },
@@ -444,7 +454,7 @@ async function mint({ deps, connection, manifest, flags, opened, plan, commandLi
 }
 
 /** Waits for the accepted rows of a run. Its pending rows don't need to be minted, as the plan has shown. */
-const settle: typeof runBatch = async (options, deps) => {
+const waitForAccepted: typeof runBatch = async (options, deps) => {
   const summary = await runBatch(options, deps)
   const counts = { ...summary.counts, pending: 0 }
   const { stopped, doubledRows } = summary
@@ -457,13 +467,13 @@ async function runMints(
   deps: Deps,
   plan: ChangePlan,
   sending: Parameters<typeof sendRun>[1],
-): Promise<Omit<Minted, 'limit'>> {
+): Promise<Omit<MintResult, 'limit'>> {
   const sentRun = await sendRun(deps, sending)
   const failure = await refuseFailure(deps, sentRun, sending).then(
     () => null,
     (error: unknown) => error,
   )
   const { deployed, pending, accepted, failed, unknown } = sentRun.summary.counts
-  const left = { pending: pending + accepted, failed, unknown }
-  return { rows: deployed - plan.deployed, left, warnings: sentRun.warnings, notes: sentRun.notes, failure }
+  const remaining = { pending: pending + accepted, failed, unknown }
+  return { rows: deployed - plan.deployed, remaining, warnings: sentRun.warnings, notes: sentRun.notes, failure }
 }

@@ -7,7 +7,7 @@ import { validateManifest } from '../../manifest/read.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
 import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../batch/options/manifest-options.ts'
 import { GdnCommand } from '../command.ts'
-import { namedNode } from '../connect/open-network.ts'
+import { specifiedNode } from '../connect/open-network.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
 import {
   COST_FIELDS,
@@ -19,7 +19,7 @@ import {
   openMeter,
   SIMULATED,
 } from '../cost/estimate.ts'
-import { addCostFlags, type CostFlags, findFees, orNameNode, refuseSolanaCosts } from '../cost/fees.ts'
+import { addCostFlags, type CostFlags, findFees, refuseSolanaCosts, withRpcUrlHint } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { createOutput, type View } from '../render/output.ts'
@@ -128,8 +128,8 @@ async function feesFor(
       return opened
     })
   } catch (error) {
-    if (!(error instanceof GdnError) || namedNode(deps, flags) !== null) throw error
-    throw orNameNode(error)
+    if (!(error instanceof GdnError) || specifiedNode(deps, flags) !== null) throw error
+    throw withRpcUrlHint(error)
   } finally {
     await (opened as Awaited<ReturnType<Deps['connect']>> | null)?.client.close()
   }

@@ -1,8 +1,8 @@
 import { stateDirectory } from '../../config/paths.ts'
 import { count } from '../../core/count.ts'
 import { GdnCommand } from '../command.ts'
+import { addBackendFlags } from '../connect/add-backend-flags.ts'
 import { addDataDirFlag } from '../connect/data-dir.ts'
-import { keepPlace } from '../connect/keep-place.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, notEmpty, type OutputFlags, type ServerFlags } from '../flags/common.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -10,8 +10,8 @@ import { createOutput, type View } from '../render/output.ts'
 import { proseWidth, wrap, wrapLine } from '../text/wrap.ts'
 import type { BackendFlags } from './doctor/backend.ts'
 import { checkSettings, diagnoseConfiguration } from './doctor/configuration.ts'
+import { checkEnvironment, checkNetworkSettings, checkNode } from './doctor/environment.ts'
 import type { Finding } from './doctor/finding.ts'
-import { checkEnvironment, checkNetworkSettings, checkNode } from './doctor/surroundings.ts'
 
 export type DoctorFlags = OutputFlags & ServerFlags & BackendFlags
 
@@ -84,7 +84,10 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(await checkLocalBackend(deps, isServerReachable ? server : null)),
     ...checkWallets(env),
     ...(await checkNativeParts(deps)),
-    ...backend.map((finding) => ({ ...finding, fix: finding.fix === null ? null : keepPlace(finding.fix, flags) })),
+    ...backend.map((finding) => ({
+      ...finding,
+      fix: finding.fix === null ? null : addBackendFlags(finding.fix, flags),
+    })),
   ]
 }
 

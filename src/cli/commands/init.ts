@@ -3,8 +3,8 @@ import { GdnCommand, noServerNamed } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addressOrName, addStateDirFlag, blockchainName, notEmpty, oneOf } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
-import { choose, mayAsk } from '../prompt/ask-missing.ts'
-import { createOutput, type DataRecord, isAskedFor, type View } from '../render/output.ts'
+import { choose, mayPrompt } from '../prompt/ask-missing.ts'
+import { createOutput, type DataRecord, isOutputRequested, type View } from '../render/output.ts'
 import { initHosted } from './init/hosted.ts'
 import type { InitFlags } from './init/init-flags.ts'
 import { initLocal } from './init/local.ts'
@@ -50,7 +50,7 @@ export async function init(deps: Deps, flags: InitFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
   const setup = (await isLocal(deps, flags)) ? await initLocal(deps, flags) : await initHosted(deps, flags)
-  if (isAskedFor(flags)) await output.one(asJson(setup))
+  if (isOutputRequested(flags)) await output.one(asJson(setup))
   if (setup.override !== null) io.warn(safe(setup.override))
   for (const line of nextSteps(setup)) io.note(line)
 }
@@ -62,7 +62,7 @@ async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Pro
     })
   }
   if (local || hosted || baseUrl !== undefined) return local === true
-  if (!mayAsk(io)) {
+  if (!mayPrompt(io)) {
     throw noServerNamed('--hosted', 'Add --local, or --hosted --base-url <url> --key-file <file>.')
   }
   return await choose(io, {

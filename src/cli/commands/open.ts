@@ -3,8 +3,8 @@ import * as z from 'zod'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { addRunContractFlag } from '../batch/runs/which-run.ts'
-import { findRun, namesRuns, type RunFlags, settingsOfRun } from '../batch/runs/which-server.ts'
+import { addRunContractFlag } from '../batch/runs/resolve-run.ts'
+import { findRun, listsRuns, type RunFlags, settingsOfRun } from '../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../command.ts'
 import { connectExplorer, explorerBase, type WebExplorer } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
@@ -60,7 +60,7 @@ export async function open(deps: Deps, target: string | undefined, flags: OpenFl
 
 async function urlOf(deps: Deps, target: string | undefined, flags: OpenFlags): Promise<string> {
   const named = target?.startsWith('@') ? (await deps.addresses()).resolve(target, {}) : target
-  const run = target === undefined ? null : await runCalled(deps, target, flags)
+  const run = target === undefined ? null : await findRunByName(deps, target, flags)
   const settings = run?.settings ?? (await deps.settings(flags))
   const address = run === null && target !== undefined ? await addressOfEns(deps, target, settings, flags) : undefined
   const server = await settings.server()
@@ -92,7 +92,7 @@ async function addressOfEns(
 }
 
 /** Returns a run on this machine and the settings of its server; null if no run has this name. */
-async function runCalled(
+async function findRunByName(
   deps: Deps,
   target: string,
   flags: OpenFlags,
@@ -103,14 +103,14 @@ async function runCalled(
   } catch (error) {
     // If no run has this name, the name may be an NFT ID, except with --contract. If several runs match, this is an
     // error.
-    const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !namesRuns(error)
+    const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !listsRuns(error)
     if (isNoRun && flags.contract === undefined) return null
     throw error
   }
 }
 
 const id = z.string().regex(/^[\w-]{1,100}$/)
-const exact = z.object({
+const searchResult = z.object({
   exact: z.discriminatedUnion('kind', [
     z.object({ kind: z.literal('collection'), collection: z.object({ transaction_gdn_id: id }) }),
     z.object({ kind: z.literal('nft'), nft: z.object({ nft_gdn_id: id }) }),
@@ -125,7 +125,7 @@ const exact = z.object({
 async function pageOf(explorer: WebExplorer, target: string): Promise<string> {
   const query = `q=${encodeURIComponent(target.toWellFormed())}`
   const response = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null
-  const parsed = exact.safeParse(response)
+  const parsed = searchResult.safeParse(response)
   if (!parsed.success) return `/go?${query}`
   const hit = parsed.data.exact
   switch (hit.kind) {

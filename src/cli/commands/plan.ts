@@ -7,15 +7,19 @@ import { SENT_NOTHING, withNothingSent } from '../../core/nothing-sent.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
-import { OTHERS_UNREVEALED, UNREVEALED, UNREVEALED_FAILED } from '../../plan/mint-changes.ts'
+import {
+  OTHER_RUN_UNREVEALED_REASON,
+  UNREVEALED_MINT_REASON,
+  UNREVEALED_RETRY_REASON,
+} from '../../plan/mint-changes.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { dropText } from '../../reveal/drop-state.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/options/flags.ts'
-import { planFlagsAgain, serverFlagsAgain } from '../batch/options/flags-again.ts'
+import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flags.ts'
 import { duplicateWarnings, printBriefly } from '../batch/report/row-warnings.ts'
-import { beaconAgain } from '../batch/reveal/next-reveal.ts'
+import { formatBeaconFlag } from '../batch/reveal/next-reveal.ts'
 import { GdnCommand } from '../command.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps, QuoteSpending } from '../deps.ts'
@@ -98,7 +102,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   const connection = await deps.connect(source.settings, 'bulk')
   try {
     const drawn = await withDraw(deps, connection, manifestRows, flags)
-    if ((drawn.drawn != null || drawn.sealed != null) && saveAs !== null) throw notSaved(flags.prune === true)
+    if ((drawn.drawn != null || drawn.sealed != null) && saveAs !== null) throw unsavablePlanError(flags.prune === true)
     const planning = { deps, connection, manifest, flags, source, drawn }
     await openPlan(deps, connection, drawn, { takeOver: flags.takeOver === true }, async (changePlan) => {
       const pending = pendingCount(changePlan.counts)
@@ -122,7 +126,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
 type Source = PlanSource & OpenedManifest & { prune: boolean }
 
 /** State that the steps of the command share. */
-interface Planning {
+interface PlanContext {
   deps: Deps
   connection: Connection
   manifest: string
@@ -137,7 +141,7 @@ interface Planning {
  *
  * @param output null for Markdown
  */
-async function printPlan(planning: Planning, changePlan: ChangePlan, output: Output | null): Promise<void> {
+async function printPlan(planning: PlanContext, changePlan: ChangePlan, output: Output | null): Promise<void> {
   const { manifest, flags } = planning
   const { io } = planning.deps
   const isList = output?.mode === 'table'
@@ -157,42 +161,42 @@ async function printPlan(planning: Planning, changePlan: ChangePlan, output: Out
   } else await output.many(records(changePlan.changes(), listsNotes(output.mode) ? changePlan.notes : []))
   if (isList) await noteHidden(planning, changePlan, all)
   const allText = isBrief ? 'Add `-o ndjson` to print all changes.' : null
-  const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+  const apply = `gdn apply ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`
   printPlanNotes(io, changePlan, obstacles, { allText, onlyMint: onlyMintOf(apply, changePlan, flags.newRows) })
 }
 
 /** Prints the number of unrevealed NFTs, and how to reveal them. */
-async function noteHidden(planning: Planning, { counts }: ChangePlan, { all }: ImpossibleChanges): Promise<void> {
+async function noteHidden(planning: PlanContext, { counts }: ChangePlan, { all }: ImpossibleChanges): Promise<void> {
   const { deps, connection, manifest, flags, source, drawn } = planning
   const { io } = deps
   const countOf = (wantedReason: string) => all.find(({ reason }) => reason === wantedReason)?.count ?? 0
   const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
   if (hidden === 0) return
-  const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+  const revealCommand = `gdn reveal ${shellWord(safe(manifest))}${formatPlanFlags(flags)}`
   const state = drawn.sealed?.state ?? null
   if (state !== null) io.note(`${dropText(state, deps.now())}.`)
   // If a sent row is missing from the manifest, its ID has changed.
-  const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + counts.vanished > 0
-  const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + counts.abandoned > 0
+  const isKnown = countOf(NOT_COMMITTED) + countOf(OTHER_RUN_UNREVEALED_REASON) + counts.vanished > 0
+  const isIncomplete = countOf(UNREVEALED_MINT_REASON) + countOf(UNREVEALED_RETRY_REASON) + counts.abandoned > 0
   const { isEditedSince } = await import('../reveal/find-draw.ts')
   const isEdited = isKnown || (await isEditedSince(deps, connection, source, isIncomplete))
   const instruction = isEdited
     ? 'To reveal the drop, first restore the edited rows'
     : `To reveal ${hidden === 1 ? 'it' : 'them'}`
   io.note(
-    `${count(hidden, 'NFT')} not revealed yet. ${instruction}: ${revealCommand}${state === null ? '' : beaconAgain(state)}`,
+    `${count(hidden, 'NFT')} not revealed yet. ${instruction}: ${revealCommand}${state === null ? '' : formatBeaconFlag(state)}`,
   )
 }
 
-async function save({ deps, flags, drawn }: Planning, changePlan: ChangePlan, path: string): Promise<void> {
+async function save({ deps, flags, drawn }: PlanContext, changePlan: ChangePlan, path: string): Promise<void> {
   const allowDuplicates = flags.allowDuplicates === true
   await savePlan(path, changePlan, { ...drawn, takeOver: flags.takeOver === true, allowDuplicates })
-  const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
+  const applyCommand = `gdn apply ${shellWord(safe(flags.out ?? ''))}${formatServerFlags(flags)}`
   const asks = !allowDuplicates && changePlan.counts.mint > 0 && (await changePlan.duplicates()).count > 0
   deps.io.note(savedText(changePlan, `${applyCommand}${asks ? ' --allow-duplicates' : ''}`))
 }
 
-const notSaved = (prunes: boolean) =>
+const unsavablePlanError = (prunes: boolean) =>
   flagError(
     '--out',
     "the plan of a shuffled drop can't be saved, because a saved plan doesn't contain the draw",
@@ -200,7 +204,7 @@ const notSaved = (prunes: boolean) =>
   )
 
 /** Reports the cost of a plan. If the plan includes mints, `apply` limits the cost in the same way as `batch mint`. */
-async function quotePlan({ deps, connection, drawn }: Planning, plan: ChangePlan): Promise<void> {
+async function quotePlan({ deps, connection, drawn }: PlanContext, plan: ChangePlan): Promise<void> {
   if (deps.quote === null) return
   const { blockchain } = drawn.options
   const { counts, run } = plan

@@ -8,31 +8,36 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { codeOfWait, reasonSuffix } from '../../operations/waiting.ts'
+import { pendingCodeOf, reasonSuffix } from '../../operations/waiting.ts'
 import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { recordNfts } from '../../plan/record-changes.ts'
-import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
-import { asCommitted, type ReadCommitment, readCommitment, uncommittableProblem } from '../../reveal/read-commitment.ts'
+import { type RevealPlan, type SkippedRow, withRevealPlan } from '../../reveal/plan-reveal.ts'
+import {
+  type ReadCommitment,
+  readCommitment,
+  uncommittableProblem,
+  withFirstCommitment,
+} from '../../reveal/read-commitment.ts'
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
-import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
+import { editedWhileRead, editsOf, findCommittedRun } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
-import { type OpenedManifest, onlyManifest, openManifest } from '../batch/mint-manifest.ts'
+import { missingManifestHint, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
 import { formerFoldersText } from '../batch/reveal/former-folders.ts'
-import { revealedHidden } from '../batch/reveal/minted-unrevealed.ts'
+import { revealedHiddenWarning } from '../batch/reveal/minted-unrevealed.ts'
 import { commitmentsOf } from '../batch/reveal/shuffled-drop.ts'
-import { editedRows, refuseStandardInput, updateRevealed } from '../batch/reveal/unrevealed.ts'
+import { editedRowsError, refuseStandardInput, updateRevealedHint } from '../batch/reveal/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
-import { costAtMost, noteCost, printNotes, shortageOfRun } from '../cost/at-most.ts'
-import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
+import { maximumCost, noteCost, printNotes, shortageOfRun } from '../cost/at-most.ts'
+import { ACCEPTED_CONTINUE_NOTE, confirmRaise } from '../cost/confirm-spending.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
-import { refuseAboveLimit, reservedForChanges, worstOfChanges } from '../cost/run-limit.ts'
+import { meterRun, UNKNOWN_RUN_COSTS, withRunPaid } from '../cost/paid.ts'
+import { maxUseOfChanges, refuseAboveLimit, reservedForChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags, addTimeoutFlag, integer, notEmpty } from '../flags/common.ts'
 import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
@@ -41,9 +46,9 @@ import type { Progress } from '../io/progress.ts'
 import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../plan/change-nfts.ts'
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput, type DataRecord, type View } from '../render/output.ts'
-import { checkAbandoned, type Draw, NOT_DRAWN } from '../reveal/draw.ts'
+import { checkAbandoned, type Draw, UNDRAWN_STATE } from '../reveal/draw.ts'
 import { committedGeneration, refuseOtherName } from '../reveal/other-name.ts'
-import type { Revealing } from '../reveal/seal-drop.ts'
+import type { RevealInput } from '../reveal/seal-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { abandonRows?: number }
@@ -98,7 +103,7 @@ interface RevealContext {
 }
 
 /** A committed drop whose rows are drawn, if they are shuffled and can be drawn. */
-interface CommittedDrop extends RevealContext, Omit<Revealing, 'flags'> {
+interface CommittedDrop extends RevealContext, Omit<RevealInput, 'flags'> {
   draw: Draw
 }
 
@@ -122,7 +127,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       printPlan(drop, plan)
       const result = await revealRows(drop, plan)
       await output.one(recordOf(drop, plan, result))
-      const problem = result.error ?? revealError(result.outcomes) ?? noneMinted(plan)
+      const problem = result.error ?? revealError(result.outcomes) ?? noMintedRowsError(plan)
       if (flags.dryRun && problem === null) io.note('Nothing was sent.')
       if (problem !== null) throw problem
       if (flags.dryRun !== true) await refresher?.refresh(connection, contractAddress, result.nftGdnIds)
@@ -137,7 +142,7 @@ async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags):
   const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittableProblem }).catch(
     (error: unknown) => {
       const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
-      throw isMissing ? error.with({ hint: onlyManifest(resolve(deps.cwd, manifest)) }) : error
+      throw isMissing ? error.with({ hint: missingManifestHint(resolve(deps.cwd, manifest)) }) : error
     },
   )
   const { blockchain } = opened.options
@@ -149,7 +154,7 @@ async function openRevealable(deps: Deps, manifest: string, flags: RevealFlags):
 async function openDrop(command: RevealContext, hashed: ReadCommitment, progress: Progress): Promise<CommittedDrop> {
   const { deps, connection, opened } = command
   const { blockchain, contractAddress: contract_address } = opened.options
-  const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
+  const rows = withFirstCommitment(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
   await checkCommitment(command, rows)
   const { provenance } = rows.commitment
   await refuseOtherName(opened.options, provenance)
@@ -183,14 +188,14 @@ const isUndrawn = ({ rows, draw }: CommittedDrop): boolean => rows.commitment.ru
 function printPlan(drop: CommittedDrop, plan: RevealPlan): void {
   const { deps, rows, draw, flags } = drop
   if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
-  if (noneMinted(plan) !== null) return
-  printLeft(deps, plan, isUndrawn(drop))
+  if (noMintedRowsError(plan) !== null) return
+  printSkippedRows(deps, plan, isUndrawn(drop))
   const missing = plan.notMinted - plan.undeployed
   if (flags.dryRun && isUndrawn(drop) && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
     deps.io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
 }
 
-interface Result {
+interface RevealResult {
   outcomes: Outcomes
   /** An error that occurred after the first update. */
   error: GdnError | null
@@ -201,17 +206,17 @@ interface Result {
 }
 
 /** Updates the NFTs of the plan and records them. In a dry run, only checks the plan and reports its cost. */
-async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<Result> {
+async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<RevealResult> {
   const { deps, connection, opened, rows, flags } = drop
   // A given limit is set even if nothing is left to reveal.
-  const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
+  const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noMintedRowsError(plan) === null)
   const sends = hasEffect && flags.dryRun !== true
   // Rows may have been minted since the draw found none.
-  if (sends && isUndrawn(drop)) throw notDrawn()
+  if (sends && isUndrawn(drop)) throw notDrawnError()
   if (sends || flags.dryRun) drop.checkPlan(plan)
   if (plan.pending > 0) await warnOfHidden(deps, opened, rows.commitment.provenance)
   const commandLimit = hasEffect ? await limitOf(drop, plan) : null
-  let result: Result = { outcomes: noOutcomes(), error: null, nftGdnIds: [], paid: NOTHING_KNOWN }
+  let result: RevealResult = { outcomes: noOutcomes(), error: null, nftGdnIds: [], paid: UNKNOWN_RUN_COSTS }
   if (flags.dryRun) return result
   if (sends) result = await sendPlan(drop, plan, commandLimit)
   else {
@@ -223,7 +228,7 @@ async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<Result
 }
 
 /** Asks for confirmation, sets the limit of the run and sends the updates. */
-async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<Result> {
+async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigint | null): Promise<RevealResult> {
   const { deps, connection, opened } = drop
   const { options } = opened
   const changes = { run: plan.run, count: plan.pending, commandLimit }
@@ -237,7 +242,11 @@ async function sendPlan(drop: CommittedDrop, plan: RevealPlan, commandLimit: big
   return { ...sent, paid: await paidSince() }
 }
 
-function recordOf({ opened, rows, draw }: CommittedDrop, plan: RevealPlan, { outcomes, paid }: Result): DataRecord {
+function recordOf(
+  { opened, rows, draw }: CommittedDrop,
+  plan: RevealPlan,
+  { outcomes, paid }: RevealResult,
+): DataRecord {
   const { done, failed, unknown, pending } = outcomes
   return {
     run: plan.run.name,
@@ -263,7 +272,7 @@ function recordOf({ opened, rows, draw }: CommittedDrop, plan: RevealPlan, { out
 
 /** Warns if another drop hides the same rows, which the reveal publishes. */
 async function warnOfHidden({ io }: Deps, opened: OpenedManifest, provenance: string): Promise<void> {
-  const warning = await revealedHidden(opened, provenance)
+  const warning = await revealedHiddenWarning(opened, provenance)
   if (warning !== null) io.warn(safe(warning))
 }
 
@@ -272,7 +281,7 @@ async function drawIfShuffled(committed: Omit<CommittedDrop, 'draw'>, progress: 
   const { deps, connection, ...revealing } = committed
   const { rule } = revealing.rows.commitment
   if (rule === null) {
-    if (revealing.flags.abandonRows === undefined) return NOT_DRAWN
+    if (revealing.flags.abandonRows === undefined) return UNDRAWN_STATE
     throw flagError('--abandon-rows', 'is only for shuffled drops', 'Nothing was sent. Omit the flag.')
   }
   progress.stop()
@@ -280,7 +289,7 @@ async function drawIfShuffled(committed: Omit<CommittedDrop, 'draw'>, progress: 
   return await drawRows(deps, connection, { ...revealing, rule })
 }
 
-const notDrawn = () =>
+const notDrawnError = () =>
   new GdnError('pending', 'the rows of the drop are not drawn yet', {
     hint: 'No NFT was updated. Run the same command again.',
   })
@@ -344,17 +353,17 @@ async function checkCommitment(
   } finally {
     await close()
   }
-  const committedRun = await keptCommitment(options)
+  const committedRun = await findCommittedRun(options)
   if (committedRun?.commitment) {
     const edits = await editsOf(stateDir, committedRun.commitment, rows)
-    throw editedRows(committedRun, options.manifestPath, edits, flags)
+    throw editedRowsError(committedRun, options.manifestPath, edits, flags)
   }
   throw new GdnError(
     'refused',
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
-      hint: `Nothing was sent. Use the manifest and files from the mint, with the rows in the same order. ${updateRevealed(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
+      hint: `Nothing was sent. Use the manifest and files from the mint, with the rows in the same order. ${updateRevealedHint(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
       details: { provenance },
     },
   )
@@ -363,7 +372,7 @@ async function checkCommitment(
 const MAX_NAMED = 5
 
 /** @param isUndrawn whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known */
-function printLeft({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
+function printSkippedRows({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
   const { notMinted, undeployed, left, leftRows } = plan
   if (isUndrawn) printSlots(io, { missing: notMinted - undeployed, undeployed })
   const all = isUndrawn ? left : notMinted + left
@@ -374,7 +383,7 @@ function printLeft({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
 }
 
 /** Returns the line of a row. In a shuffled drop, adds the row's key. Before the draw, returns only the slot. */
-function placeOf({ line, key, slot }: LeftRow): string {
+function placeOf({ line, key, slot }: SkippedRow): string {
   if (line === null) return `slot ${slot}`
   return slot === undefined || key === null ? `line ${line}` : `line ${line} (${safe(key)})`
 }
@@ -391,7 +400,7 @@ function printSlots(io: Deps['io'], { missing, undeployed }: { missing: number; 
  * Returns an error if no row of the manifest has an NFT; null otherwise. After an interrupted mint, some rows have
  * NFTs, and the other rows can be minted and revealed later.
  */
-function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | null {
+function noMintedRowsError({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | null {
   if (withoutNft < rows) return null
   return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
     hint:
@@ -415,7 +424,7 @@ async function limitOf(
     settings,
   } = opened
   const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
-  const reserved = async () => reservedForChanges(await worstOfChanges('update', pending - accepted))
+  const reserved = async () => reservedForChanges(await maxUseOfChanges('update', pending - accepted))
   await refuseAboveLimit(deps, connection, {
     blockchain,
     run: run.id,
@@ -443,17 +452,17 @@ async function confirm(drop: CommittedDrop, plan: RevealPlan, commandLimit: bigi
   const { blockchain } = opened.options
   const { pending, accepted, run } = plan
   if (pending === 0) {
-    const raised = { run: run.id, maxCost: commandLimit, effect: ACCEPTED_GO_ON }
+    const raised = { run: run.id, maxCost: commandLimit, effect: ACCEPTED_CONTINUE_NOTE }
     return await confirmRaise(deps, flags.yes, blockchain, connection, raised)
   }
   const priced = {
     limit: commandLimit,
     storedLimit: run.maxCost,
     run: run.id,
-    worst: () => worstOfChanges('update', pending - accepted),
+    maxUse: () => maxUseOfChanges('update', pending - accepted),
   }
   if (flags.yes) return await noteCost(deps, connection, blockchain, priced)
-  const cost = await costAtMost(deps, connection, blockchain, priced)
+  const cost = await maximumCost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
   const question = `Reveal ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Everyone will see their metadata.`
   await deps.io.confirm(safe(question), '--yes')
@@ -464,7 +473,7 @@ async function sendUpdates(
   { deps, connection, opened: { options }, flags }: CommittedDrop,
   plan: RevealPlan,
   limit: RunLimit,
-): Promise<Omit<Result, 'paid'>> {
+): Promise<Omit<RevealResult, 'paid'>> {
   const { io, now, sleep, signals } = deps
   const all = plan.pending
   const nftGdnIds: string[] = []
@@ -482,7 +491,7 @@ async function sendUpdates(
         timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS,
         shortage: ({ done, failed, unknown }) => {
           const changes = all - done - failed.count - unknown.count
-          const unsent = async () => ({ rows: 0, changes, worst: await worstOfChanges('update', changes) })
+          const unsent = async () => ({ rows: 0, changes, maxUse: await maxUseOfChanges('update', changes) })
           return shortageOfRun(deps, connection, { blockchain: options.blockchain, run: limit.run, unsent })
         },
         onProgress: (outcomes) => {
@@ -522,5 +531,5 @@ function revealError({ failed, unknown, pending, reason, held, unsent }: Outcome
   }
   if (pending === 0 && !unsent) return null
   const message = `${count(pending, 'update')} still pending${reasonSuffix(reason ?? held)}`
-  return new GdnError(codeOfWait(reason), message, { hint, details })
+  return new GdnError(pendingCodeOf(reason), message, { hint, details })
 }

@@ -13,7 +13,7 @@ import { addStoredFilesFlags, storedFilesOptions } from '../flags/stored-files.t
 import { safe } from '../io/io.ts'
 import { announceFaults, readFaults } from '../request/faults.ts'
 import { VERSION } from '../version.ts'
-import { addLogFlags, appendTo, unlessStopped, untilAborted, warnPeople } from './serving.ts'
+import { addLogFlags, appendTo, runUnlessStopped, untilAborted, warnPeople } from './serving.ts'
 import { PASSWORD_IN_ARGV, type WorkerFlags, worker } from './worker.ts'
 
 const ROLES = ['all', 'api', 'worker'] as const
@@ -123,9 +123,9 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
     warn: flags.logLevel === undefined && flags.logFile === undefined ? warnPeople(io, signals) : undefined,
   })
   const named = starting.catch(async (error: unknown) => {
-    throw await withHolder(deps, error, flags.port ?? DEFAULT_PORT)
+    throw await withPortHolder(deps, error, flags.port ?? DEFAULT_PORT)
   })
-  const backend = await unlessStopped(signals, named)
+  const backend = await runUnlessStopped(signals, named)
   if (backend === null) return
   for (const warning of backend.warnings) io.warn(`${safe(warning)}. Affected jobs wait until the problem is resolved.`)
   const { reloadTls } = backend
@@ -146,7 +146,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
       if (flags.databaseUrl !== undefined && holdsPassword(flags.databaseUrl)) io.warn(`  ${PASSWORD_IN_ARGV}`)
       if (flags.allowPrivateFiles)
         io.warn('  The backend also fetches files from private addresses (--allow-private-files).')
-      if (backend.exposed) for (const line of exposure(flags)) io.warn(`  ${line}`)
+      if (backend.exposed) for (const line of exposureWarnings(flags)) io.warn(`  ${line}`)
       announceFaults(io, backend.faults)
       io.note('Press Ctrl-C to stop.')
     }
@@ -159,7 +159,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
 }
 
 /** Adds the backend that uses the port to a `port_in_use` error. Returns other errors unchanged. */
-async function withHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
+async function withPortHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
   if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
   const local = await runningBackend(localDataDirectory(deps.env))
   if (local !== null && new URL(local.url).port === String(port)) {
@@ -186,7 +186,7 @@ function tlsFiles(cwd: string, { tlsCert, tlsKey }: ServeFlags): { certFile: str
   throw flagError(missing, `is required with ${present}`, 'Add both, such as --tls-cert cert.pem --tls-key key.pem.')
 }
 
-function exposure({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): string[] {
+function exposureWarnings({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): string[] {
   const plain = 'Requests and responses, including API keys, are not encrypted. Add --tls-cert and --tls-key.'
   return [
     'Other machines can reach this backend (--host).',

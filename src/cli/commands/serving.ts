@@ -59,7 +59,7 @@ const END_WITHIN_MS = 2000
  * second signal, or if it doesn't end in time after the first signal, for example because a database doesn't respond.
  * Abandoning work is as safe as killing the process.
  */
-export async function unlessStopped<Result>(
+export async function runUnlessStopped<Result>(
   { signal, again }: Pick<Signals, 'signal' | 'again'>,
   work: Promise<Result>,
 ): Promise<Result | null> {

@@ -10,7 +10,7 @@ import { addJsonFlag, blockchainName, type CommonFlags, integer, notEmpty } from
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
-import { addLogFlags, appendTo, type LogFlags, unlessStopped, untilAborted, warnPeople } from './serving.ts'
+import { addLogFlags, appendTo, type LogFlags, runUnlessStopped, untilAborted, warnPeople } from './serving.ts'
 
 const CLOSE_WITHIN_MS = 5000
 
@@ -77,7 +77,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
     logStream: flags.logFile === undefined ? { write: (line) => io.log(line) } : await appendTo(resolve(flags.logFile)),
     warn: flags.logLevel === undefined && flags.logFile === undefined ? warnPeople(io, signals) : undefined,
   })
-  const running = await unlessStopped(signals, starting)
+  const running = await runUnlessStopped(signals, starting)
   if (running === null) return
   for (const warning of running.warnings) io.warn(`${safe(warning)}. Affected jobs wait until the problem is resolved.`)
   try {

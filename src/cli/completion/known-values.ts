@@ -16,17 +16,17 @@ import {
 } from '../../state/known-collections.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
-interface KnownValue {
+interface CompletionValue {
   value: string
   what: string
 }
 
-const AT_MOST = 200
-const WIDTH_OF_WHAT = 60
-const GLANCE_BYTES = 512
+const MAX_VALUES = 200
+const MAX_DESCRIPTION_WIDTH = 60
+const MAX_HEAD_BYTES = 512
 
 /** Matches values that no shell requires quotes for, and that aren't flags. */
-const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
+const SAFE_VALUE = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 
 /**
  * Returns the output of `gdn __complete <kind> [words…]` for shell completions: one line for each value, with a tab and
@@ -39,21 +39,23 @@ export async function knownValues([kind = '', ...words]: readonly string[], env:
   const find = Object.hasOwn(FINDERS, kind) ? FINDERS[kind] : undefined
   const values = (await find?.(words, env).catch(() => [])) ?? []
   return values
-    .filter(({ value }) => HARMLESS.test(value))
-    .slice(0, AT_MOST)
-    .map(({ value, what }) => `${value}\t${cutToWidth(terminalText(what), WIDTH_OF_WHAT)}\n`)
+    .filter(({ value }) => SAFE_VALUE.test(value))
+    .slice(0, MAX_VALUES)
+    .map(({ value, what }) => `${value}\t${cutToWidth(terminalText(what), MAX_DESCRIPTION_WIDTH)}\n`)
     .join('')
 }
 
-const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.ProcessEnv) => Promise<KnownValue[]>>> = {
+const FINDERS: Readonly<
+  Record<string, (words: readonly string[], env: NodeJS.ProcessEnv) => Promise<CompletionValue[]>>
+> = {
   profiles,
   collections,
   wallets,
-  runs: (words, env) => runs(words, env, ({ id, name }) => (HARMLESS.test(name) ? name : id)),
+  runs: (words, env) => runs(words, env, ({ id, name }) => (SAFE_VALUE.test(name) ? name : id)),
   'run-names': (words, env) => runs(words, env, ({ runName }) => runName ?? ''),
 }
 
-async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<KnownValue[]> {
+async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
   const ownProfiles = Object.entries(await readProfiles(env)).filter(([name]) => name !== 'local')
   return [
     { value: 'local', what: 'Use the local backend (gdn local start)' },
@@ -65,8 +67,8 @@ async function runs(
   words: readonly string[],
   env: NodeJS.ProcessEnv,
   nameOf: (run: RunName) => string,
-): Promise<KnownValue[]> {
-  const names = runNames(stateDirOf(words, env), AT_MOST)
+): Promise<CompletionValue[]> {
+  const names = runNames(stateDirOf(words, env), MAX_VALUES)
   return names.map((run) => ({
     value: nameOf(run),
     what: `${run.manifest === null ? (run.runName ?? 'standard input') : basename(run.manifest)} on ${run.blockchain}, ${run.startedAt.slice(0, 10)}`,
@@ -77,7 +79,7 @@ async function runs(
  * Returns the collections on the server and blockchain that the typed words or the environment select. By default,
  * returns all collections.
  */
-async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<KnownValue[]> {
+async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
   const isOfServer = await serverOf(words, env)
   const all = glanceAtState(stateDirOf(words, env), collectionsOfServers)
   const blockchain = flagValue(words, '--blockchain', '-b')
@@ -91,15 +93,15 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
 }
 
 /** Returns the names of wallets and addresses. For speed, reads only the beginning of each keystore. */
-async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<KnownValue[]> {
+async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<CompletionValue[]> {
   const folder = walletsDirectory(env)
   const files = await readdir(folder).catch(() => [])
   const names = files.flatMap((file) => /^([a-z0-9][a-z0-9._-]*)\.json$/.exec(file)?.[1] ?? [])
   const keystores = names
     .sort()
-    .slice(0, AT_MOST)
+    .slice(0, MAX_VALUES)
     .map(async (name) => {
-      const [, address = ''] = /"address"\s*:\s*"(\w+)"/.exec(await glance(join(folder, `${name}.json`))) ?? []
+      const [, address = ''] = /"address"\s*:\s*"(\w+)"/.exec(await readHead(join(folder, `${name}.json`))) ?? []
       return { value: `@${name}`, what: `Wallet ${await shownAddress(address)}`.trim() }
     })
   const addresses = glanceAtState(stateDirOf(words, env), savedAddresses)
@@ -121,13 +123,13 @@ async function shownAddress(address: string): Promise<string> {
 }
 
 /** Returns the beginning of a regular file, or an empty string for anything else. */
-async function glance(path: string): Promise<string> {
+async function readHead(path: string): Promise<string> {
   try {
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants
     const file = await open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW)
     try {
       if (!(await file.stat()).isFile()) return ''
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(GLANCE_BYTES), 0, GLANCE_BYTES, 0)
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(MAX_HEAD_BYTES), 0, MAX_HEAD_BYTES, 0)
       return buffer.toString('latin1', 0, bytesRead)
     } finally {
       await file.close()

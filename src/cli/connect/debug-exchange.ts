@@ -3,7 +3,15 @@ import type { Exchange } from '../../client/watch-transport.ts'
 import { type Io, safe } from '../io/io.ts'
 
 /** Headers that are omitted, because they don't help with debugging. */
-const DULL = new Set(['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding', 'accept', 'host'])
+const OMITTED_HEADERS = new Set([
+  'connection',
+  'keep-alive',
+  'date',
+  'content-length',
+  'transfer-encoding',
+  'accept',
+  'host',
+])
 
 /** Returns a function that prints exchanges to stderr; undefined without `--debug`. */
 export function debugExchanges(io: Io): ((exchange: Exchange) => void) | undefined {
@@ -33,5 +41,5 @@ export function exchangeLines(exchange: Exchange): string[] {
 
 const headerLines = (mark: string, headers: Readonly<Record<string, string>>) =>
   Object.entries(headers)
-    .filter(([name]) => !DULL.has(name.toLowerCase()))
+    .filter(([name]) => !OMITTED_HEADERS.has(name.toLowerCase()))
     .map(([name, value]) => `${mark} ${name}: ${value}`)

@@ -1,4 +1,4 @@
-import type { SeenBackend } from '../../client/backend.ts'
+import type { IdentifiedBackend } from '../../client/backend.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { KnownBackends } from '../../client/known-backends.ts'
 import { proxyOf } from '../../config/proxy.ts'
@@ -19,7 +19,7 @@ export async function identify(
   backends: KnownBackends,
   { baseUrl, loopback }: Server,
   how: 'once' | 'patiently' = 'patiently',
-): Promise<SeenBackend> {
+): Promise<IdentifiedBackend> {
   const proxy = loopback ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   try {

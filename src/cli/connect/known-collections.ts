@@ -37,7 +37,7 @@ export async function knownCollections(deps: Deps, { server, settings }: Connect
  * Like `knownCollections`, but only for the given addresses, and only if the state can be read immediately. Use this
  * function for optional details.
  */
-export async function collectionsAtAGlance(
+export async function readCollectionsIfReady(
   deps: Deps,
   { server, settings }: ConnectionPlace,
   addresses: readonly string[],

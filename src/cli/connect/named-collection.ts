@@ -19,7 +19,7 @@ const isLikeAddress = (value: string): boolean => /^(?:0x.*|@.*|[1-9A-HJ-NP-Za-k
 /**
  * Replaces a collection name in `--contract` with the collection's address, so that commands only receive addresses.
  */
-export async function nameContract(command: GdnCommand, deps: Deps): Promise<void> {
+export async function resolveContractName(command: GdnCommand, deps: Deps): Promise<void> {
   const { contract, ...flags } = command.opts<Flags>()
   if (contract === undefined || command.getOptionValueSource('contract') !== 'cli') return
   command.setOptionValue('contract', await addressOfCollection(deps, contract, flags, '--contract'))
@@ -37,7 +37,7 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
   const settings = await deps.settings(flags)
   const server: Server = await settings.server()
   const collections = await knownCollections(deps, { settings, server })
-  const collection = collectionNamed(typed, collections, { blockchain: flags.blockchain, place })
+  const collection = findCollectionByName(typed, collections, { blockchain: flags.blockchain, place })
   if (collection === undefined) throw unknownName(typed, collections, place)
   const { contract_address, name } = collection
   if (contract_address !== null) return contract_address
@@ -51,7 +51,7 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
  *
  * @throws GdnError `usage` if several collections have the name, or only collections on other blockchains
  */
-export function collectionNamed(
+export function findCollectionByName(
   typed: string,
   collections: readonly KnownCollection[],
   { blockchain, place }: { blockchain: Blockchain | undefined; place: string },

@@ -10,7 +10,7 @@ import { type ChainReader, createChainReader } from '../../verify/chain-reader.t
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
-import { asNodeError, namedRpc, type ReaderFlags } from './open-verifier.ts'
+import { asNodeError, type ReaderFlags, specifiedRpc } from './open-verifier.ts'
 
 export interface OpenChain {
   reader: ChainReader
@@ -36,7 +36,7 @@ export async function openChain(
   perSecond: number | undefined,
 ): Promise<OpenChain> {
   const { env, io, signals, sleep } = deps
-  const named = namedRpc(deps, flags)
+  const named = specifiedRpc(deps, flags)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) throw noNode(blockchain)
   const proxy = named === null && server?.loopback === true ? undefined : proxyOf(env)

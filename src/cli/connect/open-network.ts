@@ -3,7 +3,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import type { RemoteNetwork } from '../../server/chain/evm/remote/remote-network.ts'
 import type { Deps } from '../deps.ts'
-import { asNodeError, httpUrl, namedRpc, type ReaderFlags } from './open-verifier.ts'
+import { asNodeError, httpUrl, type ReaderFlags, specifiedRpc } from './open-verifier.ts'
 
 export interface NodeFlags extends ReaderFlags {
   rpcUrlFile?: string
@@ -25,9 +25,9 @@ const TIMEOUT_MS = 10_000
  *
  * @throws GdnError `usage`
  */
-export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
+export function specifiedNode(deps: Deps, flags: NodeFlags): Node | null {
   const { rpcUrlFile: file } = flags
-  if (file === undefined) return namedRpc(deps, flags)
+  if (file === undefined) return specifiedRpc(deps, flags)
   if (flags.rpcUrl !== undefined) {
     throw new GdnError('usage', '--rpc-url and --rpc-url-file contradict each other', { hint: 'Use one of them.' })
   }

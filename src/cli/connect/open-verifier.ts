@@ -70,7 +70,7 @@ export async function openVerifier(
   blockchain: Blockchain,
   server: Pick<Server, 'baseUrl' | 'loopback'> | null,
 ): Promise<OpenedVerifier> {
-  const named = namedRpc(deps, flags)
+  const named = specifiedRpc(deps, flags)
   const gateway = flags.gateway ?? server?.baseUrl
   const noVerifier = (reason: string): OpenedVerifier => ({ verifier: { reason }, close: async () => {} })
   if (!isEvm(blockchain)) return noVerifier(`gdn can't read data from ${blockchain} yet`)
@@ -132,7 +132,10 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
  * Returns the JSON-RPC URL that the user specifies; null if there is none. The URL may contain an API key, so errors
  * name only its origin.
  */
-export function namedRpc({ env }: Deps, { rpcUrl }: Pick<ReaderFlags, 'rpcUrl'>): { url: string; flag: string } | null {
+export function specifiedRpc(
+  { env }: Deps,
+  { rpcUrl }: Pick<ReaderFlags, 'rpcUrl'>,
+): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: rpcUrl, flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }

@@ -6,7 +6,7 @@ import { knownBlock } from '../../holders/block-of.ts'
 import { NoCode } from '../../holders/read-holders.ts'
 import { type Block, blockAt } from '../../verify/block-at.ts'
 import type { CallResult, ChainReader } from '../../verify/chain-reader.ts'
-import { type ContractReader, contractReader } from '../../verify/contract/answers.ts'
+import { type ContractReader, contractReader } from '../../verify/contract/contract-reader.ts'
 import type { Deps } from '../deps.ts'
 import { withProgress } from '../io/progress.ts'
 import { openChain } from './open-chain.ts'
@@ -46,14 +46,14 @@ export async function withContract<Result>(
   try {
     return await withProgress(deps.io, 'Reading the contract', async () => {
       for (let attempt = 1; ; attempt++) {
-        const watched = watchPruned(chain.reader)
+        const watched = watchPrunedState(chain.reader)
         try {
           const result = await readAtNewest(deps, watched.node, contract, work)
           if (!watched.isPruned()) return result
         } catch (error) {
           if (!watched.isPruned()) throw error
         }
-        if (attempt === BLOCKS_TO_TRY) throw tooManyBlocks(chain.reader)
+        if (attempt === BLOCKS_TO_TRY) throw tooManyBlocksError(chain.reader)
       }
     })
   } catch (error) {
@@ -86,7 +86,7 @@ async function readAtNewest<Result>(
 }
 
 /** Watches whether a call fails because the node no longer has the state of the block. */
-function watchPruned(reader: ChainReader) {
+function watchPrunedState(reader: ChainReader) {
   let isPruned = false
   const watch = async (reading: Promise<CallResult[]>) => {
     const results = await reading
@@ -102,7 +102,7 @@ function watchPruned(reader: ChainReader) {
   return { node, isPruned: () => isPruned }
 }
 
-const tooManyBlocks = ({ origin }: ChainReader) =>
+const tooManyBlocksError = ({ origin }: ChainReader) =>
   new GdnError('bad_answer', `${origin} mined a new block during each attempt to read the contract`, {
     hint: 'Run the same command again when fewer transactions are being sent.',
   })

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../client/api-client.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import type { ProxyOptions } from '../../client/pool-transport.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
-import type { Storage, StorageLine } from '../../client/storage/storage.ts'
+import type { Storage, StorageDeps } from '../../client/storage/storage.ts'
 import type { OnExchange } from '../../client/watch-transport.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { StorageSettings } from '../../config/storage.ts'
@@ -10,7 +10,7 @@ import { GdnError } from '../../core/errors.ts'
 import { sleep } from '../../core/time.ts'
 import type { UploadingClient } from '../deps.ts'
 
-export interface StorageSurroundings {
+export interface StorageContext {
   settings: Settings
   env: NodeJS.ProcessEnv
   proxy: ProxyOptions | undefined
@@ -21,7 +21,7 @@ export interface StorageSurroundings {
 export const STORAGE_HINT =
   'Set your own storage with `gdn config set storage s3://<bucket>/<prefix>` or `gdn config set storage ipfs`, or use http(s) or ipfs URLs.'
 
-export function withStorage(client: ApiClient, surroundings: StorageSurroundings): UploadingClient {
+export function withStorage(client: ApiClient, surroundings: StorageContext): UploadingClient {
   /** Whether the server accepts uploads; null until known. */
   let serverTakes: boolean | null = null
   let opening: Promise<Storage> | undefined
@@ -71,13 +71,10 @@ async function takesUploads(client: ApiClient, signal: AbortSignal | undefined):
   return response.kind !== 'answered' || !lacksEndpoint(response.status)
 }
 
-async function open(
-  named: StorageSettings,
-  { env, proxy, userAgent, onExchange }: StorageSurroundings,
-): Promise<Storage> {
+async function open(named: StorageSettings, { env, proxy, userAgent, onExchange }: StorageContext): Promise<Storage> {
   const address = named.kind === 'ipfs' ? named.api : named.endpoint
   const isNear = address !== null && /^(?:localhost$|127\.|\[::1\])/.test(new URL(address).hostname)
-  const line = async (): Promise<StorageLine> => ({
+  const line = async (): Promise<StorageDeps> => ({
     transport: await createTransport('bulk', { proxy: isNear ? undefined : proxy, onExchange }),
     userAgent,
     clock: { now: () => performance.now(), sleep, random: Math.random },

@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { isStuck } from '../../api/stuck-reason.ts'
-import { costsOf, type RunCosts } from '../../client/run-costs.ts'
+import { type RunCosts, readRunCosts } from '../../client/run-costs.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, inGwei, maxBigint } from '../../core/units.ts'
@@ -11,19 +11,19 @@ import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { typicalCost } from './estimate.ts'
-import { type FoundFees, feesOfServer } from './fees.ts'
+import { type FeesWithSource, feesOfServer } from './fees.ts'
 import {
   type CostReservation,
   costOfRun,
-  countedAt,
-  type LeftOfLimit,
-  leftOf,
+  countedAtMaxFee,
   limitOfRun,
+  type MaximumUse,
   maxFeeOfRun,
+  type RemainingLimit,
+  remainingLimit,
   reservedForChanges,
-  sufficientFor,
+  sufficientLimitFor,
   sumOfUses,
-  type WorstUse,
 } from './run-limit.ts'
 
 /** Maximum time that a prompt waits for fees and costs, in milliseconds. */
@@ -32,7 +32,7 @@ const FEES_MS = 5_000
 /**
  * The maximum gas and data of requests. `estimate` is set for mints, because a limit may permit less than this maximum.
  */
-export type PricedUse = WorstUse & { estimate?: DropGas }
+export type PricedUse = MaximumUse & { estimate?: DropGas }
 
 /** The requests that a prompt describes. */
 export interface PricedRequests {
@@ -50,13 +50,13 @@ export interface PricedRequests {
    * Returns the gas and data of the requests, assuming a separate transaction for each. Called only if the server's
    * fees are known.
    */
-  worst(): Promise<PricedUse>
+  maxUse(): Promise<PricedUse>
   /** The gas and data of accepted requests that can continue because of this command; null if there are none. */
-  accepted?: WorstUse | null
+  accepted?: MaximumUse | null
 }
 
 /** The maximum cost of requests, for a prompt. */
-export interface CostAtMost {
+export interface MaximumCost {
   /**
    * The end of the question, such as `, for at most 0.05 ETH (the limit)`. Empty if the cost is unknown or the coins
    * have no value.
@@ -66,88 +66,91 @@ export interface CostAtMost {
   notes: readonly string[]
 }
 
-const NO_COST: CostAtMost = { text: '', notes: [] }
+const NO_COST: MaximumCost = { text: '', notes: [] }
 
 /**
  * Returns the maximum cost of requests. With a limit, this is the remaining part of the limit, including the run's
  * pending requests. Without a limit, it is a worst-case estimate at the current fees, with a note that fees can rise.
  */
-export async function costAtMost(
+export async function maximumCost(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client' | 'server'>,
   blockchain: Blockchain | null,
-  { limit: commandLimit, storedLimit = null, maxFee = null, run, worst, accepted = null }: PricedRequests,
-): Promise<CostAtMost> {
+  { limit: commandLimit, storedLimit = null, maxFee = null, run, maxUse, accepted = null }: PricedRequests,
+): Promise<MaximumCost> {
   if (blockchain === null || !isEvm(blockchain) || isWithoutValue(blockchain, connection)) return NO_COST
   const [foundFees, costs] = await Promise.all([
     withinTime(deps, feesOfServer(deps, blockchain, connection)),
-    run === undefined ? null : withinTime(deps, costsOf(connection, run, deps.signals.signal)),
+    run === undefined ? null : withinTime(deps, readRunCosts(connection, run, deps.signals.signal)),
   ])
-  const fresh = foundFees === null ? null : await worst()
-  const use = fresh === null ? null : withAccepted(fresh, accepted)
+  const fresh = foundFees === null ? null : await maxUse()
+  const use = fresh === null ? null : addAccepted(fresh, accepted)
   const highest = maxFee ?? maxFeeOfRun(costs)
   const needed = foundFees === null || use === null ? null : await costOfRun(use, foundFees.fees, highest)
   // The amount that the server counts already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
-  const sufficient =
+  const sufficientLimitWei =
     foundFees === null || added?.estimate === undefined
       ? null
-      : await sufficientFor(reservedFor(added), foundFees.fees, { costs, maxFee: highest })
+      : await sufficientLimitFor(reservedFor(added), foundFees.fees, { costs, maxFee: highest })
   const limit = limitOfRun({ commandLimit, storedLimit }, costs)
-  const { counted, left, payable } = limit === null ? { counted: 0n, left: null, payable: 0n } : leftOf(limit, costs)
-  const isReserved = left !== null && payable > left
-  if (needed === null && left === null) return NO_COST
+  const { counted, remaining, payable } =
+    limit === null ? { counted: 0n, remaining: null, payable: 0n } : remainingLimit(limit, costs)
+  const isReserved = remaining !== null && payable > remaining
+  if (needed === null && remaining === null) return NO_COST
   const notes: (string | null)[] = []
   if (foundFees !== null && needed !== 0n) notes.push(await noteOfMaxFee(foundFees, highest))
   const coin = foundFees?.coin ?? 'coins'
   if (foundFees !== null && use !== null && needed !== null) {
-    notes.push(await noteOfFunds(foundFees, { needed, smallest: smallestIn(use, run), payable: limit && payable }))
+    notes.push(
+      await noteOfFunds(foundFees, { needed, smallest: smallestGasLimit(use, run), payable: limit && payable }),
+    )
   }
-  if (foundFees !== null && use?.estimate !== undefined && sufficient !== null && limit !== null) {
-    const then = countedAt(costs, foundFees.fees, highest)
+  if (foundFees !== null && use?.estimate !== undefined && sufficientLimitWei !== null && limit !== null) {
+    const then = countedAtMaxFee(costs, foundFees.fees, highest)
     const typical = await typicalCost(use.estimate, withinMaxFee(foundFees.fees, highest))
-    const estimate = { typical, reserved: sufficient - then }
-    notes.push(noteOfLimit(estimate, { counted: then, left: maxBigint(0n, limit - then), isReserved, coin }))
+    const estimate = { typical, reserved: sufficientLimitWei - then }
+    notes.push(noteOfLimit(estimate, { counted: then, remaining: maxBigint(0n, limit - then), isReserved, coin }))
   }
   const atFees = needed === null ? null : `${inCoins(needed, 'up')} ${coin}`
-  if (limit === null || left === null) {
+  if (limit === null || remaining === null) {
     if (foundFees !== null && use !== null) notes.push(await noteOfRise(use, foundFees, highest))
     const estimated = `, for an estimated maximum of ${atFees} at the current fees`
     return { text: needed === 0n ? ', without a transaction' : estimated, notes: notes.filter(isNote) }
   }
   const ofThese = isReserved && accepted === null ? 'for these ' : ''
   const costNow =
-    needed === null || needed >= left ? '' : `, ${ofThese}an estimated maximum of ${atFees} at the current fees`
+    needed === null || needed >= remaining ? '' : `, ${ofThese}an estimated maximum of ${atFees} at the current fees`
   const source = payable < limit ? 'the remaining limit' : run === undefined ? 'the limit' : 'the limit of the run'
-  const text = limitedText(costs, { limit, counted, left, payable }, { coin, source, now: costNow })
+  const text = limitQuestionText(costs, { limit, counted, remaining, payable }, { coin, source, now: costNow })
   return { text, notes: notes.filter(isNote) }
 }
 
 const isNote = (note: string | null): note is string => note !== null
 
-export function printNotes({ io }: Pick<Deps, 'io'>, notes: CostAtMost['notes']): void {
+export function printNotes({ io }: Pick<Deps, 'io'>, notes: MaximumCost['notes']): void {
   for (const note of notes) io.note(safe(note))
 }
 
 /** Returns a note that rows will wait because of a limit; null if no rows will. Amounts are in wei. */
 function noteOfLimit(
   { typical, reserved }: { typical: bigint; reserved: bigint },
-  { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
+  { counted, remaining, isReserved, coin }: { counted: bigint; remaining: bigint; isReserved: boolean; coin: string },
 ): string | null {
   const addition = isReserved ? ' in addition to the reserved amount' : ''
-  const rest = `${coin}${addition}, but only ${inCoins(left, 'down')} ${coin} of the limit is left`
-  const enough = `--max-cost ${inCoins(counted + reserved, 'up')}`
-  if (left < typical) {
-    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, the limit is reached before all rows are sent. ${enough} is enough at the current fees.`
+  const rest = `${coin}${addition}, but only ${inCoins(remaining, 'down')} ${coin} of the limit is left`
+  const sufficientLimitText = `--max-cost ${inCoins(counted + reserved, 'up')}`
+  if (remaining < typical) {
+    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, the limit is reached before all rows are sent. ${sufficientLimitText} is enough at the current fees.`
   }
-  if (left >= reserved) return null
-  return `The run reserves at most ${inCoins(reserved, 'up')} ${rest}, so rows wait until earlier transactions are final. To avoid that, use ${enough}.`
+  if (remaining >= reserved) return null
+  return `The run reserves at most ${inCoins(reserved, 'up')} ${rest}, so rows wait until earlier transactions are final. To avoid that, use ${sufficientLimitText}.`
 }
 
 /** Returns the end of the question for requests with a limit. */
-function limitedText(
+function limitQuestionText(
   costs: RunCosts | null,
-  { limit, counted, left, payable }: LeftOfLimit & { limit: bigint },
+  { limit, counted, remaining, payable }: RemainingLimit & { limit: bigint },
   { coin, source, now }: { coin: string; source: string; now: string },
 ): string {
   // Transactions that were signed under an earlier limit keep their price.
@@ -156,27 +159,27 @@ function limitedText(
   const transactions = count(signed, 'signed transaction')
   const before = isSignedAbove
     ? ` in addition to ${transactions}`
-    : payable > left
+    : payable > remaining
       ? ' including requests that are already accepted'
       : ''
   const paid = BigInt(costs?.fee_paid ?? 0)
   if (paid > limit) return `${before}, although the amount already spent (${inCoins(paid)} ${coin}) exceeds the limit`
   if (payable === 0n) return `${before}, although the limit is used up`
   if (isSignedAbove && costs?.counted != null) {
-    const most = inCoins(payable + counted - limit, 'up')
-    return `, for at most ${most} ${coin} including ${transactions} (the limit of ${inCoins(limit)} ${coin} permits nothing more until ${signed === 1 ? 'it is' : 'they are'} final${now})`
+    const maxText = inCoins(payable + counted - limit, 'up')
+    return `, for at most ${maxText} ${coin} including ${transactions} (the limit of ${inCoins(limit)} ${coin} permits nothing more until ${signed === 1 ? 'it is' : 'they are'} final${now})`
   }
   return `, for at most ${inCoins(payable, 'up')} ${coin}${before} (${source}${now})`
 }
 
-const withAccepted = (use: PricedUse, accepted: WorstUse | null): PricedUse =>
+const addAccepted = (use: PricedUse, accepted: MaximumUse | null): PricedUse =>
   accepted === null ? use : { ...use, ...sumOfUses([use, accepted]) }
 
 /**
  * Returns the gas limit of the smallest transaction; undefined if unknown. A request without a run is a single
  * transaction.
  */
-const smallestIn = ({ estimate, gasLimit }: PricedUse, run: string | undefined): bigint | undefined =>
+const smallestGasLimit = ({ estimate, gasLimit }: PricedUse, run: string | undefined): bigint | undefined =>
   estimate?.worst.smallestMint ?? (run === undefined ? gasLimit : undefined)
 
 /**
@@ -184,12 +187,12 @@ const smallestIn = ({ estimate, gasLimit }: PricedUse, run: string | undefined):
  *
  * @param highest the maximum fee of their run, in wei; null if it has none
  */
-async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: bigint | null): Promise<string> {
+async function noteOfRise(use: MaximumUse, { fees, coin }: FeesWithSource, highest: bigint | null): Promise<string> {
   if (highest === null || highest <= fees.offered) {
     return 'If fees rise, the cost can be higher, unless you set --max-cost.'
   }
-  const most = await costOfRun(use, { ...fees, offered: highest }, null)
-  return `If fees rise, the cost can be up to ${inCoins(most, 'up')} ${coin ?? 'coins'} at the maximum fee of ${inGwei(highest)} gwei, unless you set --max-cost.`
+  const maxWei = await costOfRun(use, { ...fees, offered: highest }, null)
+  return `If fees rise, the cost can be up to ${inCoins(maxWei, 'up')} ${coin ?? 'coins'} at the maximum fee of ${inGwei(highest)} gwei, unless you set --max-cost.`
 }
 
 /**
@@ -197,14 +200,14 @@ async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: big
  * less.
  */
 async function noteOfFunds(
-  { funds, fees, coin }: FoundFees,
+  { funds, fees, coin }: FeesWithSource,
   { needed, smallest = 0n, payable }: { needed: bigint; smallest: bigint | undefined; payable: bigint | null },
 ): Promise<string | null> {
   if (funds === null || needed === 0n) return null
   const { minSignerFunds, reserveFor } = await import('../../server/chain/evm/cost/funding.ts')
   const all = needed + reserveFor(smallest, fees)
-  const most = payable === null ? null : payable + minSignerFunds({ maxFeePerGas: fees.offered })
-  const need = most !== null && most < all ? most : all
+  const maxWei = payable === null ? null : payable + minSignerFunds({ maxFeePerGas: fees.offered })
+  const need = maxWei !== null && maxWei < all ? maxWei : all
   const free = maxBigint(funds.balance - funds.owed, 0n)
   if (free >= need) return null
   const unit = coin ?? 'coins'
@@ -223,7 +226,7 @@ export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): CostReser
 }
 
 /** Returns a note if the current block requires a higher fee than the maximum fee of a run. */
-async function noteOfMaxFee({ fees }: FoundFees, maxFee: bigint | null): Promise<string | null> {
+async function noteOfMaxFee({ fees }: FeesWithSource, maxFee: bigint | null): Promise<string | null> {
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
   // `typical` stands in for the base fee, which the server doesn't report. It also includes the priority fee, which the
   // server may not need.
@@ -233,7 +236,7 @@ async function noteOfMaxFee({ fees }: FoundFees, maxFee: bigint | null): Promise
 }
 
 /**
- * Prints the notes of `costAtMost` if there is no prompt. Without a limit, prints only the notes about the maximum fee
+ * Prints the notes of `maximumCost` if there is no prompt. Without a limit, prints only the notes about the maximum fee
  * and the signer's funds.
  */
 export async function noteCost(
@@ -242,17 +245,17 @@ export async function noteCost(
   blockchain: Blockchain,
   requests: PricedRequests,
 ): Promise<void> {
-  const { limit, storedLimit = null, maxFee = null, worst } = requests
+  const { limit, storedLimit = null, maxFee = null, maxUse } = requests
   if ((limit ?? storedLimit) !== null) {
-    return printNotes(deps, (await costAtMost(deps, connection, blockchain, requests)).notes)
+    return printNotes(deps, (await maximumCost(deps, connection, blockchain, requests)).notes)
   }
   if (!isEvm(blockchain) || isWithoutValue(blockchain, connection)) return
   const foundFees = await withinTime(deps, feesOfServer(deps, blockchain, connection))
   if (foundFees === null) return
-  const use = await worst()
+  const use = await maxUse()
   const needed = await costOfRun(use, foundFees.fees, maxFee)
   const ofMaxFee = needed === 0n ? null : await noteOfMaxFee(foundFees, maxFee)
-  const ofFunds = await noteOfFunds(foundFees, { needed, smallest: smallestIn(use, requests.run), payable: null })
+  const ofFunds = await noteOfFunds(foundFees, { needed, smallest: smallestGasLimit(use, requests.run), payable: null })
   printNotes(deps, [ofMaxFee, ofFunds].filter(isNote))
 }
 
@@ -273,9 +276,9 @@ export async function sufficientLimit(
     const use = await reserved()
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (foundFees === null) return null
-    const costs = await costsOf(connection, run, signal)
+    const costs = await readRunCosts(connection, run, signal)
     const maxFee = await maxFeeAfterRaise(costs, foundFees)
-    return inCoins(await sufficientFor(use, foundFees.fees, { costs, maxFee }), 'up')
+    return inCoins(await sufficientLimitFor(use, foundFees.fees, { costs, maxFee }), 'up')
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
@@ -287,7 +290,7 @@ const withinMaxFee = (fees: NetworkFees, maxFee: bigint | null): NetworkFees =>
   maxFee !== null && fees.typical > maxFee ? { ...fees, typical: maxFee } : fees
 
 /** Returns the maximum fee of a run. If blocks require more, returns the higher fee that hints suggest. */
-async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Promise<bigint | null> {
+async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FeesWithSource): Promise<bigint | null> {
   if (costs?.max_fee == null) return null
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
   const base = fees.typical
@@ -295,22 +298,22 @@ async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Pr
 }
 
 /** The unsent part of a run and the maximum gas and data that it uses. */
-export interface Unsent {
+export interface UnsentUse {
   /** Number of rows that were not sent. */
   rows: number
   /** Number of NFT changes that aren't complete. Includes accepted ones. */
   changes?: number
-  worst: WorstUse
+  maxUse: MaximumUse
   /** The gas limit of the smallest request with rows; 0 if there are changes or no rows. */
   smallestMint?: bigint | undefined
-  /** The part of a limit that a server reserves for unsent rows. Default: `worst`. */
+  /** The part of a limit that a server reserves for unsent rows. Default: `maxUse`. */
   reserved?: CostReservation
 }
 
 interface WaitingRun {
   blockchain: Blockchain
   run: string
-  unsent(): Promise<Unsent>
+  unsent(): Promise<UnsentUse>
 }
 
 /**
@@ -328,8 +331,8 @@ export async function shortageOfRun(
   try {
     // Read the unsent rows before the costs. If a row is accepted in between, it is counted twice rather than not at
     // all.
-    const { rows, changes = 0, worst, smallestMint = 0n, reserved = reservedForChanges(worst) } = await unsent()
-    const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
+    const { rows, changes = 0, maxUse, smallestMint = 0n, reserved = reservedForChanges(maxUse) } = await unsent()
+    const costs = connection.client.supports('runCosts') === true ? await readRunCosts(connection, run, signal) : null
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     const lack = foundFees?.shortage ?? null
     if (foundFees === null || lack === null) return null
@@ -351,27 +354,32 @@ export async function shortageOfRun(
     const ownReserve = reserveFor(smallestMint, fees)
     const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? ownReserve : maxBigint(lack.reserve, ownReserve)
     const maxFee = maxFeeOfRun(costs)
-    const cost = await costOfRun(worst, fees, maxFee)
+    const cost = await costOfRun(maxUse, fees, maxFee)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
     const limit = limitOfRun({ commandLimit: null, storedLimit: null }, costs)
     if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
-    const { counted, left, payable } = leftOf(limit, costs)
+    const { counted, remaining, payable } = remainingLimit(limit, costs)
     // If no accepted rows or changes wait for funds, new funds don't release a reserved amount.
-    const available = nfts + changes === 0 ? left : payable
-    const next = smallestOf({ rows, changes, worst, smallestMint })
+    const available = nfts + changes === 0 ? remaining : payable
+    const next = smallestRequest({ rows, changes, maxUse, smallestMint })
     const nextCost = next === null ? 0n : await costOfRun(next, fees, maxFee)
     if (nextCost > available) {
-      const enough = await sufficientFor(reserved, fees, { costs, maxFee })
+      const sufficientLimitWei = await sufficientLimitFor(reserved, fees, { costs, maxFee })
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
-      const more = available < payable ? ' in addition to the reserved amount' : ''
-      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, but only ${inCoins(available, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+      const addition = available < payable ? ' in addition to the reserved amount' : ''
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, but only ${inCoins(available, 'down')} ${unit} of the run's limit is left${addition}; repeat the run's command with --max-cost ${inCoins(sufficientLimitWei, 'up')} or more to raise the limit`
     }
-    const least = minSignerFunds({ maxFeePerGas: fees.offered })
+    const minFunds = minSignerFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.
-    const most = maxBigint(payable + least, needed + limit - counted)
-    const isLimited = most < all.wei && most > balance
-    return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, remainingLimit: payable } : all)
+    const maxWei = maxBigint(payable + minFunds, needed + limit - counted)
+    const isLimited = maxWei < all.wei && maxWei > balance
+    return missingFunds(
+      payer,
+      balance,
+      balance + 1n,
+      isLimited ? { ...all, wei: maxWei, remainingLimit: payable } : all,
+    )
   } catch (error) {
     if (error instanceof GdnError) return null
     throw error
@@ -379,11 +387,11 @@ export async function shortageOfRun(
 }
 
 /** Returns the gas and data of the smallest request that a run has left; null if nothing is left. */
-function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): WorstUse | null {
+function smallestRequest({ rows, changes = 0, maxUse, smallestMint = 0n }: UnsentUse): MaximumUse | null {
   const count = rows + changes
   if (count === 0) return null
   if (smallestMint > 0n) return { gasLimit: smallestMint, bytes: 0 }
-  return { gasLimit: worst.gasLimit / BigInt(count), bytes: Math.floor(worst.bytes / count) }
+  return { gasLimit: maxUse.gasLimit / BigInt(count), bytes: Math.floor(maxUse.bytes / count) }
 }
 
 /** Warns about transactions of a run that keep their price because they were signed under an earlier limit. */
@@ -392,7 +400,7 @@ export async function warnOfSigned(
   connection: Pick<Connection, 'client'>,
   { limit, run }: { limit: bigint; run: string },
 ): Promise<void> {
-  const costs = await withinTime(deps, costsOf(connection, run, deps.signals.signal))
+  const costs = await withinTime(deps, readRunCosts(connection, run, deps.signals.signal))
   const signed = costs?.pending_transactions ?? 0
   const counted = costs?.counted ?? null
   if (signed === 0 || (counted !== null && BigInt(counted) <= limit)) return

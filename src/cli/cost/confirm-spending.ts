@@ -1,11 +1,11 @@
 import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import { learnSupport } from '../../client/learn-support.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { inCoins, inGwei } from '../../core/units.ts'
 import { isWithoutValue } from '../connect/is-without-value.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import { costAtMost, type PricedRequests, printNotes } from './at-most.ts'
+import { maximumCost, type PricedRequests, printNotes } from './at-most.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
@@ -48,7 +48,7 @@ export async function confirmSpending(
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
   const where = blockchain === null ? '' : ` on ${blockchain}, a public network,`
   const on = blockchain ?? (await priced?.findBlockchain?.()) ?? null
-  const cost = priced !== null ? await costAtMost(deps, connection, on, priced) : null
+  const cost = priced !== null ? await maximumCost(deps, connection, on, priced) : null
   printNotes(deps, cost?.notes ?? [])
   await deps.io.confirm(
     `${safe(action)}${where} through ${connection.server.origin}${safe(cost?.text ?? '')}?`,
@@ -56,7 +56,7 @@ export async function confirmSpending(
   )
 }
 
-export const ACCEPTED_GO_ON = 'The backend can then send accepted requests that wait for the limit.'
+export const ACCEPTED_CONTINUE_NOTE = 'The backend can then send accepted requests that wait for the limit.'
 
 /** New limits of a run, in wei; null if the command sets none. */
 interface NewLimits {
@@ -80,7 +80,7 @@ export async function confirmRaise(
   { effect, ...limits }: NewLimits & { effect: string },
 ): Promise<void> {
   if (yes || !isLimit(limits) || !(await costsMoney(deps, blockchain, connection))) return
-  const raised = await raisedLimits(deps, connection, limits)
+  const raised = await describeRaisedLimits(deps, connection, limits)
   if (raised.length === 0) return
   const question = `Raise the ${raised.join(' and the ')} on ${blockchain}, a public network, through ${connection.server.origin}? ${effect}`
   await deps.io.confirm(safe(question), '--yes')
@@ -92,7 +92,7 @@ const isLimit = ({ maxCost, maxFee = null }: NewLimits): boolean => maxCost !== 
  * Describes the limits of a run that a command raises, if the server has accepted requests of the run that aren't paid
  * for yet. A higher limit lets the server continue these requests.
  */
-export async function raisedLimits(
+export async function describeRaisedLimits(
   deps: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,
   limits: NewLimits,
@@ -104,7 +104,7 @@ export async function raisedLimits(
     // The server doesn't report whether this change raises the maximum fee.
     return maxFee === null ? [] : [`maximum fee of this run to ${inGwei(maxFee)} gwei`]
   }
-  const costs = await costsOf({ client }, run, deps.signals.signal)
+  const costs = await readRunCosts({ client }, run, deps.signals.signal)
   if (costs === null || (costs.counted != null && BigInt(costs.counted) <= BigInt(costs.fee_paid))) return []
   const coin = costs.currency ?? 'coins'
   const raised: string[] = []

@@ -8,8 +8,8 @@ import type { Cost } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord, RecordCard } from '../render/view.ts'
-import type { CostFlags, FoundFees } from './fees.ts'
-import { type Money, moneyText, priceSource, worthOf } from './price.ts'
+import type { CostFlags, FeesWithSource } from './fees.ts'
+import { currencyValueOf, type Money, moneyText, priceSource } from './price.ts'
 
 export const COST_FIELDS = [
   'transactions',
@@ -32,7 +32,11 @@ export async function openMeter(dynamic = false, requestNfts?: number): Promise<
   return new DropMeter(dynamic, requestNfts)
 }
 
-export async function estimateData(gas: DropGas, foundFees: FoundFees, coinPrice: Money | null): Promise<DataRecord> {
+export async function estimateData(
+  gas: DropGas,
+  foundFees: FeesWithSource,
+  coinPrice: Money | null,
+): Promise<DataRecord> {
   const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
   const cost: Cost = costOf(gas, foundFees.fees)
   const { high } = costOf(gas.apart, foundFees.fees)
@@ -47,19 +51,19 @@ export async function estimateData(gas: DropGas, foundFees: FoundFees, coinPrice
     data_fee_wei: String(cost.dataFee),
     currency: foundFees.coin,
     coin_price: coinPrice === null ? null : moneyText(coinPrice),
-    cost_estimate: coinPrice === null ? null : moneyText(worthOf(cost.typical, coinPrice)),
+    cost_estimate: coinPrice === null ? null : moneyText(currencyValueOf(cost.typical, coinPrice)),
     simulated: foundFees.isSimulated,
   }
 }
 
 /** Returns the typical cost of transactions, in wei. */
-export async function typicalCost(gas: Pick<DropGas, 'gas' | 'bytes'>, fees: FoundFees['fees']): Promise<bigint> {
+export async function typicalCost(gas: Pick<DropGas, 'gas' | 'bytes'>, fees: FeesWithSource['fees']): Promise<bigint> {
   const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
   return costOf(gas, fees).typical
 }
 
 /** Returns the balance that a single signer needs to complete a drop, in wei. */
-export async function fundingOf({ worst }: DropGas, { fees }: FoundFees): Promise<bigint> {
+export async function fundingOf({ worst }: DropGas, { fees }: FeesWithSource): Promise<bigint> {
   const { fundingFor } = await import('../../server/chain/evm/cost/funding.ts')
   return fundingFor(worst, fees)
 }
@@ -84,8 +88,9 @@ export function estimateCard(data: DataRecord): RecordCard {
   const coins = data.currency ?? 'coins'
   const worth = data.cost_estimate === null ? '' : `, ${data.cost_estimate} at ${data.coin_price}`
   const dataFee = data.data_fee_wei === '0' ? '' : `, ${coinsIn(data.data_fee_wei)} of it for data`
-  const most = transactions_high === transactions ? '' : `, in up to ${count(Number(transactions_high), 'transaction')}`
-  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} at recent fees${most}`
+  const transactionsText =
+    transactions_high === transactions ? '' : `, in up to ${count(Number(transactions_high), 'transaction')}`
+  const range = `${coinsIn(cost_low_wei)} to ${coinsIn(cost_high_wei)} at recent fees${transactionsText}`
   return [
     ['gas', `${gas}, at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
     ['cost', `about ${coinsIn(cost_estimate_wei)} ${coins}${worth}${dataFee}${data.simulated ? ' (simulated)' : ''}`],

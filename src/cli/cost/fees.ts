@@ -5,7 +5,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Shortage } from '../../server/chain/missing-funds.ts'
 import type { GdnCommand } from '../command.ts'
-import { type Node, type NodeFlags, namedNode, withNetwork } from '../connect/open-network.ts'
+import { type Node, type NodeFlags, specifiedNode, withNetwork } from '../connect/open-network.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty } from '../flags/common.ts'
 import { type Money, price } from './price.ts'
@@ -34,7 +34,7 @@ export const addPriceFlag = (command: GdnCommand): GdnCommand =>
   })
 
 /** The fees of a network, and details from their source. */
-export interface FoundFees {
+export interface FeesWithSource {
   fees: NetworkFees
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   isSimulated: boolean
@@ -65,8 +65,8 @@ export async function findFees(
   flags: CostFlags,
   blockchain: Blockchain,
   connection: (() => Promise<Pick<Connection, 'client' | 'server'>>) | null,
-): Promise<FoundFees> {
-  const named = namedNode(deps, flags)
+): Promise<FeesWithSource> {
+  const named = specifiedNode(deps, flags)
   if (named !== null) return await feesOfNode(named, blockchain, deps.signals.signal)
   if (connection === null) throw noFees('no server or node is specified')
   return await feesOfServer(deps, blockchain, await connection())
@@ -81,31 +81,31 @@ export async function feesOfServer(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   blockchain: Blockchain,
   { client, server }: Pick<Connection, 'client' | 'server'>,
-): Promise<FoundFees> {
+): Promise<FeesWithSource> {
   try {
-    return foundFees((await client.call('getfees', { blockchain }, { signal })).fees)
+    return feesWithSource((await client.call('getfees', { blockchain }, { signal })).fees)
   } catch (error) {
     if (lacksEndpoint(error)) throw noFees(`${server.origin} doesn't publish the fees of its networks`)
     throw error
   }
 }
 
-const NAME_A_NODE = 'Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL.'
+const RPC_URL_HINT = 'Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL.'
 
 /** Adds a hint about reading fees without a server to a server's error. */
-export const orNameNode = (error: GdnError): GdnError =>
-  error.hint === NAME_A_NODE ? error : error.with({ hint: [error.hint, NAME_A_NODE].filter(Boolean).join('\n') })
+export const withRpcUrlHint = (error: GdnError): GdnError =>
+  error.hint === RPC_URL_HINT ? error : error.with({ hint: [error.hint, RPC_URL_HINT].filter(Boolean).join('\n') })
 
-const noFees = (message: string) => new GdnError('refused', message, { hint: NAME_A_NODE })
+const noFees = (message: string) => new GdnError('refused', message, { hint: RPC_URL_HINT })
 
-function foundFees({
+function feesWithSource({
   is_simulated,
   currency,
   gas_price,
   data,
   funds,
   shortage,
-}: ResponseOf<'getfees'>['fees']): FoundFees {
+}: ResponseOf<'getfees'>['fees']): FeesWithSource {
   const { low, typical, high, offered, max } = gas_price
   return {
     isSimulated: is_simulated,
@@ -131,7 +131,7 @@ function foundFees({
   }
 }
 
-async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSignal): Promise<FoundFees> {
+async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSignal): Promise<FeesWithSource> {
   if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} can't be estimated`)
   const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),

@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { limitIn, type RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
@@ -25,7 +25,7 @@ interface AcceptedLimitOptions {
  * @throws GdnError `max_cost` if the operation was accepted without a limit, if its collection has no address yet, or
  * if its transaction may cost more; also the errors of `commandLimit`
  */
-export async function limitAccepted(
+export async function limitAcceptedOperation(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
   connection: Pick<Connection, 'client' | 'server'>,
   { id, request, accepted }: AcceptedOperation,
@@ -39,11 +39,11 @@ export async function limitAccepted(
   if (commandLimit === null && request.maxCost === null) return
   await client.learnIdempotency({ signal })
   const isLimiting = client.supports('runCosts') === true
-  const costs = isLimiting ? await costsOf(connection, id, signal) : null
+  const costs = isLimiting ? await readRunCosts(connection, id, signal) : null
   // Don't store a limit that comes too late, because every repetition of the command would then fail.
   const refuse = async (why: string): Promise<never> => {
     await keep(null)
-    throw tooLate(why)
+    throw alreadyAcceptedError(why)
   }
   if (costs === null && isLimiting) return await refuse('without a limit')
   const limit = commandLimit === null ? null : await commandLimit()
@@ -68,19 +68,19 @@ export async function limitAccepted(
     const only_lower = commandLimit === null ? true : undefined
     await client.call('setrunmaxcost', { ...limited, only_lower }, { signal })
   }
-  const after = changes ? ((await costsOf(connection, id, signal)) ?? costs) : costs
+  const after = changes ? ((await readRunCosts(connection, id, signal)) ?? costs) : costs
   const amount = (value: bigint) => safe(`${inCoins(value, 'up')} ${after.currency ?? 'coins'}`)
   const { pending_transactions = 0, counted } = after
   const paid = BigInt(after.fee_paid)
-  const most = pending_transactions > 0 ? BigInt(counted ?? 0) : paid
-  if (most > wei) {
-    const costText = pending_transactions > 0 ? `can cost up to ${amount(most)}` : `has paid ${amount(paid)}`
+  const committed = pending_transactions > 0 ? BigInt(counted ?? 0) : paid
+  if (committed > wei) {
+    const costText = pending_transactions > 0 ? `can cost up to ${amount(committed)}` : `has paid ${amount(paid)}`
     return await refuse(`and its transaction ${costText}`)
   }
   if (changes) io.note(`The limit of this request is now ${amount(wei)}.`)
 }
 
-const tooLate = (why: string) =>
+const alreadyAcceptedError = (why: string) =>
   new GdnError('max_cost', `the request was already accepted, ${why}`, {
     place: { flag: '--max-cost' },
     hint: 'The request was not repeated. To wait for the request, run the command without --max-cost.',

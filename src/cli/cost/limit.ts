@@ -6,9 +6,9 @@ import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
-import { type CostFlags, type FoundFees, findFees } from './fees.ts'
+import { type CostFlags, type FeesWithSource, findFees } from './fees.ts'
 import { type MaxCost, maxCost, moneyText, weiFor } from './price.ts'
-import { type CostReservation, sufficientFor } from './run-limit.ts'
+import { type CostReservation, sufficientLimitFor } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
@@ -41,7 +41,7 @@ export interface CostLimit {
 type LimitConnection = Pick<Connection, 'client' | 'server'>
 
 /** The flags that limit costs, and where the limit applies. */
-interface Limited<Flags> {
+interface LimitContext<Flags> {
   flags: Flags
   settings: Settings
   blockchain: Blockchain
@@ -55,7 +55,7 @@ interface Limited<Flags> {
 export async function costLimit(
   deps: Deps,
   connection: LimitConnection,
-  limited: Limited<LimitFlags & { maxCost: MaxCost }>,
+  limited: LimitContext<LimitFlags & { maxCost: MaxCost }>,
 ): Promise<CostLimit> {
   const { wei, foundFees, isLimited } = await readLimit(deps, connection, limited)
   if (!isLimited) {
@@ -65,7 +65,7 @@ export async function costLimit(
     wei: isLimited ? wei : null,
     refuseBelowOne: async (hasBegun, all) => {
       if (foundFees === null) return
-      const fees = limitedBy(limited.flags.maxFeeGwei, foundFees.fees)
+      const fees = withMaxFee(limited.flags.maxFeeGwei, foundFees.fees)
       const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
       const { ONE_NFT } = await import('../../server/chain/evm/cost/drop-gas.ts')
       const costOfOne = maxCostOf(ONE_NFT, fees)
@@ -73,7 +73,7 @@ export async function costLimit(
       const coin = coinIn(foundFees)
       const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(costOfOne, 'up')} ${coin})`
       if (!isLimited || !hasBegun) {
-        const enough = inCoins(await sufficientFor(await all(), fees, { costs: null, maxFee: null }), 'up')
+        const enough = inCoins(await sufficientLimitFor(await all(), fees, { costs: null, maxFee: null }), 'up')
         throw new GdnError('max_cost', problem, {
           place: { flag: '--max-cost' },
           hint: `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
@@ -92,7 +92,7 @@ export async function costLimit(
 export async function enforcedLimit(
   deps: Deps,
   connection: LimitConnection,
-  { flags: { maxCost, price }, settings, blockchain }: Limited<Pick<LimitFlags, 'maxCost' | 'price'>>,
+  { flags: { maxCost, price }, settings, blockchain }: LimitContext<Pick<LimitFlags, 'maxCost' | 'price'>>,
 ): Promise<bigint | null> {
   if (maxCost === undefined) return null
   await connection.client.learnIdempotency({ signal: deps.signals.signal })
@@ -110,8 +110,8 @@ export async function enforcedLimit(
 async function readLimit(
   deps: Deps,
   connection: LimitConnection,
-  { flags, settings, blockchain }: Limited<LimitFlags & { maxCost: MaxCost }>,
-): Promise<{ wei: bigint; foundFees: FoundFees | null; isLimited: boolean }> {
+  { flags, settings, blockchain }: LimitContext<LimitFlags & { maxCost: MaxCost }>,
+): Promise<{ wei: bigint; foundFees: FeesWithSource | null; isLimited: boolean }> {
   const { client } = connection
   const { maxCost } = flags
   if (!isEvm(blockchain)) throw maxCostError(`costs on ${blockchain} can't be limited`, 'Omit the flag.')
@@ -152,7 +152,7 @@ async function readLimit(
   return { wei, foundFees, isLimited }
 }
 
-const coinIn = (foundFees: FoundFees | null): string => foundFees?.coin ?? 'coins'
+const coinIn = (foundFees: FeesWithSource | null): string => foundFees?.coin ?? 'coins'
 
-const limitedBy = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
+const withMaxFee = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
   maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees

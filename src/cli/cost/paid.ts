@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import type { transactionRecord } from '../../api/endpoints/gettransactions.ts'
 import { readTransaction } from '../../client/read-records.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -17,7 +17,7 @@ const PAID_FIELDS = ['gas_used', 'fee_paid_wei', 'currency', 'simulated']
 const RUN_PAID_FIELDS = [...PAID_FIELDS, 'pending_transactions', 'paid_before']
 
 /** The costs of a run that sent nothing, or whose server doesn't report them. */
-export const NOTHING_KNOWN: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
+export const UNKNOWN_RUN_COSTS: DataRecord = Object.fromEntries(RUN_PAID_FIELDS.map((field) => [field, null]))
 
 /** Returns the fee paid by a transaction, if the server reports it. */
 export function paidFeeOf({
@@ -34,7 +34,7 @@ export function paidFeeOf({
  * Returns the fee paid by the transaction with this ID. On an error, returns no fee, because the command itself
  * succeeded.
  */
-export async function paidBy(
+export async function feeOfTransaction(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,
   id: string,
@@ -48,7 +48,7 @@ export async function paidBy(
 }
 
 /** Maximum time that a command waits for its costs after --timeout has expired, in milliseconds. */
-const LATE_MS = 5_000
+const MAX_EXTRA_WAIT_MS = 5_000
 
 /**
  * Starts to measure the cost of a run. Returns a function that returns the cost since the start. This function still
@@ -62,10 +62,10 @@ export async function meterRun(
   run: string,
 ): Promise<() => Promise<DataRecord>> {
   const read = async () => {
-    const within = isTimeUp(signal.reason) ? AbortSignal.timeout(LATE_MS) : signal
+    const within = isTimeUp(signal.reason) ? AbortSignal.timeout(MAX_EXTRA_WAIT_MS) : signal
     if (connection.client.supports('runCosts') !== true || within.aborted) return null
     try {
-      return await costsOf(connection, run, within)
+      return await readRunCosts(connection, run, within)
     } catch (error) {
       if (!(error instanceof GdnError) && !within.aborted) throw error
       return null
@@ -74,14 +74,14 @@ export async function meterRun(
   const before = await read()
   return async () => {
     const after = await read()
-    if (after === null) return NOTHING_KNOWN
+    if (after === null) return UNKNOWN_RUN_COSTS
     const { pending_transactions = 0 } = after
-    if (after.fee_paid === (before?.fee_paid ?? '0') && pending_transactions === 0) return NOTHING_KNOWN
+    if (after.fee_paid === (before?.fee_paid ?? '0') && pending_transactions === 0) return UNKNOWN_RUN_COSTS
     const less = (all: string, part = '0') => String(BigInt(all) - BigInt(part))
     const fee_paid = less(after.fee_paid, before?.fee_paid)
     const gas_used = less(after.gas_used, before?.gas_used)
     const paid_before = before !== null && before.fee_paid !== '0'
-    return { ...NOTHING_KNOWN, ...paidFeeOf({ ...after, fee_paid, gas_used }), pending_transactions, paid_before }
+    return { ...UNKNOWN_RUN_COSTS, ...paidFeeOf({ ...after, fee_paid, gas_used }), pending_transactions, paid_before }
   }
 }
 

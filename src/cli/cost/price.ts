@@ -47,13 +47,13 @@ export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
 })
 
 /** Returns the value of coins in a currency, rounded down. */
-export const worthOf = (wei: bigint, { amount, currency }: Money): Money => ({
+export const currencyValueOf = (wei: bigint, { amount, currency }: Money): Money => ({
   amount: (wei * amount) / ONE_COIN,
   currency,
 })
 
 /** Returns the amount of a currency that coins are worth, rounded up. */
-export const worthAtMost = (wei: bigint, { amount }: Money): bigint => (wei * amount + ONE_COIN - 1n) / ONE_COIN
+export const valueRoundedUp = (wei: bigint, { amount }: Money): bigint => (wei * amount + ONE_COIN - 1n) / ONE_COIN
 
 /** Returns the number of wei that an amount of money buys, rounded down. */
 export const weiFor = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount

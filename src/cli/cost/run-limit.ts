@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
-import { costsOf, type RunCosts } from '../../client/run-costs.ts'
+import { type RunCosts, readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, maxBigint } from '../../core/units.ts'
 import type { DropGas, ReservedNfts } from '../../server/chain/evm/cost/drop-gas.ts'
@@ -9,16 +9,16 @@ import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
 
 /** The maximum gas and data of requests, assuming a separate transaction for each. */
-export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
+export type MaximumUse = Pick<DropGas, 'gasLimit' | 'bytes'>
 
 /**
  * The part of a run's limit that a server reserves for requests. For each new NFT, the server reserves the maximum gas
  * and data per NFT of any request in the run. `changes` is the gas and data of the other requests.
  */
-export type CostReservation = ReservedNfts & { changes: WorstUse }
+export type CostReservation = ReservedNfts & { changes: MaximumUse }
 
 /** Returns the amount that a server reserves for requests without new NFTs. */
-export const reservedForChanges = (changes: WorstUse): CostReservation => ({
+export const reservedForChanges = (changes: MaximumUse): CostReservation => ({
   nfts: 0,
   each: { gasLimit: 0n, bytes: 0 },
   changes,
@@ -52,17 +52,17 @@ export async function refuseAboveLimit(
   const { signal } = deps.signals
   await client.learnIdempotency({ signal })
   if (!isEvm(blockchain) || client.supports('runCosts') !== true) return
-  const costs = await costsOf(connection, run, signal)
+  const costs = await readRunCosts(connection, run, signal)
   // The request was already accepted, so its cost is already counted.
   if (isOperation && costs !== null) return
   const limit = limitOfRun({ commandLimit, storedLimit }, costs)
   if (limit === null) return
   // Use the server's fees and ignore GDN_RPC_URL, because the server accepts requests according to its own fees.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
-  const { counted, left } = leftOf(limit, costs)
-  const enough = await sufficientFor(await reserved(), fees, { costs, maxFee: maxFeeOfRun(costs) })
-  const needed = enough - counted
-  if (needed <= left) return
+  const { counted, remaining } = remainingLimit(limit, costs)
+  const sufficient = await sufficientLimitFor(await reserved(), fees, { costs, maxFee: maxFeeOfRun(costs) })
+  const needed = sufficient - counted
+  if (needed <= remaining) return
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} has been spent or is reserved)`
   // More funds don't increase the rest of a limit, so omit a reason about funds.
@@ -73,10 +73,10 @@ export async function refuseAboveLimit(
   const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
   throw new GdnError(
     'max_cost',
-    `this costs at most ${inCoins(needed, 'up')} ${name}, but only ${inCoins(left, 'down')} of ${inCoins(limit)} ${name} is left${used}`,
+    `this costs at most ${inCoins(needed, 'up')} ${name}, but only ${inCoins(remaining, 'down')} of ${inCoins(limit)} ${name} is left${used}`,
     {
-      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(enough, 'up')} or more.${stays}${waiting}`,
-      details: { needed_wei: String(needed), left_wei: String(left), max_cost_wei: String(limit) },
+      hint: `Nothing was sent. Run the same command with --max-cost ${inCoins(sufficient, 'up')} or more.${stays}${waiting}`,
+      details: { needed_wei: String(needed), left_wei: String(remaining), max_cost_wei: String(limit) },
     },
   )
 }
@@ -101,7 +101,7 @@ export const maxFeeOfRun = (costs: RunCosts | null): bigint | null =>
   costs?.max_fee == null ? null : BigInt(costs.max_fee)
 
 /** Returns the maximum cost of a run's requests, in wei. Uses the network's fees, up to the run's maximum fee. */
-export async function costOfRun(use: WorstUse, fees: NetworkFees, maxFee: bigint | null): Promise<bigint> {
+export async function costOfRun(use: MaximumUse, fees: NetworkFees, maxFee: bigint | null): Promise<bigint> {
   const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
   return maxCostOf(use, { ...fees, offered: maxFee !== null && maxFee < fees.offered ? maxFee : fees.offered })
 }
@@ -111,7 +111,7 @@ export async function costOfRun(use: WorstUse, fees: NetworkFees, maxFee: bigint
  * more. The result is an upper bound, because the cost of signed transactions and data fees doesn't rise with the
  * maximum fee.
  */
-export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
+export function countedAtMaxFee(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
   const before = maxFeeOfRun(costs) ?? offered
   const after = maxFee === null || maxFee > offered ? offered : maxFee
@@ -126,7 +126,7 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
  *
  * @param maxFee the maximum fee of the run when the requests are sent, in wei
  */
-export async function sufficientFor(
+export async function sufficientLimitFor(
   { nfts, each, changes }: CostReservation,
   fees: NetworkFees,
   { costs, maxFee }: { costs: RunCosts | null; maxFee: bigint | null },
@@ -135,48 +135,50 @@ export async function sufficientFor(
   const after = { gasLimit: maxBigint(before.gasLimit, each.gasLimit), bytes: Math.max(before.bytes, each.bytes) }
   const costOfOne = await costOfRun(after, fees, maxFee)
   const raised = BigInt(costs?.unsigned_nfts ?? 0) * (costOfOne - (await costOfRun(before, fees, maxFee)))
-  return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * costOfOne + (await costOfRun(changes, fees, maxFee))
+  return (
+    countedAtMaxFee(costs, fees, maxFee) + raised + BigInt(nfts) * costOfOne + (await costOfRun(changes, fees, maxFee))
+  )
 }
 
 /** The remaining part of a limit, in wei. */
-export interface LeftOfLimit {
+export interface RemainingLimit {
   /** The counted cost: the paid fees, and the maximum cost of the other accepted requests. */
   counted: bigint
   /** The amount that new requests can reserve immediately. */
-  left: bigint
+  remaining: bigint
   /**
-   * The amount that can still be paid under the limit. It is at least `left`, because the unused part of a reservation
-   * is released for new requests.
+   * The amount that can still be paid under the limit. It is at least `remaining`, because the unused part of a
+   * reservation is released for new requests.
    */
   payable: bigint
 }
 
-export function leftOf(limit: bigint, costs: RunCosts | null): LeftOfLimit {
+export function remainingLimit(limit: bigint, costs: RunCosts | null): RemainingLimit {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
   // A reorg can move a transaction that isn't final to a block with higher fees, so only final fees are certain.
   const final = BigInt(costs?.final_fee_paid ?? 0)
   const paid = final < counted ? final : counted
-  return { counted, left: limit > counted ? limit - counted : 0n, payable: limit > paid ? limit - paid : 0n }
+  return { counted, remaining: limit > counted ? limit - counted : 0n, payable: limit > paid ? limit - paid : 0n }
 }
 
 /** Returns the sums of gas limits and of bytes. */
-export const sumOfUses = (uses: readonly WorstUse[]): WorstUse =>
+export const sumOfUses = (uses: readonly MaximumUse[]): MaximumUse =>
   uses.reduce((sum, { gasLimit, bytes }) => ({ gasLimit: sum.gasLimit + gasLimit, bytes: sum.bytes + bytes }), {
     gasLimit: 0n,
     bytes: 0,
   })
 
 /** Returns the maximum gas of `count` changes, each of one NFT. */
-export async function worstOfChanges(
+export async function maxUseOfChanges(
   kind: 'update' | 'transfer' | 'burn' | 'provenance',
   count: number,
-): Promise<WorstUse> {
+): Promise<MaximumUse> {
   const { gasOfChange } = await import('../../server/chain/evm/cost/change-gas.ts')
   const { gasLimit, bytes } = gasOfChange({ kind, tokenIds: kind === 'update' ? [1n] : [] })
   return { gasLimit: gasLimit * BigInt(count), bytes: bytes * count }
 }
 
-const CHANGES = {
+const CHANGE_KINDS = {
   transfernft: 'transfer',
   updatednft: 'update',
   burnnft: 'burn',
@@ -185,14 +187,14 @@ const CHANGES = {
 /** A placeholder as long as the longest symbol that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
-const PRICED = new Set([...Object.keys(CHANGES), ...MINT_ENDPOINTS, 'createcollection', 'freezenft'])
+const PRICED_ENDPOINTS = new Set([...Object.keys(CHANGE_KINDS), ...MINT_ENDPOINTS, 'createcollection', 'freezenft'])
 
-/** Returns whether `worstOfRequest` supports an endpoint. */
-export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
+/** Returns whether `maxUseOfRequest` supports an endpoint. */
+export const isPriced = (endpoint: string): boolean => PRICED_ENDPOINTS.has(endpoint)
 
 /** Returns the maximum gas of one request. A backend that reserves more than this may itself refuse the request. */
-export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
-  if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
+export async function maxUseOfRequest(endpoint: string, content: object): Promise<MaximumUse> {
+  if (endpoint in CHANGE_KINDS) return await maxUseOfChanges(CHANGE_KINDS[endpoint as keyof typeof CHANGE_KINDS], 1)
   const [{ gasOfChange }, { maxPerNft }] = await Promise.all([
     import('../../server/chain/evm/cost/change-gas.ts'),
     import('../../server/chain/evm/cost/drop-gas.ts'),

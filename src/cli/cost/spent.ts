@@ -22,7 +22,7 @@ export const SPENT_FIELDS = [
 ]
 
 /** The costs of a run from which the server has accepted no request. */
-const NOTHING: DataRecord = {
+const ZERO_COSTS: DataRecord = {
   gas_used: '0',
   fee_paid_wei: '0',
   pending_transactions: 0,
@@ -33,7 +33,7 @@ const NOTHING: DataRecord = {
 /** The costs of a run whose server doesn't report them. */
 export const UNKNOWN_COSTS: DataRecord = Object.fromEntries(SPENT_FIELDS.map((field) => [field, null]))
 
-export interface Spent {
+export interface RunSpending {
   /** The values of `SPENT_FIELDS`. */
   costs: DataRecord
   /** The reasons why the costs are unknown, in sentences; null if they are known. */
@@ -47,32 +47,32 @@ export interface Spent {
  * @param counts the recorded row counts. If the server doesn't have the run and no row was sent, the run has spent
  * nothing. A run without open rows isn't waiting for anything.
  */
-export async function spentOf(
+export async function spendingOf(
   deps: Deps,
   settingsOrError: Settings | GdnError,
   run: Pick<Run, 'id'>,
   counts: Omit<RowCounts, 'total'>,
-): Promise<Spent> {
-  if (settingsOrError instanceof GdnError) return unknownFor(settingsOrError)
+): Promise<RunSpending> {
+  if (settingsOrError instanceof GdnError) return unknownSpending(settingsOrError)
   try {
-    return await reportedBy(deps, settingsOrError, run, counts)
+    return await readReportedCosts(deps, settingsOrError, run, counts)
   } catch (error) {
-    if (error instanceof GdnError && !deps.signals.signal.aborted) return unknownFor(error)
+    if (error instanceof GdnError && !deps.signals.signal.aborted) return unknownSpending(error)
     throw error
   }
 }
 
-const unknownFor = ({ message, hint }: GdnError): Spent => ({
+const unknownSpending = ({ message, hint }: GdnError): RunSpending => ({
   costs: UNKNOWN_COSTS,
   problem: [`The cost of the run is unknown: ${message}.`, hint].filter(Boolean).join(' '),
 })
 
-async function reportedBy(
+async function readReportedCosts(
   deps: Deps,
   settings: Settings,
   run: Pick<Run, 'id'>,
   { pending, unknown, accepted, deployed }: Omit<RowCounts, 'total'>,
-): Promise<Spent> {
+): Promise<RunSpending> {
   const isUnsent = accepted + deployed + unknown === 0
   const { client } = await deps.connect(settings)
   try {
@@ -97,7 +97,10 @@ async function reportedBy(
     }
     if (!isUnsent) throw error
     const storedMaxCost = await keptMaxCost(settings.stateDir, run.id)
-    return { costs: { ...NOTHING, max_cost_wei: storedMaxCost === null ? null : String(storedMaxCost) }, problem: null }
+    return {
+      costs: { ...ZERO_COSTS, max_cost_wei: storedMaxCost === null ? null : String(storedMaxCost) },
+      problem: null,
+    }
   } finally {
     await client.close()
   }

@@ -3,19 +3,19 @@ import type { MaxCostFees } from '../../server/chain/fees.ts'
 import type { SpendingKind } from '../deps.ts'
 
 /** An upper bound for the gas and the call data that a gdn transaction uses for one NFT. */
-export const WORST_NFT = { gasLimit: 200_000n, bytes: 2000 }
+export const MAX_NFT_USE = { gasLimit: 200_000n, bytes: 2000 }
 
 /** A placeholder as long as the longest symbol that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
 /** Returns the maximum cost of requests in wei, if each NFT needs a separate transaction. */
-export async function worstCaseOf(spending: SpendingKind, fees: MaxCostFees): Promise<bigint> {
+export async function maxCostOfSpending(spending: SpendingKind, fees: MaxCostFees): Promise<bigint> {
   const { maxCostOf } = await import('../../server/chain/evm/cost/network-fees.ts')
-  if (spending.kind === 'nft') return maxCostOf(WORST_NFT, fees) * BigInt(spending.count)
-  return maxCostOf(await worstOfCollection(spending), fees)
+  if (spending.kind === 'nft') return maxCostOf(MAX_NFT_USE, fees) * BigInt(spending.count)
+  return maxCostOf(await maxCostOfCollection(spending), fees)
 }
 
-async function worstOfCollection({
+async function maxCostOfCollection({
   name,
   royaltyBps,
 }: Extract<SpendingKind, { kind: 'collection' }>): Promise<Pick<DropGas, 'gasLimit' | 'bytes'>> {

@@ -7,7 +7,7 @@ import { quoted } from '../../core/quoted.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { terminalText } from '../../core/terminal-text.ts'
-import type { GdnCommand, Parse, Takes } from '../command.ts'
+import type { GdnCommand, Parse, TypedValue } from '../command.ts'
 
 /** Flags that all commands accept, and `--json`, which most commands accept. */
 export interface CommonFlags {
@@ -34,19 +34,19 @@ export interface ServerFlags {
   stateDir?: string
 }
 
-const OUTPUT = 'Output'
-const SERVER = 'Server'
+const OUTPUT_GROUP = 'Output'
+const SERVER_GROUP = 'Server'
 
 export function addCommonFlags(command: GdnCommand): GdnCommand {
-  command.switchFlag('-q, --quiet', 'Omit notes and progress', OUTPUT)
-  command.switchFlag('--no-color', 'Disable colors', OUTPUT)
-  command.switchFlag('--no-input', 'Disable prompts', OUTPUT)
-  return command.switchFlag('--debug', 'Print requests, timings and stack traces to stderr', OUTPUT)
+  command.switchFlag('-q, --quiet', 'Omit notes and progress', OUTPUT_GROUP)
+  command.switchFlag('--no-color', 'Disable colors', OUTPUT_GROUP)
+  command.switchFlag('--no-input', 'Disable prompts', OUTPUT_GROUP)
+  return command.switchFlag('--debug', 'Print requests, timings and stack traces to stderr', OUTPUT_GROUP)
 }
 
 /** Adds `--json` and the common flags, for commands that print one record or nothing. */
 export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): GdnCommand {
-  command.switchFlag('--json', description, OUTPUT)
+  command.switchFlag('--json', description, OUTPUT_GROUP)
   return addCommonFlags(command)
 }
 
@@ -64,40 +64,40 @@ export function addOutputFlags(
     '-o, --output <mode>',
     `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)} (${modes[0]})`,
     {
-      group: OUTPUT,
+      group: OUTPUT_GROUP,
       parse: oneOf(modes, (raw) => (/\.\w+$/.test(raw) ? intoFile(shellWord(terminalText(raw))) : undefined)),
     },
   )
-  command.switchFlag('--json', 'Same as --output json', OUTPUT)
-  command.valueFlag('--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
-  command.switchFlag('--for-spreadsheet', 'Write CSV for spreadsheets, with formulas escaped', OUTPUT)
+  command.switchFlag('--json', 'Same as --output json', OUTPUT_GROUP)
+  command.valueFlag('--fields <a,b>', 'Print only these fields', { group: OUTPUT_GROUP, parse: wordList })
+  command.switchFlag('--for-spreadsheet', 'Write CSV for spreadsheets, with formulas escaped', OUTPUT_GROUP)
   return addCommonFlags(command)
 }
 
 export function addServerFlags(command: GdnCommand): GdnCommand {
-  command.switchFlag('--local', 'Use the local backend (gdn local start)', SERVER)
-  command.valueFlag('--base-url <url>', 'URL of the server', { group: SERVER, parse: notEmpty })
+  command.switchFlag('--local', 'Use the local backend (gdn local start)', SERVER_GROUP)
+  command.valueFlag('--base-url <url>', 'URL of the server', { group: SERVER_GROUP, parse: notEmpty })
   return addProfileFlags(command)
 }
 
 export function addProfileFlags(command: GdnCommand): GdnCommand {
-  command.valueFlag('--profile <name>', 'Configuration profile to use', { group: SERVER, parse: notEmpty })
+  command.valueFlag('--profile <name>', 'Configuration profile to use', { group: SERVER_GROUP, parse: notEmpty })
   return addStateDirFlag(command)
 }
 
 export function addStateDirFlag(command: GdnCommand): GdnCommand {
   return command.valueFlag('--state-dir <dir>', 'Directory of runs, recorded commands and saved addresses', {
-    group: SERVER,
+    group: SERVER_GROUP,
     parse: notEmpty,
   })
 }
 
 /** Attaches a value type to a parser. The JSON help and the completions use this type. */
-const withTakes = <Value>(takes: Takes, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
+const withType = <Value>(takes: TypedValue, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
 
 /** Parses an integer of ASCII digits. Rejects signs, exponents, hex digits and leading zeros. */
 export function integer(min: number, max: number): Parse<number> {
-  return withTakes({ type: 'integer' }, (raw, flag) => {
+  return withType({ type: 'integer' }, (raw, flag) => {
     const value = Number(raw)
     if (/^(0|[1-9][0-9]{0,15})$/.test(raw) && value >= min && value <= max) return value
     throw flagError(flag, `must be a whole number from ${min} to ${max}, not ${quoted(raw)}`)
@@ -105,7 +105,7 @@ export function integer(min: number, max: number): Parse<number> {
 }
 
 /** Parses an HTTP URL. The URL of a provider may contain an API key, so errors don't print it. */
-export const httpAddress: Parse<string> = withTakes({ type: 'url' }, (raw, flag) => {
+export const httpAddress: Parse<string> = withType({ type: 'url' }, (raw, flag) => {
   if (/^https?:$/.test(parseUrl(raw)?.protocol ?? '')) {
     knowKeysIn(raw)
     return raw
@@ -114,7 +114,7 @@ export const httpAddress: Parse<string> = withTakes({ type: 'url' }, (raw, flag)
 })
 
 /** Parses the base URL of an API, to which paths are appended. */
-export const apiAddress: Parse<string> = withTakes({ type: 'url' }, (raw, flag) => {
+export const apiAddress: Parse<string> = withType({ type: 'url' }, (raw, flag) => {
   const problem = apiAddressProblem(raw)
   if (problem !== null) throw flagError(flag, problem)
   knowKeysIn(raw)
@@ -122,7 +122,7 @@ export const apiAddress: Parse<string> = withTakes({ type: 'url' }, (raw, flag) 
 })
 
 /** Parses a positive decimal number, such as `2` or `0.5`. */
-export const positiveNumber: Parse<number> = withTakes({ type: 'number' }, (raw, flag) => {
+export const positiveNumber: Parse<number> = withType({ type: 'number' }, (raw, flag) => {
   const value = Number(raw)
   if (/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(raw) && value > 0) return value
   throw flagError(flag, `must be a positive number such as 2 or 0.5, not ${quoted(raw)}`)
@@ -137,7 +137,7 @@ const SIZES: Readonly<Record<string, number>> = {
  * Parses a size such as `50MB` or `2GiB`. Returns bytes. Rejects a number without a unit, because the unit would be
  * ambiguous.
  */
-export const byteSize: Parse<number> = withTakes({ type: 'string' }, (raw, flag) => {
+export const byteSize: Parse<number> = withType({ type: 'string' }, (raw, flag) => {
   const [, number, unit = ''] = /^([1-9][0-9]{0,8}(?:\.[0-9]{1,3})?) ?([KMGT]?i?B)$/i.exec(raw) ?? []
   const size = Math.round(Number(number) * (SIZES[unit.toUpperCase()] ?? Number.NaN))
   if (Number.isSafeInteger(size)) return size
@@ -150,7 +150,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  * Parses a duration such as `90s`, `5m` or `1h`. Returns milliseconds. Rejects a number without a unit, because the
  * unit would be ambiguous.
  */
-export const duration: Parse<number> = withTakes({ type: 'duration' }, (raw, flag) => {
+export const duration: Parse<number> = withType({ type: 'duration' }, (raw, flag) => {
   const match = /^([1-9][0-9]{0,8}|0)(ms|s|m|h)$/.exec(raw)
   const unit = UNITS[match?.[2] ?? '']
   const value = match === null || unit === undefined ? Number.NaN : Number(match[1]) * unit
@@ -159,7 +159,7 @@ export const duration: Parse<number> = withTakes({ type: 'duration' }, (raw, fla
 })
 
 /** Parses the name of a blockchain. Accepts unknown names, because operators can add blockchains to their servers. */
-export const blockchainName: Parse<Blockchain> = withTakes({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
+export const blockchainName: Parse<Blockchain> = withType({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
   if (isBlockchain(raw)) return raw
   throw flagError(flag, `unknown blockchain ${quoted(raw)}`, blockchainHint(raw))
 })
@@ -169,7 +169,7 @@ export function oneOf<Word extends string>(
   words: readonly Word[],
   hintFor: (raw: string) => string | undefined = () => undefined,
 ): Parse<Word> {
-  return withTakes({ type: 'word', values: words }, (raw, flag) => {
+  return withType({ type: 'word', values: words }, (raw, flag) => {
     const word = words.find((candidate) => candidate === raw)
     if (word !== undefined) return word
     const near = nearest(raw, words)
@@ -179,7 +179,7 @@ export function oneOf<Word extends string>(
 }
 
 /** Parses a list such as `a,b,c`. */
-export const wordList: Parse<string[]> = withTakes({ type: 'list' }, (raw, flag) => {
+export const wordList: Parse<string[]> = withType({ type: 'list' }, (raw, flag) => {
   const words = raw.split(',').map((word) => word.trim())
   if (words.every((word) => word !== '')) return words
   throw flagError(flag, `must be a comma-separated list of names, not ${quoted(raw)}`)
@@ -189,7 +189,7 @@ export const wordList: Parse<string[]> = withTakes({ type: 'list' }, (raw, flag)
 export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[]> {
   const parseOne = oneOf(words)
   const parseList: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => parseOne(word, flag))
-  return withTakes({ type: 'words', values: words }, parseList)
+  return withType({ type: 'words', values: words }, parseList)
 }
 
 export const notEmpty: Parse<string> = (raw, flag) => {
@@ -204,7 +204,7 @@ export const uuid: Parse<string> = (raw, flag) => {
 }
 
 /** Parses an address, or a name such as `@alice`. The name is resolved before the command runs. */
-export const addressOrName: Parse<string> = withTakes({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
+export const addressOrName: Parse<string> = withType({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
 
 export interface KeyValue {
   key: string
@@ -212,7 +212,7 @@ export interface KeyValue {
 }
 
 /** Parses a `key=value` pair. The value may contain `=`. */
-export const keyValue: Parse<KeyValue> = withTakes({ type: 'pair' }, (raw, flag) => {
+export const keyValue: Parse<KeyValue> = withType({ type: 'pair' }, (raw, flag) => {
   const at = raw.indexOf('=')
   if (at > 0) return { key: raw.slice(0, at), value: raw.slice(at + 1) }
   throw flagError(flag, `must be key=value, not ${quoted(raw)}`)
@@ -226,7 +226,7 @@ export interface WaitFlags {
   timeout?: number | undefined
 }
 
-const WAITING = 'Sending and waiting'
+const WAITING_GROUP = 'Sending and waiting'
 
 /** Adds --timeout, which limits the duration of the command. */
 export function addTimeoutFlag(
@@ -234,7 +234,7 @@ export function addTimeoutFlag(
   description = 'How long the command may take (5m after acceptance)',
 ): GdnCommand {
   command.endsAtTimeout = true
-  return command.valueFlag('--timeout <time>', description, { group: WAITING, parse: duration })
+  return command.valueFlag('--timeout <time>', description, { group: WAITING_GROUP, parse: duration })
 }
 
 /**
@@ -250,10 +250,10 @@ export function addWaitFlags(
     yes = "Don't prompt before spending coins that have value",
   }: { dryRun?: string; noWait?: string; yes?: string } = {},
 ): GdnCommand {
-  command.eitherFlag('wait', `Wait until ${until} (the default)`, noWait, WAITING)
+  command.eitherFlag('wait', `Wait until ${until} (the default)`, noWait, WAITING_GROUP)
   addTimeoutFlag(command)
-  command.switchFlag('--dry-run', dryRun, WAITING)
-  return command.switchFlag('-y, --yes', yes, WAITING)
+  command.switchFlag('--dry-run', dryRun, WAITING_GROUP)
+  return command.switchFlag('-y, --yes', yes, WAITING_GROUP)
 }
 
 export const OUTPUT_MODES = ['table', 'json', 'ndjson', 'csv', 'ids'] as const

@@ -4,7 +4,7 @@ import { wrap } from '../text/wrap.ts'
 type Example = readonly [does: string, ...typed: string[]]
 
 const PROMPT = '  $ '
-const CONTINUED = '    '
+const CONTINUATION_INDENT = '    '
 /** Matches a shell word. A word may contain quoted text, which is never split. */
 const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
@@ -24,7 +24,7 @@ export function commandLines(typed: readonly string[], width: number): string[] 
   let isContinued = false
   for (const line of typed.flatMap((text) => text.split('\n'))) {
     if (isContinued || !/^(#|$)/.test(line))
-      lines.push(...brokenLine(line.trim(), width, isContinued ? CONTINUED : PROMPT))
+      lines.push(...brokenLine(line.trim(), width, isContinued ? CONTINUATION_INDENT : PROMPT))
     else lines.push(...(line === '' ? [''] : commentLines(line.replace(/^#+ */, ''), width)))
     isContinued = line.endsWith('\\')
   }
@@ -33,7 +33,7 @@ export function commandLines(typed: readonly string[], width: number): string[] 
 
 function brokenLine(line: string, width: number, prefix: string): string[] {
   if (displayWidth(prefix + line) <= width) return [prefix + line]
-  const available = width - CONTINUED.length - 2
+  const available = width - CONTINUATION_INDENT.length - 2
   const lines: string[] = []
   let current = ''
   for (const unit of unitsOf(line.match(WORD) ?? [], available)) {
@@ -43,7 +43,7 @@ function brokenLine(line: string, width: number, prefix: string): string[] {
       current = unit
     } else current = longer
   }
-  return [...lines, current].map((text, i) => `${i === 0 ? prefix : CONTINUED}${text}`)
+  return [...lines, current].map((text, i) => `${i === 0 ? prefix : CONTINUATION_INDENT}${text}`)
 }
 
 /** Joins a flag and its value if both fit on one line. */

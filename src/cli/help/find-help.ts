@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { type FoundSection, searchHelp } from './search.ts'
-import { isMistyped, meantInHelp, unknownCommand } from './suggest.ts'
+import { isMistyped, suggestInHelp, unknownCommand } from './suggest.ts'
 import { HELP_TOPICS } from './topics.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function findHelp(
   if (isMistyped(words)) throw unknownCommand(words)
   const sections = await searchHelp(words)
   const [word = '', ...otherWords] = words
-  const meant = otherWords.length === 0 ? meantInHelp(word.toLowerCase()) : null
+  const meant = otherWords.length === 0 ? suggestInHelp(word.toLowerCase()) : null
   if (sections.length > 0) return { sections, meant }
   throw new GdnError('usage', `no help found for "${words.join(' ')}"`, {
     hint:

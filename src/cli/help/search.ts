@@ -11,7 +11,7 @@ export interface FoundSection extends PageSection {
   setup: PageSection | undefined
 }
 
-const MOST = 3
+const MAX_RESULTS = 3
 
 /** Pages for contributors and maintainers. Matches on these pages count less. */
 const FOR_CONTRIBUTORS = new Set(['architecture.md', 'benchmarks.md', 'releasing.md'])
@@ -25,7 +25,7 @@ const HEADING_WEIGHT = 6
 const TITLE_WEIGHT = 2
 
 /** Words that are in most questions or on most pages. The search ignores them. */
-const COMMON = new Set(
+const STOP_WORDS = new Set(
   (
     'a about all also am an and any are as at be been but by can cannot could did do does doing don doesn for forever from gdn ' +
     'get gets got had has have how i if in into is isn it its many me more much my no not of on or other our out should so ' +
@@ -65,7 +65,7 @@ export async function searchHelp(words: readonly string[], docs?: string): Promi
     ? sectionOfCode(sections, code)
     : (sectionAt(sections, question) ?? sectionNamed(sections, question))
   const otherSections = ranked.filter((section) => section !== named)
-  const best = (named === undefined ? otherSections : [named, ...otherSections]).slice(0, MOST)
+  const best = (named === undefined ? otherSections : [named, ...otherSections]).slice(0, MAX_RESULTS)
   const terms = new Set(termsOf(question))
   return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms), setup: setupOf(sections, section) }))
 }
@@ -97,12 +97,14 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
   if (terms.length === 0) return []
   const isDefinition = /^what (?:is|are)\b/i.test(question)
   const synonyms = terms.map((term) => synonymsOf(term).filter((synonym) => !terms.includes(synonym)))
-  const counted = sections.map((section) => {
+  const sectionCounts = sections.map((section) => {
     const body = stemsOf(section.markdown)
     const headings = [section.heading, ...symptomsOf(section)].map(stemsOf)
     const title = section.anchor === '' ? [] : stemsOf(section.pageTitle)
     const frequencyOf = (term: string) =>
-      times(body, term) + HEADING_WEIGHT * times(headings.flat(), term) + TITLE_WEIGHT * times(title, term)
+      occurrencesOf(body, term) +
+      HEADING_WEIGHT * occurrencesOf(headings.flat(), term) +
+      TITLE_WEIGHT * occurrencesOf(title, term)
     const frequencies = terms.map((term, i) =>
       (synonyms[i] ?? []).reduce((sum, synonym) => sum + SYNONYM_WEIGHT * frequencyOf(synonym), frequencyOf(term)),
     )
@@ -113,19 +115,19 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
       isNamed: headings.some((heading) => isSame(terms, heading, title)) || isPage(section, terms),
     }
   })
-  const average = counted.reduce((sum, { length }) => sum + length, 0) / Math.max(1, counted.length)
+  const average = sectionCounts.reduce((sum, { length }) => sum + length, 0) / Math.max(1, sectionCounts.length)
   const rarity = terms.map((_, i) => {
-    const having = counted.reduce((sum, { frequencies }) => sum + Math.min(1, frequencies[i] ?? 0), 0)
-    return Math.log(1 + (counted.length - having + 0.5) / (having + 0.5))
+    const having = sectionCounts.reduce((sum, { frequencies }) => sum + Math.min(1, frequencies[i] ?? 0), 0)
+    return Math.log(1 + (sectionCounts.length - having + 0.5) / (having + 0.5))
   })
-  return counted
+  return sectionCounts
     .map(({ section, frequencies, length, isNamed }) => {
       const sum = frequencies.reduce(
         (all, n, i) => all + ((rarity[i] ?? 0) * n * 2.2) / (n + 1.2 * (0.25 + (0.75 * length) / average)),
         0,
       )
       const matched = frequencies.filter((n) => n > 0).length / terms.length
-      const isAnswer = isNamed || (isDefinition && defines(section, terms))
+      const isAnswer = isNamed || (isDefinition && hasDefinition(section, terms))
       return { section, score: sum * matched * weightOf(section.page) * (isAnswer ? 3 : 1) }
     })
     .filter(({ score }) => score > 0)
@@ -143,11 +145,12 @@ function weightOf(page: string): number {
   return COMMANDS.test(page) ? 0.7 : 1
 }
 
-const times = (stems: readonly string[], term: string) => stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
+const occurrencesOf = (stems: readonly string[], term: string) =>
+  stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
 
 /** Returns whether a question consists of the words of a heading, with or without the page title. */
 function isSame(terms: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
-  const headingStems = new Set(heading.filter((stem) => !COMMON.has(stem)))
+  const headingStems = new Set(heading.filter((stem) => !STOP_WORDS.has(stem)))
   const all = new Set([...headingStems, ...title])
   return terms.every((term) => all.has(term)) && [...headingStems].every((stem) => terms.includes(stem))
 }
@@ -157,14 +160,14 @@ const isPage = ({ page, anchor }: PageSection, terms: readonly string[]): boolea
   anchor === '' && isSame(terms, stemsOf(page.replace(/\.md$/, '')), [])
 
 /** Returns whether a glossary section has a row for a term. */
-const defines = ({ page, markdown }: PageSection, terms: readonly string[]): boolean =>
+const hasDefinition = ({ page, markdown }: PageSection, terms: readonly string[]): boolean =>
   page === GLOSSARY &&
   [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(terms, stemsOf(term), []))
 
 /** Returns the stems of the significant words in a question. */
 function termsOf(question: string): string[] {
   return wordsOf(question.replaceAll(IP_ADDRESS, ' '))
-    .filter((word) => !COMMON.has(word))
+    .filter((word) => !STOP_WORDS.has(word))
     .map(stemOf)
 }
 

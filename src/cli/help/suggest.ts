@@ -4,14 +4,14 @@ import { withoutKey } from '../../core/quoted.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { HELP_TOPICS } from './topics.ts'
 
-const CREATING = ['create', 'generate', 'add', 'mint']
+const CREATE_VERBS = ['create', 'generate', 'add', 'mint']
 
 /**
  * Words that other tools use for gdn's commands, and the commands in order of likelihood. gdn suggests these commands
  * but never runs them.
  */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
-  ...Object.fromEntries(['add', 'create', 'generate', 'make', 'new'].map((word) => [word, CREATING])),
+  ...Object.fromEntries(['add', 'create', 'generate', 'make', 'new'].map((word) => [word, CREATE_VERBS])),
   run: ['mint', 'exec', 'start'],
   upload: ['mint'],
   ls: ['list'],
@@ -32,7 +32,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Commands that users may expect but gdn doesn't have, and the alternatives. Keyed by noun, then by verb. */
-const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
+const MISSING_COMMANDS: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
   wallet: [
     [['restore', 'recover'], 'To use a key from another program: gdn wallet import <file>'],
     [['balance', 'balances', 'funds'], 'gdn does not read wallet balances. Look up the address in a block explorer.'],
@@ -51,7 +51,7 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
 
 /** Returns the alternative to a command that gdn doesn't have; undefined for other words. */
 function insteadOf([noun = '', verb = '']: readonly string[]): string | undefined {
-  const entries = Object.hasOwn(MISSING, noun) ? MISSING[noun] : undefined
+  const entries = Object.hasOwn(MISSING_COMMANDS, noun) ? MISSING_COMMANDS[noun] : undefined
   return entries?.find(([verbs]) => verbs.includes(verb.toLowerCase()))?.[1]
 }
 
@@ -77,7 +77,7 @@ export const isMistyped = (words: readonly string[]): boolean =>
  * Returns a question that suggests the commands and topics that a word after `gdn help` resembles; null if there are
  * none. The word may also be a search term, so it must be more similar to a command than a word after `gdn`.
  */
-export function meantInHelp(word: string): string | null {
+export function suggestInHelp(word: string): string | null {
   const isTypo = (name: string) =>
     name.startsWith(word) || distance(word, name) <= Math.max(1, Math.floor(word.length / 5))
   const near = suggestCommands([word]).near.filter((command) => command.split(' ').some(isTypo))

@@ -1,4 +1,4 @@
-import type { Takes, ValueType } from '../command.ts'
+import type { TypedValue, ValueType } from '../command.ts'
 
 const BY_FLAG: Readonly<Record<string, ValueType>> = {
   '--profile': 'profile',
@@ -16,7 +16,7 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
 }
 
 /** Returns the type of a flag's value: the type of its parser, or else a type inferred from its name or placeholder. */
-export function takesOfFlag(long: string, placeholder: string, parsed: Takes | undefined): Takes {
+export function takesOfFlag(long: string, placeholder: string, parsed: TypedValue | undefined): TypedValue {
   const named = BY_FLAG[long] ?? BY_PLACEHOLDER[placeholder]
   return parsed ?? { type: named ?? 'string' }
 }
@@ -34,6 +34,6 @@ const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
 /**
  * Returns the type of an argument: `word` if it must be one of several words, or else a type inferred from its name.
  */
-export function takesOfArgument(name: string, words: readonly string[] | undefined): Takes {
+export function takesOfArgument(name: string, words: readonly string[] | undefined): TypedValue {
   return words === undefined ? { type: BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
 }

@@ -4,13 +4,13 @@ import { brokenImageError, checkSize, type Pixels } from './pixels.ts'
 
 const SIGNATURE_BYTES = 8
 /** Number of bytes in a chunk in addition to its data: length, type and checksum. */
-const AROUND = 12
-const KEPT = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT'])
+const CHUNK_OVERHEAD_BYTES = 12
+const NEEDED_CHUNKS = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT'])
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
 
 /** Decodes a PNG. For an animated PNG, returns the default image. */
 export function decodePng(bytes: Uint8Array): Pixels {
-  return toRgba(decode(harmless(bytes)))
+  return toRgba(decode(withoutExtraChunks(bytes)))
 }
 
 interface Chunk {
@@ -22,7 +22,7 @@ interface Chunk {
  * Returns the image with only those chunks that the pixels need. Other chunks, such as profiles and texts, are also
  * compressed, and could expand to gigabytes. The number of pixels limits the size of the decompressed pixels.
  */
-function harmless(bytes: Uint8Array): Uint8Array {
+function withoutExtraChunks(bytes: Uint8Array): Uint8Array {
   const chunks = [...chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))]
   const header = chunks.find(({ type }) => type === 'IHDR')?.data
   if (header === undefined || header.length !== 13) throw brokenImageError()
@@ -30,10 +30,10 @@ function harmless(bytes: Uint8Array): Uint8Array {
   checkSize(width, height)
   const bits = (header[8] ?? 0) * (CHANNELS[header[9] ?? -1] ?? 0)
   const rows = header[12] === 0 ? height : 2 * height + 8
-  const most = rows * (Math.ceil((width * bits) / 8) + 1) + 64
+  const maxBytes = rows * (Math.ceil((width * bits) / 8) + 1) + 64
   const compressed = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
   // The library decompresses in JavaScript, which is slow. Pass it uncompressed pixels in the same format.
-  const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: most }), { level: 0 })
+  const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: maxBytes }), { level: 0 })
   const otherChunks = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
   const parts = [...otherChunks, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(
     inflateChunk,
@@ -42,18 +42,18 @@ function harmless(bytes: Uint8Array): Uint8Array {
 }
 
 function* chunksOf(bytes: Buffer): Generator<Chunk> {
-  for (let at = SIGNATURE_BYTES; at + AROUND <= bytes.length; ) {
+  for (let at = SIGNATURE_BYTES; at + CHUNK_OVERHEAD_BYTES <= bytes.length; ) {
     const length = bytes.readUInt32BE(at)
     const type = bytes.toString('latin1', at + 4, at + 8)
-    if (type === 'IEND' || at + AROUND + length > bytes.length) return
-    if (KEPT.has(type)) yield { type, data: bytes.subarray(at + 8, at + 8 + length) }
-    at += AROUND + length
+    if (type === 'IEND' || at + CHUNK_OVERHEAD_BYTES + length > bytes.length) return
+    if (NEEDED_CHUNKS.has(type)) yield { type, data: bytes.subarray(at + 8, at + 8 + length) }
+    at += CHUNK_OVERHEAD_BYTES + length
   }
 }
 
 function inflateChunk({ type, data }: Chunk): Buffer {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
-  const chunk = Buffer.alloc(data.length + AROUND)
+  const chunk = Buffer.alloc(data.length + CHUNK_OVERHEAD_BYTES)
   chunk.writeUInt32BE(data.length, 0)
   body.copy(chunk, 4)
   chunk.writeUInt32BE(crc32(body), data.length + 8)

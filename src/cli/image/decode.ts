@@ -30,13 +30,13 @@ export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   if (size === null) throw brokenImageError()
   checkSize(size.width, size.height)
   const decode = await decoder()
-  const pixels = attempt(() => decode(bytes))
+  const pixels = withImageErrors(() => decode(bytes))
   if (pixels.data.length !== pixels.width * pixels.height * 4) throw brokenImageError()
   return pixels
 }
 
 /** Replaces errors of the library, because they contain internal names and parts of the image. */
-function attempt<Value>(task: () => Value): Value {
+function withImageErrors<Value>(task: () => Value): Value {
   try {
     return task()
   } catch (error) {

@@ -1,8 +1,8 @@
 import { encode } from 'fast-png'
+import type { DrawMethod } from './draw-method.ts'
 import { halfBlocks } from './half-blocks.ts'
 import type { Pixels } from './pixels.ts'
 import { fitInto, type Size, scalePixels } from './scale.ts'
-import type { DrawMethod } from './way.ts'
 
 /** An area of a terminal, in characters. */
 export interface ImageArea {
@@ -14,7 +14,7 @@ export interface ImageArea {
  * The useful number of pixels per character. With kitty and iTerm2, the terminal scales the image to the given area.
  * Sixels aren't scaled, but most characters have at least this many pixels.
  */
-const CELL: Readonly<Record<DrawMethod, Size>> = {
+const CELL_PIXELS: Readonly<Record<DrawMethod, Size>> = {
   kitty: { width: 12, height: 24 },
   iterm: { width: 12, height: 24 },
   sixel: { width: 8, height: 16 },
@@ -23,13 +23,13 @@ const CELL: Readonly<Record<DrawMethod, Size>> = {
 }
 
 /** Returns the size of an area in pixels. */
-export const boxOf = ({ columns, rows }: ImageArea, way: DrawMethod): Size => ({
-  width: columns * CELL[way].width,
-  height: rows * CELL[way].height,
+export const pixelSizeOf = ({ columns, rows }: ImageArea, way: DrawMethod): Size => ({
+  width: columns * CELL_PIXELS[way].width,
+  height: rows * CELL_PIXELS[way].height,
 })
 
-export const inRoom = (image: Pixels, room: ImageArea, way: DrawMethod): Pixels =>
-  scalePixels(image, fitInto(image, boxOf(room, way)))
+export const scaleToArea = (image: Pixels, room: ImageArea, way: DrawMethod): Pixels =>
+  scalePixels(image, fitInto(image, pixelSizeOf(room, way)))
 
 /**
  * Returns text that draws an image on separate lines. The image must already be scaled. The text contains only the
@@ -37,7 +37,7 @@ export const inRoom = (image: Pixels, room: ImageArea, way: DrawMethod): Pixels 
  */
 export async function drawPixels(pixels: Pixels, way: DrawMethod): Promise<string> {
   // The terminal derives the height from the width, because its characters may not be exactly twice as high as wide.
-  const columns = Math.ceil(pixels.width / CELL[way].width)
+  const columns = Math.ceil(pixels.width / CELL_PIXELS[way].width)
   switch (way) {
     case 'blocks':
       return halfBlocks(pixels, 'true')

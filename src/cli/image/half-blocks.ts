@@ -2,7 +2,7 @@ import type { Pixels } from './pixels.ts'
 
 const RESET = '\u001b[0m'
 /** Minimum alpha of a visible pixel. */
-const SEEN = 128
+const MIN_VISIBLE_ALPHA = 128
 
 /**
  * Formats an image as text with two pixels per character: one in the foreground color, and one in the background color.
@@ -45,7 +45,7 @@ type Code = (red: number, green: number, blue: number) => string
 
 function colorAt({ width, data }: Pixels, x: number, y: number, code: Code): string | null {
   const at = (y * width + x) * 4
-  if ((data[at + 3] ?? 0) < SEEN) return null
+  if ((data[at + 3] ?? 0) < MIN_VISIBLE_ALPHA) return null
   return code(data[at] ?? 0, data[at + 1] ?? 0, data[at + 2] ?? 0)
 }
 

@@ -23,7 +23,7 @@ const TIMEOUT_MS = 5000
  * Number of consecutive requests without a response after which the gateway is skipped. A report can have thousands of
  * images.
  */
-const MAX_SILENT = 3
+const MAX_FAILED_REQUESTS = 3
 
 /** Reads images of NFTs. Reads only from an IPFS gateway, because other URLs could lead anywhere. */
 export interface ImageReader {
@@ -55,7 +55,8 @@ export async function createImageReader(
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let silent = 0
   const get = async (url: string, maxBytes: number) => {
-    if (silent >= MAX_SILENT) throw new ImageError(`is not available at ${new URL(url).origin}: no response`, 'missing')
+    if (silent >= MAX_FAILED_REQUESTS)
+      throw new ImageError(`is not available at ${new URL(url).origin}: no response`, 'missing')
     silent++
     const { status, body } = await fetchFile(transport, url, maxBytes, signals.signal)
     silent = 0
@@ -77,10 +78,10 @@ export async function createImageReader(
   }
 }
 
-type Get = (url: string, maxBytes: number) => Promise<Uint8Array>
+type FetchBytes = (url: string, maxBytes: number) => Promise<Uint8Array>
 
 /** Returns the image URL in the stored metadata. */
-async function imageOf({ metadata_url }: NftWithImage, gateway: string, get: Get): Promise<string | null> {
+async function imageOf({ metadata_url }: NftWithImage, gateway: string, get: FetchBytes): Promise<string | null> {
   const url = metadata_url === null ? null : atGateway(gateway, metadata_url)
   if (url === null) return null
   const metadata = parseJson(await get(url, MAX_METADATA_BYTES))

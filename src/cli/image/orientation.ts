@@ -1,6 +1,6 @@
 import type { Pixels } from './pixels.ts'
 
-const TAG = 0x0112
+const ORIENTATION_TAG = 0x0112
 const ENTRY_BYTES = 12
 /** EXIF orientation of an image that is neither mirrored nor rotated. */
 const UPRIGHT = 1
@@ -16,7 +16,7 @@ export function orientationOf(exif: Uint8Array): number {
   for (let i = 0; i < short(first); i++) {
     const entry = first + 2 + i * ENTRY_BYTES
     if (entry + ENTRY_BYTES > bytes.length) return UPRIGHT
-    if (short(entry) !== TAG) continue
+    if (short(entry) !== ORIENTATION_TAG) continue
     const value = short(entry + 8)
     return value >= 1 && value <= 8 ? value : UPRIGHT
   }

@@ -6,16 +6,16 @@ export interface Pixels {
 }
 
 /**
- * The error for an image that can't be drawn. The message completes a sentence that starts with "The image". `inShort`
- * has one or two words. Neither text quotes content of the image.
+ * The error for an image that can't be drawn. The message completes a sentence that starts with "The image". A table
+ * shows `label`, such as `too large`, instead of the image. Neither text quotes content of the image.
  */
 export class ImageError extends Error {
-  readonly inShort: string
+  readonly label: string
 
-  constructor(message: string, inShort: string) {
+  constructor(message: string, label: string) {
     super(message)
     this.name = 'ImageError'
-    this.inShort = inShort
+    this.label = label
   }
 }
 

@@ -2,10 +2,10 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { decodeImage } from './decode.ts'
-import { drawPixels, type ImageArea, inRoom } from './draw.ts'
+import { drawPixels, type ImageArea, scaleToArea } from './draw.ts'
+import type { DrawMethod } from './draw-method.ts'
 import { createImageReader, requestedImage } from './nft-image.ts'
 import { ImageError } from './pixels.ts'
-import type { DrawMethod } from './way.ts'
 
 /**
  * Draws the image of an NFT, read from the server or from the given gateway. If the image can't be drawn, prints a note
@@ -25,7 +25,7 @@ export async function showImage(
     const url = await reader.locate({ metadata_url, requested: requestedImage(request_metadata) })
     if (url === null) return
     const image = await decodeImage(await reader.read(url))
-    await io.read(`${await drawPixels(inRoom(image, room, way), way)}\n`)
+    await io.read(`${await drawPixels(scaleToArea(image, room, way), way)}\n`)
   } catch (error) {
     if (!(error instanceof ImageError)) throw error
     io.note(`The image ${safe(error.message)}.`)

@@ -4,13 +4,13 @@ const MAX_COLORS = 256
 /** Sixel parameter that shows the terminal's background through transparent pixels. */
 const KEEP_BACKGROUND = 1
 /** Minimum alpha of an opaque pixel. Sixels don't support partial transparency. */
-const SEEN = 128
+const MIN_OPAQUE_ALPHA = 128
 
 export async function sixelText({ width, height, data }: Pixels): Promise<string> {
   // The library assigns to an undeclared global. In a module, this throws unless the global exists.
   if (!('UPNG' in globalThis)) Object.assign(globalThis, { UPNG: undefined })
   const { FINALIZER, image2sixel, introducer, sixelEncode } = await import('./sixel-library.ts')
-  const opaque = data.map((value, i) => (i % 4 !== 3 ? value : value < SEEN ? 0 : 255))
+  const opaque = data.map((value, i) => (i % 4 !== 3 ? value : value < MIN_OPAQUE_ALPHA ? 0 : 255))
   const colors = fewColors(opaque)
   // The library's quantization can merge similar colors, so skip it if the palette has room for all colors.
   return colors === null

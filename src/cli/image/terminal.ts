@@ -1,7 +1,7 @@
 import type { Deps } from '../deps.ts'
 import { hasBlockCharacters } from '../io/io.ts'
 import type { ImageArea } from './draw.ts'
-import { type DrawMethod, wayToDraw } from './way.ts'
+import { type DrawMethod, detectDrawMethod } from './draw-method.ts'
 
 /**
  * Returns the method for drawing images on stdout. Returns null with -q, in JSON mode, and if stdout isn't a terminal
@@ -9,7 +9,7 @@ import { type DrawMethod, wayToDraw } from './way.ts'
  */
 export function graphicsOf({ io, env }: Pick<Deps, 'io' | 'env'>): DrawMethod | null {
   if (io.settings.machine || io.settings.quiet) return null
-  return wayToDraw({ env, tty: io.stdoutTty, colors: io.outColors, hasBlocks: hasBlockCharacters(env) })
+  return detectDrawMethod({ env, tty: io.stdoutTty, colors: io.outColors, hasBlocks: hasBlockCharacters(env) })
 }
 
 const MAX_AREA: ImageArea = { columns: 40, rows: 20 }

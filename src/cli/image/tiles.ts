@@ -4,11 +4,11 @@ import { safe } from '../io/io.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import { decodeImage } from './decode.ts'
-import { boxOf, drawPixels, type ImageArea, inRoom } from './draw.ts'
+import { drawPixels, type ImageArea, pixelSizeOf, scaleToArea } from './draw.ts'
+import type { DrawMethod } from './draw-method.ts'
 import { ImageError, type Pixels } from './pixels.ts'
 import { readImage } from './read-image.ts'
 import type { Size } from './scale.ts'
-import type { DrawMethod } from './way.ts'
 
 interface Tiles {
   way: DrawMethod
@@ -46,11 +46,11 @@ export async function drawTiles(
   layout: Tiles,
 ): Promise<void> {
   const { way, tile, gap, perLine } = layout
-  const space = boxOf({ columns: gap, rows: 0 }, way).width
+  const space = pixelSizeOf({ columns: gap, rows: 0 }, way).width
   for (let at = 0; at < sources.length; at += perLine) {
     const tiles = await Promise.all(sources.slice(at, at + perLine).map((source) => tileOf(source, tile, way)))
     const images = tiles.map(({ image }) => image)
-    const image = await drawPixels(sideBySide(images, boxOf(tile, way), space), way)
+    const image = await drawPixels(sideBySide(images, pixelSizeOf(tile, way), space), way)
     const captions = Array.from({ length: Math.max(...tiles.map(({ title }) => title.length)) }, (_, line) =>
       inColumns(tiles, tile, gap, ({ title }) => title[line] ?? ''),
     )
@@ -63,10 +63,10 @@ export async function drawTiles(
 async function tileOf(source: TileSource, room: ImageArea, way: DrawMethod): Promise<Tile> {
   const title = titleLines(source.title, room.columns)
   try {
-    return { image: inRoom(await source.read(), room, way), title, why: '' }
+    return { image: scaleToArea(await source.read(), room, way), title, why: '' }
   } catch (error) {
     if (!(error instanceof ImageError)) throw error
-    return { image: frame(boxOf(room, way)), title, why: error.inShort }
+    return { image: frame(pixelSizeOf(room, way)), title, why: error.label }
   }
 }
 

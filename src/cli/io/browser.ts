@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { childEnvironment } from '../../core/child-environment.ts'
 
 /** Matches the environment variables that a browser needs to open a window on the user's desktop. */
-const OF_THE_DESKTOP =
+const DESKTOP_VARIABLES =
   /^(?:DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|BROWSER|DESKTOP_SESSION|GNOME_\w+|KDE_\w+|WSL\w*)$/
 
 /** A program and its arguments. It runs without a shell, so the URL needs no escaping. */
@@ -41,7 +41,7 @@ function asNamed(line: string, url: string): Opener[] {
  * Time in milliseconds after which a running program is assumed to be the browser itself. A program that only forwards
  * the URL exits sooner.
  */
-const SETTLED_MS = 1500
+const BROWSER_EXIT_MS = 1500
 
 /**
  * Opens a URL in a browser on this machine.
@@ -54,7 +54,7 @@ export async function openInBrowser(url: string, env: NodeJS.ProcessEnv, platfor
 }
 
 async function start([program, ...args]: Opener, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const desktop = Object.entries(env).filter(([name]) => OF_THE_DESKTOP.test(name))
+  const desktop = Object.entries(env).filter(([name]) => DESKTOP_VARIABLES.test(name))
   const child = spawn(program, args, {
     detached: true,
     stdio: 'ignore',
@@ -62,7 +62,7 @@ async function start([program, ...args]: Opener, env: NodeJS.ProcessEnv): Promis
     windowsHide: true,
   })
   return await new Promise((resolve) => {
-    const timer = setTimeout(() => settle(true), SETTLED_MS)
+    const timer = setTimeout(() => settle(true), BROWSER_EXIT_MS)
     const settle = (opened: boolean) => {
       clearTimeout(timer)
       child.unref()

@@ -22,7 +22,7 @@ export interface IoSettings {
 }
 
 /** The error to throw if the user answers no. */
-interface Declined {
+interface DeclinedError {
   /** The message. Default: `nothing was sent`. */
   message?: string
   hint?: string
@@ -83,7 +83,7 @@ export interface Io {
    * @throws GdnError `not_confirmed` if the user answers no or gdn can't prompt. If it can't prompt, the hint names
    * `flag`.
    */
-  confirm(question: string, flag: string, no?: Declined): Promise<void>
+  confirm(question: string, flag: string, no?: DeclinedError): Promise<void>
   /** Pauses the command's timeout while a prompt waits for an answer. A signal to the process ends the prompt. */
   prompting<Answer>(prompt: (signal: AbortSignal) => Promise<Answer>): Promise<Answer>
   readonly stdin: Readable & { isTTY?: boolean }

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { childEnvironment } from '../../core/child-environment.ts'
 
 /** Matches the environment variables that configure pagers. */
-const OF_PAGERS = /^(?:LESS\w*|LV|MORE|BAT_\w+|COLORTERM|TERMINFO\w*)$/
+const PAGER_VARIABLES = /^(?:LESS\w*|LV|MORE|BAT_\w+|COLORTERM|TERMINFO\w*)$/
 
 /** Returns the command of the user's pager; null if there is none. As in gh, `cat` means no pager. */
 export function pagerCommand(env: NodeJS.ProcessEnv): string | null {
@@ -16,7 +16,7 @@ export function pagerCommand(env: NodeJS.ProcessEnv): string | null {
  * @returns false if the pager failed or doesn't exist
  */
 export async function showInPager(command: string, text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const pagerVariables = Object.entries(env).filter(([name]) => OF_PAGERS.test(name))
+  const pagerVariables = Object.entries(env).filter(([name]) => PAGER_VARIABLES.test(name))
   const child = spawn(command, {
     shell: true,
     stdio: ['pipe', 'inherit', 'inherit'],

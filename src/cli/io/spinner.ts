@@ -4,13 +4,13 @@ import { clock } from '../text/clock.ts'
 import type { OutStream } from './out-stream.ts'
 import type { Progress } from './progress.ts'
 
-const USUAL_COLUMNS = 80
+const DEFAULT_COLUMNS = 80
 /** Time in milliseconds after which a wait shows the elapsed time. */
-const SHORT_MS = 10_000
+const SHOW_ELAPSED_AFTER_MS = 10_000
 
 /** Sets a width for a terminal that reports 0 columns. Otherwise, ora would count the text as infinitely many lines. */
 function withColumns(stream: OutStream): NodeJS.WriteStream {
-  return Object.create(stream, { columns: { get: () => stream.columns || USUAL_COLUMNS } }) as NodeJS.WriteStream
+  return Object.create(stream, { columns: { get: () => stream.columns || DEFAULT_COLUMNS } }) as NodeJS.WriteStream
 }
 
 /**
@@ -24,7 +24,7 @@ export function spinner(text: string, stderr: OutStream, colored: boolean): Prog
   const elapsedMs = () => performance.now() - since
   const running = ora({
     text: terminalText(text),
-    suffixText: () => (elapsedMs() < SHORT_MS ? '' : clock(elapsedMs())),
+    suffixText: () => (elapsedMs() < SHOW_ELAPSED_AFTER_MS ? '' : clock(elapsedMs())),
     stream: withColumns(stderr),
     discardStdin: false,
     isEnabled: true,

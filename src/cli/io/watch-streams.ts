@@ -2,8 +2,8 @@ import { writeSync } from 'node:fs'
 import { EXIT } from '../../core/exit-codes.ts'
 
 /** Error codes of writes to a closed pipe or a closed terminal (EIO). */
-const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
-const FULL = new Set(['ENOSPC', 'EDQUOT'])
+const CLOSED_CODES = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
+const DISK_FULL_CODES = new Set(['ENOSPC', 'EDQUOT'])
 
 export interface WatchedStreams {
   /** Returns the exit code of the process. This is `code`, the command's exit code, if all writes succeeded. */
@@ -18,9 +18,9 @@ export function watchStreams(argv: readonly string[]): WatchedStreams {
   let hasFailed = false
   const watch = (name: string, stream: NodeJS.WriteStream) =>
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (hasFailed || GONE.has(error.code ?? '')) return
+      if (hasFailed || CLOSED_CODES.has(error.code ?? '')) return
       hasFailed = true
-      const reason = FULL.has(error.code ?? '') ? 'no space left on the disk' : error.message
+      const reason = DISK_FULL_CODES.has(error.code ?? '') ? 'no space left on the disk' : error.message
       const message = `can't write to ${name}: ${reason}`
       const inJson = JSON.stringify({ error: { code: 'unexpected', message, hint: null, details: null } })
       writeAtOnce(`${argv.includes('--json') ? inJson : `error: ${message}`}\n`)

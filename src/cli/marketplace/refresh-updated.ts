@@ -22,7 +22,7 @@ export interface UpdatedRefresher {
 const MAX_NAMED = 20
 
 /** The location of the changed NFTs. */
-interface Changed {
+interface UpdatedNfts {
   settings: Settings
   blockchain: Blockchain
   /** The run's ID or name, which selects all of its NFTs. */
@@ -33,7 +33,7 @@ interface Changed {
 export async function openUpdatedRefresher(
   deps: Deps,
   flags: OpenSeaFlags,
-  { settings, blockchain, run }: Changed,
+  { settings, blockchain, run }: UpdatedNfts,
 ): Promise<UpdatedRefresher> {
   const { io, signals } = deps
   const refresher = await openRefresher(deps, flags, { blockchain, settings })

@@ -19,7 +19,7 @@ import { VERSION } from '../version.ts'
 /**
  * The outcome of a refresh. `not_sent` means that an earlier request failed in a way in which this one would fail too.
  */
-export interface Refreshed {
+export interface RefreshResult {
   token_id: string
   status: 'requested' | 'failed' | 'not_sent'
   error: string | null
@@ -27,7 +27,7 @@ export interface Refreshed {
 
 export interface Refresher {
   /** Requests the refresh of each token. Returns all outcomes, and the error if there is one. */
-  refresh(contract: string, tokenIds: readonly string[]): Promise<{ records: Refreshed[]; error: GdnError | null }>
+  refresh(contract: string, tokenIds: readonly string[]): Promise<{ records: RefreshResult[]; error: GdnError | null }>
   close(): Promise<void>
 }
 
@@ -107,7 +107,7 @@ export async function openRefresher(
   }
 }
 
-interface Refreshing {
+interface RefreshRequest {
   chain: string
   contract: string
   tokenIds: readonly string[]
@@ -115,10 +115,10 @@ interface Refreshing {
 
 async function refreshAll(
   openSea: OpenSea,
-  { chain, contract, tokenIds }: Refreshing,
+  { chain, contract, tokenIds }: RefreshRequest,
   onDone: (done: number) => void,
 ): ReturnType<Refresher['refresh']> {
-  const records: Refreshed[] = []
+  const records: RefreshResult[] = []
   let error: GdnError | null = null
   for (const token_id of tokenIds) {
     try {
@@ -138,7 +138,7 @@ async function refreshAll(
 }
 
 /** Returns the error of a refresh, including the number of NFTs that were requested; null if all were requested. */
-function errorOf(records: readonly Refreshed[], error: GdnError | null): GdnError | null {
+function errorOf(records: readonly RefreshResult[], error: GdnError | null): GdnError | null {
   const requested = records.filter(({ status }) => status === 'requested').length
   const so = `requested the refresh of ${requested} of ${count(records.length, 'NFT')}`
   const details = {

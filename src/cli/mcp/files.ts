@@ -12,9 +12,9 @@ const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
  * The flag that specifies an output file. Only .html files are permitted, because other files could be configuration
  * files of gdn or of the project.
  */
-const WRITTEN = '--to'
+const OUTPUT_FLAG = '--to'
 /** The tool whose `--to` names an input file, the list of receivers. */
-const READS_TO = 'batch mint'
+const TOOL_WITH_INPUT_TO = 'batch mint'
 
 /**
  * Returns the real paths of the files in a tool's arguments.
@@ -31,7 +31,7 @@ export async function inputFilesOf({ command, inputs }: Tool, values: Values, ro
     for (const each of [value].flat().map(String)) {
       const path = file === 'pair' ? each.slice(each.indexOf('=') + 1) : each
       if (file === 'path' || !IS_URL.test(path)) files.push(await fileBelow(root, path, property))
-      if (flag === WRITTEN && command !== READS_TO && !/\.html$/i.test(path)) {
+      if (flag === OUTPUT_FLAG && command !== TOOL_WITH_INPUT_TO && !/\.html$/i.test(path)) {
         throw new GdnError('usage', `${path} doesn't end in .html`, {
           place: { field: property },
           hint: 'Use a file whose name ends in .html.',
@@ -52,7 +52,7 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   if (named.split(/[\\/]/).includes('..')) {
     throw fail(`${path} may be outside of ${root}`, 'Use a path without `..`.')
   }
-  const real = await realOf(resolve(root, path))
+  const real = await realPathOf(resolve(root, path))
   const relativePath = relative(root, real)
   if (isAbsolute(relativePath) || /^\.\.(?:[\\/]|$)/.test(relativePath)) {
     throw fail(
@@ -67,12 +67,12 @@ async function fileBelow(root: string, path: string, property: string): Promise<
 }
 
 /** Returns the real path of a file that may not exist yet. */
-async function realOf(path: string): Promise<string> {
+async function realPathOf(path: string): Promise<string> {
   try {
     return await realpath(path)
   } catch (error) {
     if (systemCode(error) !== 'ENOENT' || dirname(path) === path) throw error
-    return join(await realOf(dirname(path)), basename(path))
+    return join(await realPathOf(dirname(path)), basename(path))
   }
 }
 

@@ -57,7 +57,7 @@ export const NOT_TOOLS: Readonly<Record<string, string>> = {
 const OPERATOR = 'is chosen by the operator when gdn mcp starts'
 const OUTPUT = 'is for people, or set by gdn mcp'
 const TUNING = 'tunes requests, and the default is suitable'
-const PLANNED = 'is replaced by dry_run and plan_id'
+const PLAN_PARAMETERS = 'is replaced by dry_run and plan_id'
 
 /** The reasons why flags aren't tool parameters, each as the end of a sentence. */
 export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
@@ -89,10 +89,10 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--for-spreadsheet': OUTPUT,
   '--detailed-exit-code': OUTPUT,
   '--to-stdin': 'reads standard input, which is used for MCP messages',
-  '--yes': PLANNED,
-  '--dry-run': PLANNED,
-  '--operation': PLANNED,
-  '--out': PLANNED,
+  '--yes': PLAN_PARAMETERS,
+  '--dry-run': PLAN_PARAMETERS,
+  '--operation': PLAN_PARAMETERS,
+  '--out': PLAN_PARAMETERS,
   '--safe': 'writes a file that people sign',
   '--beacon': TUNING,
   '--beacon-url': TUNING,

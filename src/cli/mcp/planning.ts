@@ -2,15 +2,15 @@ import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { Intent } from '../deps.ts'
-import { type Answer, firstPageOf } from './answer.ts'
 import type { CommandOutcome } from './call.ts'
 import { digestsOf } from './files.ts'
 import type { Plan, Plans, SkippedPlan } from './plans.ts'
 import type { LocalFilesIn } from './row-files.ts'
-import type { Quoted, Runner, Running } from './runner.ts'
+import type { PlanQuote, Runner, RunOptions } from './runner.ts'
+import { firstPageResponse, type ToolResponse } from './tool-response.ts'
 import type { Toolbox } from './toolbox.ts'
 import { type CommandWords, commandWords, type Tool, type Values } from './tools.ts'
-import { keptNotes, recordsIn, whyNotRunnable } from './why-not-runnable.ts'
+import { keptChangesNotes, recordsIn, whyNotRunnable } from './why-not-runnable.ts'
 import { Wording } from './wording.ts'
 
 export interface PlanningOptions {
@@ -29,9 +29,9 @@ export interface PlanningOptions {
 /** Flags of apply that aren't part of a saved plan. */
 const APPLY_FLAGS = /^--(only|max-burns|max-cost|price|timeout)\b/
 /** Commands whose effects can't be undone. */
-const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
+const IRREVERSIBLE = new Set(['nft burn', 'nft freeze'])
 
-type Caller = Pick<Running, 'signal' | 'progress' | 'checkPlan'>
+type Caller = Pick<RunOptions, 'signal' | 'progress' | 'checkPlan'>
 
 /** Plans tool calls, and checks that a plan still has the effect that the user was shown. */
 export class Planning {
@@ -48,7 +48,7 @@ export class Planning {
   }
 
   /** Previews a tool call without changing anything, and saves it as a plan. */
-  async plan(tool: Tool, values: Values, caller: Caller): Promise<Answer> {
+  async plan(tool: Tool, values: Values, caller: Caller): Promise<ToolResponse> {
     const files = await digestsOf(tool, values, this.#options)
     const words = commandWords(tool, values, tool.flags)
     const [setup, names] = [await this.#setup(caller.signal), await this.#names(caller.signal)]
@@ -61,19 +61,19 @@ export class Planning {
         shownIntent = { ...intent, ...atStart }
       },
     })
-    const answer = firstPageOf(outcome)
-    if (outcome.code !== 0) return answer
+    const response = firstPageResponse(outcome)
+    if (outcome.code !== 0) return response
     const canSign = this.#options.passwordFile !== null
     const reason = plan.state === 'planned' ? whyNotRunnable(tool, values, outcome, canSign) : null
     const wording = new Wording(tool, this.#toolbox)
-    const keptText = keptNotes(outcome, (text) => wording.message(text))
-    if (reason !== null) return { ...answer, next: reason + keptText }
+    const keptText = keptChangesNotes(outcome, (text) => wording.message(text))
+    if (reason !== null) return { ...response, next: reason + keptText }
     await this.#plans.show(plan.id, shownIntent)
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
-    const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
-    const forGood = isForGood(tool, outcome) ? " The changes can't be undone: ask the user first." : ''
+    const part = response.page === null ? '' : `This is only the beginning of the plan.${rest} `
+    const forGood = isIrreversible(tool, outcome) ? " The changes can't be undone: ask the user first." : ''
     const next = `${part}Nothing was changed.${keptText}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
-    return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
+    return { ...response, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
   /** @throws GdnError `refused` if the effect of the plan may differ from the effect that was shown */
@@ -92,7 +92,7 @@ export class Planning {
     }
   }
 
-  async #preview(tool: Tool, values: Values, id: string, caller: Caller): Promise<CommandOutcome & Quoted> {
+  async #preview(tool: Tool, values: Values, id: string, caller: Caller): Promise<CommandOutcome & PlanQuote> {
     const { command } = tool
     const run = (previewed: Tool, more: string) => {
       const { flags, args } = commandWords(tool, values, previewed.flags)
@@ -137,8 +137,8 @@ export class Planning {
 
 const digest = (value: unknown) => sha256Hex(JSON.stringify(value))
 
-const isForGood = ({ command }: Tool, outcome: CommandOutcome): boolean =>
-  FOR_GOOD.has(command) ||
+const isIrreversible = ({ command }: Tool, outcome: CommandOutcome): boolean =>
+  IRREVERSIBLE.has(command) ||
   recordsIn(outcome).some(({ irreversible, action }) => irreversible === true || action === 'burn')
 
 const changedPlanError = (message: string, file?: string) =>

@@ -6,7 +6,7 @@ import * as z from 'zod'
 import { GdnError, messageOf } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
 import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
-import type { Answer } from './answer.ts'
+import type { ToolResponse } from './tool-response.ts'
 
 /** Format version. A plan with a different version is never run, because its fields may have different meanings. */
 const VERSION = 2
@@ -37,7 +37,7 @@ const planSchema = z.object({
 })
 
 /** A planned tool call. Each plan is stored in its own file, so that it runs only once, even after a restart. */
-export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: Answer | null }
+export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: ToolResponse | null }
 
 /** A plan that this version of gdn can't run. */
 export interface SkippedPlan {
@@ -45,13 +45,13 @@ export interface SkippedPlan {
   why: string
 }
 
-type Planned = Pick<Plan, 'tool' | 'values' | 'files' | 'setup'>
+type PlanInput = Pick<Plan, 'tool' | 'values' | 'files' | 'setup'>
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const DAY_MS = 24 * 3_600_000
-const KEPT_MS = 7 * DAY_MS
+const MAX_AGE_MS = 7 * DAY_MS
 /** Started plans without an outcome are kept longer, because a new plan would repeat their requests. */
-const KEPT_STARTED_MS = 90 * DAY_MS
+const MAX_STARTED_AGE_MS = 90 * DAY_MS
 
 export class Plans {
   readonly #folder: string
@@ -68,7 +68,7 @@ export class Plans {
    * @returns the plan, and the files that were skipped in the search for an equal plan
    */
   async add(
-    { names, ...planned }: Planned & Pick<Plan, 'names'>,
+    { names, ...planned }: PlanInput & Pick<Plan, 'names'>,
     argv: (id: string) => string[],
   ): Promise<{ plan: Plan; skipped: SkippedPlan[] }> {
     const skipped: SkippedPlan[] = []
@@ -129,7 +129,7 @@ export class Plans {
       const stats = await fs.lstat(path).catch(() => null)
       if (id === null || stats?.isFile() !== true) continue
       const plan = this.#read(id)
-      const keptMs = typeof plan === 'object' && plan?.state === 'started' ? KEPT_STARTED_MS : KEPT_MS
+      const keptMs = typeof plan === 'object' && plan?.state === 'started' ? MAX_STARTED_AGE_MS : MAX_AGE_MS
       if (typeof plan !== 'string' && stats.mtimeMs < now - keptMs) await fs.rm(path, { force: true })
     }
   }
@@ -172,4 +172,4 @@ function planFileProblem(json: unknown): string {
   return `it has ${Number.isSafeInteger(version) ? `version ${version}` : 'no version'}, but this version of gdn supports version ${VERSION}`
 }
 
-const plannedIn = ({ tool, values, files, setup }: Plan): Planned => ({ tool, values, files, setup })
+const plannedIn = ({ tool, values, files, setup }: Plan): PlanInput => ({ tool, values, files, setup })

@@ -49,7 +49,7 @@ export async function readResource(session: McpSession, uri: string, context: Ca
 
 const invalidParamsError = (message: string) => Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
 
-interface Completing {
+interface CompletionRequest {
   ref: { type: string; uri?: string | undefined }
   argument: { value: string }
 }
@@ -57,7 +57,7 @@ interface Completing {
 const MAX_NAMES = 100
 
 /** Completes run names and collection addresses. */
-export async function completeName(session: McpSession, { ref, argument }: Completing, context: CallContext) {
+export async function completeName(session: McpSession, { ref, argument }: CompletionRequest, context: CallContext) {
   const [, kind = ''] = /^gdn:\/\/([a-z]+)\//.exec(ref.uri ?? '') ?? []
   if (!isKind(kind)) return { completion: { values: [] } }
   const { list, field } = KINDS[kind]

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { redactText } from '../../core/redact.ts'
 import { shorten } from '../../core/shorten.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
-import type { Answer } from './answer.ts'
+import type { ToolResponse } from './tool-response.ts'
 
 /** Maximum length of error details, in characters. */
 const MAX_DETAILS = 20_000
@@ -45,7 +45,7 @@ export function markAsThirdParty(source: string, data: unknown): string {
  * Shortens an error. The message may list thousands of IDs, and the details may contain all problems of a large
  * manifest.
  */
-function limitError(error: Answer['error']): Answer['error'] {
+function limitError(error: ToolResponse['error']): ToolResponse['error'] {
   if (error === null) return null
   const text = JSON.stringify(error.details ?? null)
   const details =
@@ -58,7 +58,7 @@ const MAX_MESSAGE = 4000
 const shortenMessage = (text: string) => shorten(text, MAX_MESSAGE)
 
 /** Returns the result of a tool call: one text with gdn's own fields, and another with the marked third-party data. */
-export function toolResult(tool: string, answer: Answer) {
+export function toolResult(tool: string, answer: ToolResponse) {
   const { data, error, ...ours } = answer
   const hasText = data !== null || error !== null
   return {

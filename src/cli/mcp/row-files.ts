@@ -49,10 +49,12 @@ export async function rowFilesOf(
 async function identityOf(files: ReadonlySet<string>): Promise<string> {
   const hash = createHash('sha256')
   for (const file of files) {
-    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(existingPath(file), { bigint: true }).catch(() => GONE)
+    const { dev, ino, size, mtimeNs, ctimeNs } = await stat(existingPath(file), { bigint: true }).catch(
+      () => MISSING_FILE,
+    )
     hash.update(`${[file, dev, ino, size, mtimeNs, ctimeNs].join('\0')}\n`)
   }
   return hash.digest('hex')
 }
 
-const GONE = { dev: 0n, ino: 0n, size: 0n, mtimeNs: 0n, ctimeNs: 0n }
+const MISSING_FILE = { dev: 0n, ino: 0n, size: 0n, mtimeNs: 0n, ctimeNs: 0n }

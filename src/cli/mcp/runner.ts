@@ -21,7 +21,7 @@ export interface PlanProgress {
   total?: number
 }
 
-export interface Running {
+export interface RunOptions {
   signal: AbortSignal
   progress?: ReportProgress
   /** The arguments of `apply` if the command is `plan`, which has no flags for the limits of `apply`. */
@@ -32,7 +32,7 @@ export interface Running {
 }
 
 /** The cost of a plan, in sentences; undefined if the command didn't request a quote. */
-export interface Quoted {
+export interface PlanQuote {
   cost: string | undefined
 }
 
@@ -66,8 +66,8 @@ export class Runner {
 
   async run(
     argv: readonly string[],
-    { signal, seen, progress, applied, checkPlan }: Running,
-  ): Promise<CommandOutcome & Quoted> {
+    { signal, seen, progress, applied, checkPlan }: RunOptions,
+  ): Promise<CommandOutcome & PlanQuote> {
     let cost: string | undefined
     const hasEvents = argv.some((word) => word === '--output=ndjson')
     const beat = progress === undefined ? undefined : setInterval(() => progress('running'), HEARTBEAT_MS)
@@ -81,7 +81,7 @@ export class Runner {
           cost = await this.#ledger.quote(this.#deps, asked, applied)
         },
         checkPlan,
-        onEvent: hasEvents ? (event) => see(seen, event) : undefined,
+        onEvent: hasEvents ? (event) => recordProgress(seen, event) : undefined,
       })
       return { ...outcome, cost }
     } finally {
@@ -90,7 +90,7 @@ export class Runner {
   }
 }
 
-function see(progress: PlanProgress | undefined, event: Record<string, unknown>): void {
+function recordProgress(progress: PlanProgress | undefined, event: Record<string, unknown>): void {
   if (progress === undefined) return
   if (typeof event.run === 'string') progress.run = event.run
   progress.message = `run: ${String(event.event)}`

@@ -1,30 +1,30 @@
 import { GdnError } from '../../core/errors.ts'
 import type { CheckPlan } from '../deps.ts'
 import { refuseChanged } from '../request/intent.ts'
-import { type Answer, firstPageOf, runningAnswer } from './answer.ts'
 import type { CommandOutcome } from './call.ts'
 import type { Plan, Plans } from './plans.ts'
 import { HEARTBEAT_MS, type PlanProgress, type ReportProgress, type Runner } from './runner.ts'
+import { firstPageResponse, runningResponse, type ToolResponse } from './tool-response.ts'
 import type { Tool } from './tools.ts'
 import { isOfOperator } from './wording.ts'
 
 /** Error codes after which a plan can be run again, because its outcome isn't final. */
-const NOT_FINAL = new Set([
+const RETRYABLE_CODES = new Set([
   ...['unexpected', 'unreachable', 'bad_answer', 'rate_limited', 'pending', 'backend_restored', 'unknown_outcome'],
   ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],
 ])
 
 /** The reason why a plan no longer contains an NFT that it would have changed, by command. */
-const WITHOUT: Readonly<Record<string, string>> = {
+const REMOVED_REASONS: Readonly<Record<string, string>> = {
   'nft burn': 'is already burned',
   'nft freeze': 'is already frozen or burned',
   'nft transfer': 'already belongs to the receiver',
 }
 
-const DONE_BEFORE = 'This plan ran before. Nothing was repeated.'
+const ALREADY_RUN = 'This plan ran before. Nothing was repeated.'
 
-interface Started {
-  promise: Promise<Answer>
+interface StartedPlan {
+  promise: Promise<ToolResponse>
   stop: AbortController
   seen: PlanProgress
 }
@@ -41,7 +41,7 @@ export class RunningPlans {
   readonly #callTimeout: number
   readonly #stopAll: AbortSignal
   /** Running plans by ID. */
-  readonly #started = new Map<string, Started>()
+  readonly #started = new Map<string, StartedPlan>()
 
   /** @param callTimeout milliseconds after which a call returns even if its plan is still running */
   constructor(runner: Runner, plans: Plans, { callTimeout, stop }: { callTimeout: number; stop: AbortSignal }) {
@@ -52,9 +52,9 @@ export class RunningPlans {
   }
 
   /** @param check throws if the effect of the plan may differ from the effect that was shown */
-  async do(tool: Tool, plan: Plan, caller: Caller, check: () => Promise<void>): Promise<Answer> {
+  async do(tool: Tool, plan: Plan, caller: Caller, check: () => Promise<void>): Promise<ToolResponse> {
     if (!this.#started.has(plan.id)) {
-      if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
+      if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: ALREADY_RUN }
       await check()
     }
     const work = this.#started.get(plan.id) ?? this.#start(tool, plan)
@@ -69,10 +69,10 @@ export class RunningPlans {
       timer = setTimeout(() => resolve(null), this.#callTimeout)
     })
     try {
-      const answer = await Promise.race([work.promise, late])
-      if (answer !== null) return answer
+      const response = await Promise.race([work.promise, late])
+      if (response !== null) return response
       const next = `The plan is still running. To wait for it, call ${tool.name} again with dry_run false and this plan_id.`
-      return runningAnswer(plan.id, next, { ...work.seen })
+      return runningResponse(plan.id, next, { ...work.seen })
     } finally {
       clearTimeout(timer)
       clearInterval(beat)
@@ -85,7 +85,7 @@ export class RunningPlans {
     await Promise.allSettled([...this.#started.values()].map(({ promise }) => promise))
   }
 
-  #start(tool: Tool, plan: Plan): Started {
+  #start(tool: Tool, plan: Plan): StartedPlan {
     const stop = new AbortController()
     const seen: PlanProgress = { run: null, message: 'running' }
     const signal = AbortSignal.any([stop.signal, this.#stopAll])
@@ -97,24 +97,24 @@ export class RunningPlans {
     return started
   }
 
-  async #run(tool: Tool, id: string, running: { signal: AbortSignal; seen: PlanProgress }): Promise<Answer> {
+  async #run(tool: Tool, id: string, running: { signal: AbortSignal; seen: PlanProgress }): Promise<ToolResponse> {
     // Another call or process may have run the plan since the check.
     const plan = await this.#plans.get(id)
-    if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
+    if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: ALREADY_RUN }
     await this.#plans.save({ ...plan, state: 'started' })
     const isBegun = plan.state === 'started'
     const checkPlan: CheckPlan = (intent, atStart = {}) =>
       refuseChanged(plan.shown, isBegun ? intent : { ...intent, ...atStart }, {
         isBegun,
         hint: hintOf(plan),
-        without: WITHOUT[tool.command],
+        without: REMOVED_REASONS[tool.command],
       })
     const outcome = await this.#runner.run(plan.argv, { ...running, checkPlan })
-    const answer = { ...firstPageOf(outcome), plan_id: plan.id }
-    const isFinal = outcome.code === 0 || !NOT_FINAL.has(outcome.error?.code ?? 'unexpected')
-    if (!isFinal) return { ...answer, next: nextOf(tool, outcome) }
-    await this.#plans.save({ ...plan, state: 'done', answer })
-    return answer
+    const response = { ...firstPageResponse(outcome), plan_id: plan.id }
+    const isFinal = outcome.code === 0 || !RETRYABLE_CODES.has(outcome.error?.code ?? 'unexpected')
+    if (!isFinal) return { ...response, next: nextStepOf(tool, outcome) }
+    await this.#plans.save({ ...plan, state: 'done', answer: response })
+    return response
   }
 }
 
@@ -123,7 +123,7 @@ const hintOf = ({ state }: Plan): string =>
   `${state === 'started' ? 'Nothing more was sent.' : 'Nothing was sent.'} Call with dry_run true to plan again.`
 
 /** Returns the next step after an error that isn't a final outcome. */
-function nextOf({ name }: Tool, { error }: CommandOutcome): string {
+function nextStepOf({ name }: Tool, { error }: CommandOutcome): string {
   const repeat = `call ${name} again with dry_run false and this plan_id.`
   const isLimit = error?.code === 'max_cost'
   if (isLimit && error.hint?.includes('with max_cost') === true) return 'Create a new plan as described in the hint.'

@@ -10,16 +10,16 @@ import {
 import { messageOf } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
-import { failedAnswer } from './answer.ts'
 import { completeName, listResources, readResource, TEMPLATES } from './resources.ts'
 import { toolResult } from './result.ts'
 import type { ReportProgress } from './runner.ts'
 import { McpSession, type SessionOptions } from './session.ts'
 import { argumentsOf, validator } from './tool-arguments.ts'
+import { failedResponse } from './tool-response.ts'
 import type { Tool } from './tools.ts'
 import { TOOLSET_WORDS } from './toolsets.ts'
 import { StdioTransport } from './transport.ts'
-import { inToolWords } from './wording.ts'
+import { withToolNames } from './wording.ts'
 
 const INSTRUCTIONS = `gdn creates NFT collections and mints, updates, transfers and verifies NFTs.
 Tools that change something plan first: with dry_run true, which is the default, they return a plan and a plan_id, and change nothing. Show the plan and its cost to the user. Then call the tool again with dry_run false and only that plan_id. A plan runs at most once: after a timeout or an error, repeat the call with the same plan_id instead of planning again.
@@ -62,9 +62,9 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
       const session = await open()
       const tool = session.toolbox.find(params.name)
       const callTool = async () => await session.call(tool, argumentsOf(tool, values), { signal, progress })
-      return toolResult(tool.name, inToolWords(await callTool().catch(failedAnswer), tool, session.toolbox))
+      return toolResult(tool.name, withToolNames(await callTool().catch(failedResponse), tool, session.toolbox))
     } catch (error) {
-      return toolResult(params.name, failedAnswer(error))
+      return toolResult(params.name, failedResponse(error))
     }
   })
   server.setRequestHandler(ListResourcesRequestSchema, listResources)

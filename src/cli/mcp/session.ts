@@ -3,7 +3,6 @@ import { GdnError } from '../../core/errors.ts'
 import type { CommandTree } from '../command-tree.ts'
 import type { Money } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
-import { type Answer, answerOf } from './answer.ts'
 import { call } from './call.ts'
 import { inputFilesOf } from './files.ts'
 import { Planning, type PlanningOptions } from './planning.ts'
@@ -11,6 +10,7 @@ import { Plans } from './plans.ts'
 import { type ReportProgress, Runner } from './runner.ts'
 import { RunningPlans } from './running-plans.ts'
 import { Ledger } from './spending.ts'
+import { pagedResponse, type ToolResponse } from './tool-response.ts'
 import { type Permissions, Toolbox } from './toolbox.ts'
 import { commandWords, type Tool, type Values } from './tools.ts'
 
@@ -69,7 +69,7 @@ export class McpSession {
    * @param values arguments that match the tool's schema
    * @throws GdnError
    */
-  async call(tool: Tool, values: Values, context: CallContext): Promise<Answer> {
+  async call(tool: Tool, values: Values, context: CallContext): Promise<ToolResponse> {
     const promise = tool.effect === 'read' ? this.#read(tool, values, context) : this.#write(tool, values, context)
     this.#calls.add(promise)
     return await promise.finally(() => this.#calls.delete(promise))
@@ -81,19 +81,23 @@ export class McpSession {
     await Promise.allSettled([...this.#calls, this.#running.settled()])
   }
 
-  async #read(tool: Tool, { offset, ...values }: Values, { signal, progress }: CallContext): Promise<Answer> {
+  async #read(tool: Tool, { offset, ...values }: Values, { signal, progress }: CallContext): Promise<ToolResponse> {
     await inputFilesOf(tool, values, this.#options.root)
     const limit = AbortSignal.timeout(this.#options.callTimeout)
     const outcome = await this.#runner.run(this.#runner.argv(tool, commandWords(tool, values)), {
       signal: AbortSignal.any([signal, limit, this.#stop.signal]),
       progress,
     })
-    const answer = answerOf(outcome, Number(offset ?? 0))
-    if (!limit.aborted || outcome.code === 0) return answer
-    return { ...answer, next: 'The call took too long and was stopped. Request less data, or call again.' }
+    const response = pagedResponse(outcome, Number(offset ?? 0))
+    if (!limit.aborted || outcome.code === 0) return response
+    return { ...response, next: 'The call took too long and was stopped. Request less data, or call again.' }
   }
 
-  async #write(tool: Tool, { dry_run: isDry, plan_id: id, ...values }: Values, context: CallContext): Promise<Answer> {
+  async #write(
+    tool: Tool,
+    { dry_run: isDry, plan_id: id, ...values }: Values,
+    context: CallContext,
+  ): Promise<ToolResponse> {
     const caller = { ...context, signal: AbortSignal.any([context.signal, this.#stop.signal]) }
     if (isDry !== false && id === undefined) return await this.#planning.plan(tool, values, caller)
     if (isDry !== false) {

@@ -1,13 +1,13 @@
 import { type Blockchain, isEvm, isTestnet } from '../../api/blockchains.ts'
-import { costsOf } from '../../client/run-costs.ts'
+import { readRunCosts } from '../../client/run-costs.ts'
 import { GdnError } from '../../core/errors.ts'
 import { inCoins, maxBigint } from '../../core/units.ts'
 import { costsMoney } from '../cost/confirm-spending.ts'
 import { findPrice, typicalCost } from '../cost/estimate.ts'
-import { type FoundFees, findFees } from '../cost/fees.ts'
+import { type FeesWithSource, findFees } from '../cost/fees.ts'
 import { enforcedLimit } from '../cost/limit.ts'
-import { type Money, maxCost, moneyText, worthAtMost } from '../cost/price.ts'
-import { worstCaseOf } from '../cost/worst-case.ts'
+import { type Money, maxCost, moneyText, valueRoundedUp } from '../cost/price.ts'
+import { maxCostOfSpending } from '../cost/worst-case.ts'
 import type {
   Connection,
   Deps,
@@ -30,14 +30,14 @@ const FEE_HEADROOM = 4n
  * The amount that the ledger has counted for a run, in wei. The run may cost `counted` in addition to its earlier cost,
  * `before`.
  */
-interface CountedRun {
+interface RunAmount {
   before: bigint
   counted: bigint
 }
 
 /** The lowest `max_cost` that is useful, in wei. */
-interface UsefulLimit {
-  least: bigint
+interface MinimumLimit {
+  minWei: bigint
   /**
    * Whether every higher `max_cost` is useful too, because the run sends only as many requests as its limit permits.
    */
@@ -53,7 +53,7 @@ interface CostBound {
   /** The cost of the run's earlier transactions that are final. A reorg can move others to more expensive blocks. */
   before: bigint
   /** A lower `max_cost` with which less is counted for the requests; null if there is none. */
-  usefulLimit: UsefulLimit | null
+  usefulLimit: MinimumLimit | null
 }
 
 /**
@@ -64,7 +64,7 @@ interface CostBound {
 export class Ledger {
   readonly #limit: Money | null
   /** Counted runs, by the backend's incarnation and the run ID. */
-  readonly #runs = new Map<string, CountedRun>()
+  readonly #runs = new Map<string, RunAmount>()
   #counted = 0n
 
   /** @param limit null permits no spending */
@@ -117,31 +117,34 @@ export class Ledger {
     if (applied !== undefined) await refuseAbove?.({ commandLimit, only: applied.only === 'mint' ? 'mint' : undefined })
     if (fees === null) {
       const limit = commandLimit ?? (run?.maxCost?.isSet ? run.maxCost.wei : null)
-      const foundFees = limit === null ? 'unknown' : await feesOf(deps, locatedSpending)
-      return costsNothing(blockchain, limit, foundFees === 'unknown' ? null : foundFees.coin)
+      const feesWithSource = limit === null ? 'unknown' : await feesOf(deps, locatedSpending)
+      return costsNothing(blockchain, limit, feesWithSource === 'unknown' ? null : feesWithSource.coin)
     }
     const where =
       blockchain === null
         ? 'The blockchain is unknown, so its coins may have value.'
         : `The coins of ${blockchain} have value.`
-    const usefulLimit = { least: 0n, isAnyMore: true }
+    const usefulLimit = { minWei: 0n, isAnyMore: true }
     const limited = commandLimit === null ? null : { limit: commandLimit, total: commandLimit, before: 0n, usefulLimit }
     const bound = fees === 'unknown' ? null : (limited ?? (await costBoundOf(deps, locatedSpending, fees)))
     const cost = fees === 'unknown' || bound === null ? [] : [await costText(bound, fees, gas)]
-    const leftInSession = await leftText(async () => {
+    const leftInSession = await remainingText(async () => {
       const { limit, price } = await this.#unitsOf(deps, locatedSpending, fees)
       return [this.#leftOf(bound === null ? 0n : bound.total - bound.before, price, limit, bound?.usefulLimit), limit]
     })
     return [where, ...cost, leftInSession].join(' ')
   }
 
-  async #quoteWallet(deps: Deps, { blockchain, settings, coin, most, isPublic }: WalletSpending): Promise<string> {
+  async #quoteWallet(
+    deps: Deps,
+    { blockchain, settings, coin, maxCostWei, isPublic }: WalletSpending,
+  ): Promise<string> {
     if (!isPublic || isTestnet(blockchain)) return costsNothing(blockchain)
-    const leftInSession = await leftText(async () => {
+    const leftInSession = await remainingText(async () => {
       const limit = this.#limitOn(blockchain)
-      return [this.#leftOf(most, await priceIn(deps, { settings }, coin, limit.currency), limit), limit]
+      return [this.#leftOf(maxCostWei, await priceIn(deps, { settings }, coin, limit.currency), limit), limit]
     })
-    const cost = `Maximum: ${inCoins(most, 'up')} ${coinSymbol(coin)}, which the wallet pays.`
+    const cost = `Maximum: ${inCoins(maxCostWei, 'up')} ${coinSymbol(coin)}, which the wallet pays.`
     return `The coins of ${blockchain} have value. ${cost} ${leftInSession}`
   }
 
@@ -150,10 +153,10 @@ export class Ledger {
    *
    * @throws GdnError if the cost can't be counted
    */
-  async #unitsOf(deps: Deps, { blockchain, connection }: Spending, fees: FoundFees | 'unknown') {
+  async #unitsOf(deps: Deps, { blockchain, connection }: Spending, fees: FeesWithSource | 'unknown') {
     const limit = this.#limitOn(blockchain)
     if (fees === 'unknown') {
-      throw notCounted(`the cost on ${blockchain ?? 'an unknown blockchain'} can't be estimated`, SET_RPC_URL)
+      throw uncountableError(`the cost on ${blockchain ?? 'an unknown blockchain'} can't be estimated`, SET_RPC_URL)
     }
     return { limit, price: await priceIn(deps, connection, fees.coin, limit.currency), known: fees }
   }
@@ -162,15 +165,15 @@ export class Ledger {
    * Counts transactions that a wallet signs. They are counted each time they are sent, because no common limit covers
    * them.
    */
-  async #permitWallet(deps: Deps, { blockchain, settings, coin, most, isPublic }: WalletSpending): Promise<void> {
+  async #permitWallet(deps: Deps, { blockchain, settings, coin, maxCostWei, isPublic }: WalletSpending): Promise<void> {
     if (!isPublic || isTestnet(blockchain)) return
     const limit = this.#limitOn(blockchain)
-    this.#count(most, await priceIn(deps, { settings }, coin, limit.currency), limit)
+    this.#count(maxCostWei, await priceIn(deps, { settings }, coin, limit.currency), limit)
   }
 
   #limitOn(blockchain: Blockchain | null): Money {
     if (this.#limit !== null) return this.#limit
-    throw notAllowed(`spending on ${blockchain ?? 'an unknown blockchain'} is not allowed`)
+    throw notAllowedError(`spending on ${blockchain ?? 'an unknown blockchain'} is not allowed`)
   }
 
   /**
@@ -178,9 +181,9 @@ export class Ledger {
    *
    * @throws GdnError `max_cost` if the amount exceeds the rest of the limit
    */
-  #count(amount: bigint, price: Money | null, limit: Money, usefulLimit: UsefulLimit | null = null): void {
+  #count(amount: bigint, price: Money | null, limit: Money, usefulLimit: MinimumLimit | null = null): void {
     this.#leftOf(amount, price, limit, usefulLimit)
-    this.#counted += costIn(amount, price)
+    this.#counted += convertCost(amount, price)
   }
 
   /**
@@ -189,14 +192,14 @@ export class Ledger {
    * @param usefulLimit a lower `max_cost` that the error can suggest
    * @throws GdnError `max_cost` if the amount exceeds the rest of the limit
    */
-  #leftOf(amount: bigint, price: Money | null, limit: Money, usefulLimit: UsefulLimit | null = null): Money {
+  #leftOf(amount: bigint, price: Money | null, limit: Money, usefulLimit: MinimumLimit | null = null): Money {
     const available = { ...limit, amount: limit.amount - this.#counted }
-    const cost = { ...limit, amount: costIn(amount, price) }
+    const cost = { ...limit, amount: convertCost(amount, price) }
     if (cost.amount <= available.amount) return available
     const isLess =
-      usefulLimit !== null && usefulLimit.least < amount && costIn(usefulLimit.least, price) <= available.amount
+      usefulLimit !== null && usefulLimit.minWei < amount && convertCost(usefulLimit.minWei, price) <= available.amount
     const useful =
-      isLess && (usefulLimit.isAnyMore ? limitText(available) : `${inCoins(usefulLimit.least, 'up')} or more`)
+      isLess && (usefulLimit.isAnyMore ? limitText(available) : `${inCoins(usefulLimit.minWei, 'up')} or more`)
     const plan = useful ? `Make a plan with max_cost ${useful}, or ask` : 'Ask'
     throw new GdnError(
       'max_cost',
@@ -210,7 +213,7 @@ export class Ledger {
    * except repetitions of the same operation. After a restore, the backend may have lost the cost of a run, so the run
    * is counted again.
    */
-  #countedRun({ run, connection }: Spending, { limit, before }: CostBound): CountedRun {
+  #countedRun({ run, connection }: Spending, { limit, before }: CostBound): RunAmount {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
     const key = `${connection.client.incarnation()} ${run.id}`
     const countedRun = this.#runs.get(key) ?? { before, counted: 0n }
@@ -222,7 +225,8 @@ export class Ledger {
 const NOTHING_SENT = 'Nothing was sent. '
 
 /** Converts wei to the currency of the limit. If the price is null, the limit is in coins. */
-const costIn = (amount: bigint, price: Money | null): bigint => (price === null ? amount : worthAtMost(amount, price))
+const convertCost = (amount: bigint, price: Money | null): bigint =>
+  price === null ? amount : valueRoundedUp(amount, price)
 
 /** @param limit the `max_cost` argument in wei; null if there is none */
 const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null, coin: string | null = null) =>
@@ -234,7 +238,7 @@ const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null
   ].join(' ')
 
 /** Returns a sentence with the rest of the limit, or with the reason why nothing may be sent. */
-async function leftText(find: () => Promise<readonly [left: Money, limit: Money]>): Promise<string> {
+async function remainingText(find: () => Promise<readonly [left: Money, limit: Money]>): Promise<string> {
   try {
     const [available, limit] = await find()
     return `The session has ${amountText(available)} of ${amountText(limit)} left.`
@@ -257,7 +261,7 @@ const coinSymbol = (coin: string | null): string => (coin !== null && /^[a-z0-9]
 /** Returns sentences with the maximum cost and the typical cost, if known. */
 async function costText(
   bound: CostBound,
-  { fees, coin }: FoundFees,
+  { fees, coin }: FeesWithSource,
   gas: Parameters<QuoteSpending>[1],
 ): Promise<string> {
   const name = coinSymbol(coin)
@@ -279,18 +283,18 @@ async function commandLimitOf(deps: Deps, { blockchain, connection }: Spending, 
   return await enforcedLimit(deps, connection, { flags, settings: connection.settings, blockchain })
 }
 
-const notAllowed = (message: string) =>
+const notAllowedError = (message: string) =>
   new GdnError('not_confirmed', message, {
     hint: `${NOTHING_SENT}Ask the operator to start gdn mcp with --allow-spending and a limit.`,
   })
 
 /** Returns the fees of a public network: `unknown` if they can't be estimated, and null if coins have no value. */
-async function feesOnPublicNetwork(deps: Deps, spending: Spending): Promise<FoundFees | 'unknown' | null> {
+async function feesOnPublicNetwork(deps: Deps, spending: Spending): Promise<FeesWithSource | 'unknown' | null> {
   return (await costsMoney(deps, spending.blockchain, spending.connection)) ? await feesOf(deps, spending) : null
 }
 
 /** Returns the fees of a network; `unknown` if they can't be estimated. */
-async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise<FoundFees | 'unknown'> {
+async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise<FeesWithSource | 'unknown'> {
   // Solana fees aren't estimated.
   if (blockchain === null || !isEvm(blockchain)) return 'unknown'
   try {
@@ -314,7 +318,7 @@ async function priceIn(
   if (coin?.toUpperCase() === currency) return null
   const price = await findPrice(deps, {}, settings, coin)
   if (price !== null && price.currency === currency) return price
-  throw notCounted(
+  throw uncountableError(
     `the price of ${coin === null ? 'the coin' : coinSymbol(coin)} in ${currency} is not known`,
     coin === null
       ? MONEY.test(currency)
@@ -325,50 +329,52 @@ async function priceIn(
 }
 
 /** Returns the maximum cost of requests on a public network. */
-async function costBoundOf(deps: Deps, spending: Spending, foundFees: FoundFees): Promise<CostBound> {
+async function costBoundOf(deps: Deps, spending: Spending, feesWithSource: FeesWithSource): Promise<CostBound> {
   const { connection, run } = spending
   const { client } = connection
   const { signal } = deps.signals
   await client.learnIdempotency({ signal })
   const hasLimits = client.supports('runCosts') === true
-  if (hasLimits && run?.canLimit) return await limitedRun(deps, spending, run, foundFees)
+  if (hasLimits && run?.canLimit) return await limitOfRun(deps, spending, run, feesWithSource)
   // The limit of an operation, or of a plan's changes, is compared with their cost at the current fees.
   const takesLimit = hasLimits && (run === null || run.isOperation)
-  const usefulLimit = takesLimit ? { least: await worstCaseOf(spending, foundFees.fees), isAnyMore: false } : null
-  const max = foundFees.max ?? (await maxFeeOf(deps, spending)) ?? foundFees.fees.offered * FEE_HEADROOM
+  const usefulLimit = takesLimit
+    ? { minWei: await maxCostOfSpending(spending, feesWithSource.fees), isAnyMore: false }
+    : null
+  const max = feesWithSource.max ?? (await maxFeeOf(deps, spending)) ?? feesWithSource.fees.offered * FEE_HEADROOM
   return {
     limit: null,
-    total: await worstCaseOf(spending, { ...foundFees.fees, offered: max }),
+    total: await maxCostOfSpending(spending, { ...feesWithSource.fees, offered: max }),
     before: 0n,
     usefulLimit,
   }
 }
 
 /** Returns the limit of a run. Neither raises nor lowers an existing limit, because the user may have set it. */
-async function limitedRun(
+async function limitOfRun(
   deps: Deps,
   spending: Spending,
   { id, isOperation, accepted, maxCost }: SpendingRun,
-  { fees, coin }: FoundFees,
+  { fees, coin }: FeesWithSource,
 ): Promise<CostBound> {
   const { client } = spending.connection
   const { signal } = deps.signals
-  const costs = await costsOf({ client }, id, signal)
+  const costs = await readRunCosts({ client }, id, signal)
   const paid = BigInt(costs?.fee_paid ?? 0)
   const serverLimit = costs?.max_cost == null ? null : BigInt(costs.max_cost)
   if (serverLimit !== null && maxCost?.isSet === true && maxCost.wei !== serverLimit)
-    throw otherLimit(serverLimit, coin)
-  const ownLimit = maxCost?.wei ?? serverLimit ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
+    throw otherLimitError(serverLimit, coin)
+  const ownLimit = maxCost?.wei ?? serverLimit ?? paid + (await maxCostOfSpending(addNfts(spending, accepted), fees))
   const limit = serverLimit !== null && serverLimit < ownLimit ? serverLimit : ownLimit
-  const least = paid + (await worstCaseOf({ kind: 'nft', count: 1 }, fees))
-  const usefulLimit = isOperation ? null : { least, isAnyMore: true }
+  const minWei = paid + (await maxCostOfSpending({ kind: 'nft', count: 1 }, fees))
+  const usefulLimit = isOperation ? null : { minWei, isAnyMore: true }
   return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), usefulLimit }
 }
 
-const withMore = (spending: SpendingKind, nfts: number): SpendingKind =>
+const addNfts = (spending: SpendingKind, nfts: number): SpendingKind =>
   spending.kind === 'nft' ? { kind: 'nft', count: spending.count + nfts } : spending
 
-const otherLimit = (wei: bigint, coin: string | null) =>
+const otherLimitError = (wei: bigint, coin: string | null) =>
   new GdnError('usage', `the run has the limit of ${inCoins(wei)} ${coinSymbol(coin)}, which gdn mcp does not change`, {
     place: { field: 'max_cost' },
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
@@ -389,7 +395,7 @@ async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain 
 const SET_RPC_URL = 'Set GDN_RPC_URL to the URL of a node on the network.'
 
 /** Returns the error for requests that aren't sent, because their cost can't be determined. */
-const notCounted = (message: string, hint: string) =>
+const uncountableError = (message: string, hint: string) =>
   new GdnError('not_confirmed', `${message}, so the cost can't be counted toward the limit of the session`, {
     hint: `${NOTHING_SENT}The operator of gdn mcp can fix this: ${hint}`,
   })

@@ -5,7 +5,7 @@ import type { Tool, Values } from './tools.ts'
 
 export const validator = new AjvJsonSchemaValidator()
 
-const FORMS: Readonly<Record<string, string>> = {
+const TYPE_DESCRIPTIONS: Readonly<Record<string, string>> = {
   array: 'a list of strings',
   string: 'one string',
   integer: 'a whole number',
@@ -40,7 +40,7 @@ export function argumentsOf({ inputSchema }: Pick<Tool, 'inputSchema'>, callValu
   if (valid) return values
   const message = errorMessage.replace(/^data\/?/, '').trim()
   const [, name = '', , type = ''] = /^(\w+)(\/\d+)? must be (\w+)/.exec(message) ?? []
-  const form = FORMS[isKnown(names, name) && isList(name) ? 'array' : type]
+  const form = TYPE_DESCRIPTIONS[isKnown(names, name) && isList(name) ? 'array' : type]
   throw new GdnError('usage', message, {
     hint: form === undefined || !isKnown(names, name) ? undefined : `Pass ${name} as ${form}.`,
   })

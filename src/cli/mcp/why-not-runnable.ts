@@ -5,7 +5,7 @@ import type { CommandOutcome } from './call.ts'
 import type { Tool, Values } from './tools.ts'
 
 /** Actions of a plan that `apply` carries out. */
-const CHANGES = ['mint', 'update', 'transfer', 'burn']
+const CHANGE_ACTIONS = ['mint', 'update', 'transfer', 'burn']
 
 /** The reason why the preview of a command can be an empty list. */
 const NOTHING_TO_DO: Readonly<Record<string, string>> = {
@@ -55,7 +55,7 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
   if (burns > Number(max_burns ?? 0)) {
     return `Nothing was changed. The plan burns ${count(burns, 'NFT')} permanently, but max_burns permits only ${Number(max_burns ?? 0)}. Ask the user first, and plan again with max_burns ${burns}.`
   }
-  const actionsToCheck = only === 'mint' ? ['mint'] : CHANGES
+  const actionsToCheck = only === 'mint' ? ['mint'] : CHANGE_ACTIONS
   // A new limit has an effect even if there are no changes.
   if (max_cost !== undefined || actionsToCheck.some((action) => actions.has(action))) return null
   if (actions.has('drift')) return 'There is nothing to do.'
@@ -64,11 +64,12 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
 }
 
 /** Matches a plan's notes on changes that were made elsewhere and are kept. These notes contain no third-party text. */
-const KEPT = /^gdn keeps (?:\d+ changes? made|the NFTs of removed rows if their owners were changed) elsewhere/
+const KEPT_CHANGES_NOTE =
+  /^gdn keeps (?:\d+ changes? made|the NFTs of removed rows if their owners were changed) elsewhere/
 
 /** Returns a plan's notes on changes that were made elsewhere and are kept. */
-export const keptNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>
+export const keptChangesNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>
   recordsIn(outcome)
-    .filter(({ action, reason }) => action === 'note' && KEPT.test(String(reason)))
+    .filter(({ action, reason }) => action === 'note' && KEPT_CHANGES_NOTE.test(String(reason)))
     .map(({ reason }) => ` ${message(String(reason))}.`)
     .join('')

@@ -1,14 +1,14 @@
 import type { TreeCommand } from '../command-tree.ts'
-import type { Answer } from './answer.ts'
 import { LEFT_OUT_FLAGS } from './not-tools.ts'
 import { FLAG, withParameters } from './parameters.ts'
+import type { ToolResponse } from './tool-response.ts'
 import type { Toolbox } from './toolbox.ts'
 import type { Input, Tool } from './tools.ts'
 
 /** Matches a command in a text: in backticks with its arguments, or only its name. */
 const COMMAND = /`gdn ([^`\n]+)`|\bgdn ([a-z]+(?: [a-z]+)?)/g
 /** Returns an answer whose error and hints name tools and parameters instead of commands and flags. */
-export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answer {
+export function withToolNames(answer: ToolResponse, tool: Tool, toolbox: Toolbox): ToolResponse {
   const wording = new Wording(tool, toolbox)
   const { data, error } = answer
   return {
@@ -31,7 +31,7 @@ const LISTS = new Set(['issues', 'warnings'])
 const NOTES = 'notes'
 
 /** The text that replaces a command. */
-interface Replaced {
+interface Replacement {
   text: string
   /** The tool in the new text; null if the text contains a command. */
   tool: Tool | null
@@ -39,7 +39,7 @@ interface Replaced {
   verb: string | null
 }
 
-const CALL = 'Call '
+const CALL_PREFIX = 'Call '
 /** Returns whether a hint is about flags or settings of gdn mcp. Only the operator can change them. */
 export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(hint)
 
@@ -58,14 +58,14 @@ const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
 /** Matches a phrase to replace in notes, because the plans of the tool `apply` are always saved. */
 const SAVED_WITH_PRUNE = /\bonly by a plan that was saved with --prune and --out$/
 /** Matches a sentence to remove from notes, because no tool has the flag that the sentence describes. */
-const WITH_AGAIN = /^With --again, [^.]*\.(?: |$)/
+const AGAIN_SENTENCE = /^With --again, [^.]*\.(?: |$)/
 /**
  * Matches a step to replace in hints. The arguments of a plan can't be changed, so another flag requires a new plan.
  */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
 /** Matches a flag and its value. If the value is a pair such as `Mood=ignore`, the parameter takes a list of pairs. */
-const PAIR = /(?<![\w-])(--[a-z-]+) ((?:<[^>\n]*>|'[^'\n]*'|[^\s'<>,.;:)]|[,.;:)](?=\S))+)/g
+const FLAG_WITH_VALUE = /(?<![\w-])(--[a-z-]+) ((?:<[^>\n]*>|'[^'\n]*'|[^\s'<>,.;:)]|[,.;:)](?=\S))+)/g
 
 /** Replaces commands and flags in texts with tools and parameters. */
 export class Wording {
@@ -113,7 +113,9 @@ export class Wording {
   #field(name: string, field: unknown): unknown {
     if (LISTS.has(name) && Array.isArray(field)) return field.map((item) => this.record(item))
     if (name === NOTES && Array.isArray(field)) {
-      const notes = field.map((note) => (typeof note === 'string' ? this.message(note.replace(WITH_AGAIN, '')) : note))
+      const notes = field.map((note) =>
+        typeof note === 'string' ? this.message(note.replace(AGAIN_SENTENCE, '')) : note,
+      )
       return notes.filter((note) => note !== '')
     }
     if (name === 'place') return this.#place(field)
@@ -133,7 +135,7 @@ export class Wording {
     let commands = 0
     const parameters = (part: string) => {
       const reworded = withParameters(
-        part.replace(PAIR, (whole, flag: string, pair: string) => {
+        part.replace(FLAG_WITH_VALUE, (whole, flag: string, pair: string) => {
           const name = parameterNames.get(flag)
           return name === undefined || !pair.includes('=') ? whole : `${name}: ${JSON.stringify([unquoteWord(pair)])}`
         }),
@@ -164,16 +166,16 @@ export class Wording {
   }
 
   /** Returns the replacement for a command's name; null if the words aren't a command. */
-  #named(words: string): Replaced | null {
+  #named(words: string): Replacement | null {
     const command = this.#commandIn(words.split(' '))
     if (command === null) return null
     const rest = words.slice(command.name.length)
     const tool = this.#toolbox.offeredOf(command.name)
-    return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, tool, verb: tool && CALL }
+    return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, tool, verb: tool && CALL_PREFIX }
   }
 
   /** Returns the equivalent tool call for a command line, or the command line itself if there is none. */
-  #called(line: string): Replaced {
+  #called(line: string): Replacement {
     const words = line.match(/(?:\\'|"[^"]*"|'[^']*'|<[^>]*>|[^\s])+/g) ?? []
     const command = this.#commandIn(words)
     const tool = command && this.#toolbox.offeredOf(command.name)
@@ -183,7 +185,7 @@ export class Wording {
     const values = valuesOf(rest, command, tool)
     if (values === null) return { text: `\`gdn ${line}\``, tool: null, verb: null }
     const valuesText = Object.keys(values).length === 0 ? '' : ` ${JSON.stringify(values)}`
-    return { text: `${tool.name}${valuesText}`, tool, verb: CALL }
+    return { text: `${tool.name}${valuesText}`, tool, verb: CALL_PREFIX }
   }
 
   #commandIn([noun = '', verb = '']: readonly string[]): TreeCommand | null {

@@ -4,14 +4,14 @@ import { type RunLimit, runLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, isInterruption } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
-import { codeOfWait, reasonSuffix } from '../../operations/waiting.ts'
+import { pendingCodeOf, reasonSuffix } from '../../operations/waiting.ts'
 import { applyBurns } from '../../plan/apply-burns.ts'
 import { applyTransfers } from '../../plan/apply-transfers.ts'
 import { applyUpdates } from '../../plan/apply-updates.ts'
 import { type ChangeSenderDeps, noOutcomes, type Outcomes, type Problem, RESUME_HINT } from '../../plan/make-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { shortageOfRun, warnOfSigned } from '../cost/at-most.ts'
-import { sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { type MaximumUse, maxUseOfChanges, sumOfUses } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/view.ts'
@@ -32,7 +32,7 @@ export const noChangeOutcomes = (): ChangeOutcomes => ({
   burn: noOutcomes(),
 })
 
-interface Changing {
+interface ChangeInput {
   flags: { only?: 'mint'; timeout?: number | undefined }
   /** The cost limit to set in each request. */
   limit: RunLimit
@@ -49,13 +49,13 @@ export async function changeNfts(
   connection: Connection,
   { options, settings }: OpenedPlanSource,
   plan: ChangePlan,
-  { flags, limit, outcomes }: Changing,
+  { flags, limit, outcomes }: ChangeInput,
 ): Promise<void> {
   if (flags.only === 'mint') return
   const { origin, backend, blockchain, contractAddress: contract } = options
   const { counts } = plan
   const { client } = connection
-  const unsent = () => changesLeft(counts, outcomes)
+  const unsent = () => remainingChanges(counts, outcomes)
   const shortage = () => shortageOfRun(deps, connection, { blockchain, run: limit.run, unsent })
   const making = { client, limit, timeoutMs: flags.timeout ?? DEFAULT_WAIT_MS, shortage }
   if (counts.update > 0) {
@@ -63,7 +63,7 @@ export async function changeNfts(
       applyUpdates(contract, { ...making, ...more }, plan.updates()),
     )
   }
-  if (counts.transfer > 0 && isEnded(outcomes.update)) {
+  if (counts.transfer > 0 && hasEnded(outcomes.update)) {
     if (backend === undefined) throw new Error('the backend was not identified')
     await withProgress(deps, outcomes, { kind: 'transfer', text: `Transferring: %s of ${counts.transfer}` }, (more) =>
       applyTransfers(
@@ -73,7 +73,7 @@ export async function changeNfts(
       ),
     )
   }
-  if (counts.burn > 0 && isEnded(outcomes.update) && isEnded(outcomes.transfer)) {
+  if (counts.burn > 0 && hasEnded(outcomes.update) && hasEnded(outcomes.transfer)) {
     await withProgress(deps, outcomes, { kind: 'burn', text: `Burning: %s of ${counts.burn}` }, (more) =>
       applyBurns(contract, { ...making, ...more }, changesWithAction('burn', plan.burns())),
     )
@@ -81,19 +81,19 @@ export async function changeNfts(
 }
 
 /** Returns the number of remaining changes in a plan, and the maximum gas that they use. */
-export async function changesLeft(
+export async function remainingChanges(
   counts: ChangeCounts,
   outcomes: ChangeOutcomes,
-): Promise<{ rows: number; changes: number; worst: WorstUse }> {
-  const remaining = KINDS.map((kind) => ({ kind, count: leftOf(kind, counts, outcomes) }))
-  const worst = sumOfUses(await Promise.all(remaining.map(({ kind, count }) => worstOfChanges(kind, count))))
-  return { rows: 0, changes: remaining.reduce((sum, { count }) => sum + count, 0), worst }
+): Promise<{ rows: number; changes: number; maxUse: MaximumUse }> {
+  const remaining = KINDS.map((kind) => ({ kind, count: remainingOf(kind, counts, outcomes) }))
+  const maxUse = sumOfUses(await Promise.all(remaining.map(({ kind, count }) => maxUseOfChanges(kind, count))))
+  return { rows: 0, changes: remaining.reduce((sum, { count }) => sum + count, 0), maxUse }
 }
 
 type ChangeCounts = Pick<ChangePlan['counts'], keyof ChangeOutcomes>
 
 /** Returns the number of changes of a kind that are pending or not sent. */
-function leftOf(kind: keyof ChangeOutcomes, counts: ChangeCounts, outcomes: ChangeOutcomes): number {
+function remainingOf(kind: keyof ChangeOutcomes, counts: ChangeCounts, outcomes: ChangeOutcomes): number {
   const { done, failed, unknown } = outcomes[kind]
   return Math.max(0, counts[kind] - done - failed.count - unknown.count)
 }
@@ -150,7 +150,7 @@ export async function limitChanges(
   return carried
 }
 
-const isEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending === 0 && unknown.count === 0 && !unsent
+const hasEnded = ({ pending, unknown, unsent }: Outcomes): boolean => pending === 0 && unknown.count === 0 && !unsent
 
 async function withProgress(
   { io, now, sleep, signals }: Deps,
@@ -187,8 +187,12 @@ async function* changesWithAction(
   for await (const change of changes) if (change.action === action) yield change
 }
 
-const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer', burn: 'burn' }
-const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
+const KIND_LABELS: Readonly<Record<keyof ChangeOutcomes, string>> = {
+  update: 'update',
+  transfer: 'transfer',
+  burn: 'burn',
+}
+const KINDS = Object.keys(KIND_LABELS) as (keyof ChangeOutcomes)[]
 
 /** Returns the numbers of changes by outcome, as fields of the summary. Unsent changes count as pending. */
 export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
@@ -198,7 +202,7 @@ export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataR
     updated: outcomes.update.done,
     transferred: outcomes.transfer.done,
     burned: outcomes.burn.done,
-    pending: KINDS.reduce((n, kind) => n + leftOf(kind, counts, outcomes), 0),
+    pending: KINDS.reduce((n, kind) => n + remainingOf(kind, counts, outcomes), 0),
     failed: sum(({ failed }) => failed.count),
     unknown: sum(({ unknown }) => unknown.count),
   }
@@ -223,9 +227,9 @@ export function stoppedAfter(
   const done = (minted ?? 0) + kinds.reduce((n, ofKind) => n + ofKind.done, 0)
   const pending = kinds.reduce((n, ofKind) => n + ofKind.pending, 0)
   const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
-  const known = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
-  const progress = done === 0 ? `No change was made${accepted}.` : known
-  const atLeast = done === 0 ? `No change is known to have been made${accepted}.` : `At least ${known}`
+  const progressText = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
+  const progress = done === 0 ? `No change was made${accepted}.` : progressText
+  const atLeast = done === 0 ? `No change is known to have been made${accepted}.` : `At least ${progressText}`
   if (error.code === 'not_ready') {
     const fix = 'Fund the signer or set up the network, as the error describes.'
     return error.with({ hint: `${progress} ${fix}\nThen run \`${again}\` to resume.` })
@@ -247,9 +251,9 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
   const number = (countIn: (outcomes: Outcomes, kind: keyof ChangeOutcomes) => number) =>
     KINDS.flatMap((kind) => {
       const n = countIn(outcomes[kind], kind)
-      return n === 0 ? [] : [count(n, WHAT[kind])]
+      return n === 0 ? [] : [count(n, KIND_LABELS[kind])]
     }).join(' and ')
-  const unsent = number(({ pending }, kind) => leftOf(kind, counts, outcomes) - pending)
+  const unsent = number(({ pending }, kind) => remainingOf(kind, counts, outcomes) - pending)
   const hint = unsent === '' ? RESUME_HINT : `Not sent yet: ${unsent}.\n${RESUME_HINT}`
   const unknown = number((ofKind) => ofKind.unknown.count)
   if (unknown !== '') {
@@ -260,7 +264,7 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
   if (pending !== '') {
     const reason = KINDS.map((kind) => outcomes[kind].reason).find((candidate) => candidate !== null)
     const message = `${pending} still pending${reasonSuffix(reason)}`
-    return new GdnError(codeOfWait(reason), message, { hint, details })
+    return new GdnError(pendingCodeOf(reason), message, { hint, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
     const reason = KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)

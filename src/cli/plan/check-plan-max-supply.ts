@@ -1,5 +1,5 @@
 import { EXCESS_ROWS_NOTE, findMaxSupplyProblem, maxSupplyError } from '../../batch/supply.ts'
-import { UNRESOLVED } from '../../plan/mint-changes.ts'
+import { UNKNOWN_OUTCOME_REASON } from '../../plan/mint-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -19,7 +19,8 @@ export async function checkPlanMaxSupply(
 ): Promise<void> {
   let unresolved = 0
   const problem = await findMaxSupplyProblem(client, options, plan.counts.mint, async () => {
-    for await (const { action, reason } of plan.changes()) if (action === 'mint' && reason === UNRESOLVED) unresolved++
+    for await (const { action, reason } of plan.changes())
+      if (action === 'mint' && reason === UNKNOWN_OUTCOME_REASON) unresolved++
     return unresolved
   })
   if (problem === null) return

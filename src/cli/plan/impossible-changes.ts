@@ -1,5 +1,5 @@
 import { NOT_DYNAMIC } from '../../plan/compare.ts'
-import { HAS_ID } from '../../plan/mint-changes.ts'
+import { ID_ADDED_REASON } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { ORIGINAL_MANIFEST } from '../batch/report/row-warnings.ts'
 import { safe } from '../io/io.ts'
@@ -32,7 +32,7 @@ const MAX_REASONS = 1_000
 
 /** Returns the reason by which a change is grouped. For rows whose NFTs already have IDs, omits the ID. */
 const groupingReason = ({ reason }: PlannedChange): string =>
-  reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? '')
+  reason?.startsWith(ID_ADDED_REASON) === true ? ID_ADDED_REASON : (reason ?? '')
 
 /** Groups the impossible changes of a plan by reason. */
 export async function collectImpossibleChanges({
@@ -64,7 +64,7 @@ export const groupOf = (
   change: PlannedChange,
 ): ImpossibleGroup | undefined => (change.action === 'impossible' ? folded.get(groupingReason(change)) : undefined)
 
-export const foldedCount = ({ folded }: Pick<ImpossibleChanges, 'folded'>): number =>
+export const countFolded = ({ folded }: Pick<ImpossibleChanges, 'folded'>): number =>
   [...folded.values()].reduce((sum, { count }) => sum + count, 0)
 
 /** Formats the first places of a group, such as `line 2, line 3 and 28 more`. */
@@ -76,12 +76,12 @@ export function placesText({ count, first }: ImpossibleGroup): string {
 /** Returns the lines of each group for a terminal. The first line doesn't include the action. */
 export const groupLines = ({ folded }: ImpossibleChanges, columns: number): string[][] =>
   [...folded.values()].map((group) => {
-    if (group.reason === HAS_ID) return identifiedLines(group, columns)
+    if (group.reason === ID_ADDED_REASON) return linesOfIdentified(group, columns)
     return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
 /** Returns the lines of the group of rows whose NFTs already have IDs: the count and the first IDs. */
-function identifiedLines({ count, first }: ImpossibleGroup, columns: number): string[] {
+function linesOfIdentified({ count, first }: ImpossibleGroup, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
     return cutToWidth(`    ${changePlace(change)}: ${safe(todo)}`, columns)
@@ -96,7 +96,7 @@ const MAX_LINES = 5
 export function impossibleChangesText({ all }: ImpossibleChanges, impossible: number): string {
   // List these rows individually, because each needs a different ID.
   const lines = all.flatMap((group) =>
-    group.reason === HAS_ID
+    group.reason === ID_ADDED_REASON
       ? group.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
       : [group],
   )

@@ -5,7 +5,7 @@ import { withPlan } from '../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
 import type { SealedSlots } from '../../reveal/drop-state.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { type OpenedManifest, withRemedy } from '../batch/mint-manifest.ts'
+import { type OpenedManifest, withErrorDetails } from '../batch/mint-manifest.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/options/flags.ts'
 import { printEditedRows } from '../batch/report/print-edited-rows.ts'
 import type { GdnCommand } from '../command.ts'
@@ -83,25 +83,25 @@ export async function openPlan<Result>(
     drawnRows: drawn?.rows,
     sealedSlots: drawn?.slots ?? sealed?.slots,
     signal: signals.signal,
-    noTransfers: () => noTransfers(deps, connection, options),
-    async noMints(reading) {
+    whyNoTransfers: () => whyNoTransfers(deps, connection, options),
+    async whyNoMints(reading) {
       const { whyNoMints } = await import('../batch/reveal/minted-unrevealed.ts')
       const { commitmentOf } = await import('../../reveal/unrevealed.ts')
       const ownCommitment = reading === null ? null : commitmentOf({ reading })
       const readRows = () => read({ row: async () => {}, burn: async () => {} })
       return await whyNoMints(deps, connection, { options, read: readRows }, ownCommitment)
     },
-    async hiddenMints(check) {
+    async whyHidden(check) {
       const { whyHidden } = await import('../batch/reveal/minted-unrevealed.ts')
       return await whyHidden(options, check)
     },
     async committedRows() {
-      const { committedRows, keptCommitment } = await import('../../reveal/unrevealed.ts')
-      const keptRun = await keptCommitment(options)
+      const { committedRows, findCommittedRun } = await import('../../reveal/unrevealed.ts')
+      const keptRun = await findCommittedRun(options)
       const commitment = keptRun?.commitment ?? null
       return commitment === null ? null : await committedRows(options.stateDir, commitment, drawn)
     },
-    noBurns: () => noBurns(deps, connection, options),
+    whyNoBurns: () => whyNoBurns(deps, connection, options),
   }
   try {
     return await withPlan(
@@ -121,7 +121,7 @@ export async function openPlan<Result>(
   } catch (error) {
     progress.stop()
     if (error instanceof GdnError && error.code === 'edited_rows') await printEditedRows(io, error)
-    throw withRemedy(error)
+    throw withErrorDetails(error)
   } finally {
     progress.stop()
   }
@@ -142,11 +142,11 @@ export async function refuseHiddenChanges(
   await refuseHiddenUpdates(options, plan)
 }
 
-const NO_TRANSFERS =
+const NO_TRANSFERS_REASON =
   "the collection doesn't let the service transfer its NFTs: the owner can enable transfers with `gdn collection set --enable-transfer --wallet <owner>`"
 
 /** Returns the reason why NFTs of a collection can't be transferred; null if they can, or if this is unknown. */
-async function noTransfers(
+async function whyNoTransfers(
   deps: Deps,
   connection: Connection,
   options: OpenedManifest['options'],
@@ -154,11 +154,15 @@ async function noTransfers(
   if (!isEvm(options.blockchain)) return `the API does not transfer NFTs on ${options.blockchain}`
   const collection = await findCollection(deps, connection, options.contractAddress)
   if (collection?.is_locked === true) return 'the NFTs of the collection are locked'
-  return collection?.enable_transfer === false ? NO_TRANSFERS : null
+  return collection?.enable_transfer === false ? NO_TRANSFERS_REASON : null
 }
 
 /** Returns the reason why the service can't burn NFTs of a collection; null if it can, or if this is unknown. */
-async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
+async function whyNoBurns(
+  deps: Deps,
+  connection: Connection,
+  options: OpenedManifest['options'],
+): Promise<string | null> {
   const collection = await findCollection(deps, connection, options.contractAddress)
   return collection?.enable_burn === false ? 'the collection was created without --enable-burn' : null
 }

@@ -110,7 +110,9 @@ async function optionsOf(
     })
   }
   if (isRestored(header, backend)) {
-    throw new GdnError('refused', 'the backend was restored from a backup after the plan was created', { hint: AGAIN })
+    throw new GdnError('refused', 'the backend was restored from a backup after the plan was created', {
+      hint: REPLAN_HINT,
+    })
   }
   const { run, label, manifest: manifestPath } = header
   return {
@@ -132,7 +134,7 @@ async function optionsOf(
 const otherPlan = (flag: string, message: string) =>
   flagError(flag, message, 'Nothing was sent. Omit the flag, or create another plan.')
 
-const AGAIN = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.'
+const REPLAN_HINT = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.'
 
 /** Maximum number of changed rows that the error lists. */
 const MAX_CHANGED = 10
@@ -152,12 +154,12 @@ export const changeRecord = (change: NftChange) => ({
 })
 
 /** Returns the error for a saved plan whose rows have changed since it was saved. */
-export function changedSince({ count, rows }: ChangePlan['changedSinceSaved']): GdnError {
+export function changedPlanError({ count, rows }: ChangePlan['changedSinceSaved']): GdnError {
   const shownRows = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
   if (count > shownRows.length) shownRows.push(`and ${count - shownRows.length} more`)
   const list = shownRows.length === 1 ? ` ${shownRows[0]}` : shownRows.map((text) => `\n  ${text}`).join('')
   return new GdnError('refused', `rows changed after the plan was created:${list}`, {
-    hint: AGAIN,
+    hint: REPLAN_HINT,
     details: {
       count,
       rows: rows.map(({ changes, ...row }) => ({

@@ -2,14 +2,14 @@ import { partiesOf } from '../../batch/rows/row-text.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { openMeter } from '../cost/estimate.ts'
-import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
+import { type CostReservation, type MaximumUse, maxUseOfChanges, sumOfUses } from '../cost/run-limit.ts'
 
-type UsedCounts = Record<'update' | 'transfer' | 'burn', number>
+type ChangeCounts = Record<'update' | 'transfer' | 'burn', number>
 
 /**
  * Returns the gas of a plan's mints, and the numbers of its other changes. Omits changes that the server has accepted.
  */
-async function useOf(plan: ChangePlan) {
+async function usageOf(plan: ChangePlan) {
   const counts = { update: 0, transfer: 0, burn: 0 }
   const { dynamic, chunkSize, inOrder } = plan.run
   const mints = new Map<string, { receiver: string; sender: string | null; count: number }>()
@@ -34,30 +34,30 @@ async function useOf(plan: ChangePlan) {
   return { mints: meter.total(), counts }
 }
 
-interface Only {
+interface OnlyFlag {
   only?: 'mint' | undefined
 }
 
 /** Returns the maximum gas of a plan. Omits changes that the server has accepted. */
-export async function worstOfPlan(plan: ChangePlan, flags: Only): Promise<WorstUse> {
-  const { mints, counts } = await useOf(plan)
-  return sumOfUses([mints.worst, await worstOfCounts(counts, flags)])
+export async function maxUseOfPlan(plan: ChangePlan, flags: OnlyFlag): Promise<MaximumUse> {
+  const { mints, counts } = await usageOf(plan)
+  return sumOfUses([mints.worst, await maxUseOfCounts(counts, flags)])
 }
 
 /** Returns the amount that a server reserves for a plan. Omits changes that the server has accepted. */
-export async function reservedForPlan(plan: ChangePlan, flags: Only): Promise<CostReservation> {
-  const { mints, counts } = await useOf(plan)
-  return { ...mints.reserved, changes: await worstOfCounts(counts, flags) }
+export async function reservedForPlan(plan: ChangePlan, flags: OnlyFlag): Promise<CostReservation> {
+  const { mints, counts } = await usageOf(plan)
+  return { ...mints.reserved, changes: await maxUseOfCounts(counts, flags) }
 }
 
-async function worstOfCounts({ update, transfer, burn }: UsedCounts, { only }: Only): Promise<WorstUse> {
+async function maxUseOfCounts({ update, transfer, burn }: ChangeCounts, { only }: OnlyFlag): Promise<MaximumUse> {
   const counts = only === 'mint' ? {} : { update, transfer, burn }
-  const kinds = Object.entries(counts) as [keyof UsedCounts, number][]
-  return sumOfUses(await Promise.all(kinds.map(([kind, count]) => worstOfChanges(kind, count))))
+  const kinds = Object.entries(counts) as [keyof ChangeCounts, number][]
+  return sumOfUses(await Promise.all(kinds.map(([kind, count]) => maxUseOfChanges(kind, count))))
 }
 
 /** Returns the typical gas of a plan; null if the plan changes NFTs, because only the maximum of a change is known. */
 export async function typicalOfPlan(plan: ChangePlan): Promise<{ gas: bigint; bytes: number } | null> {
   const { update, transfer, burn } = plan.counts
-  return update + transfer + burn > 0 ? null : (await useOf(plan)).mints
+  return update + transfer + burn > 0 ? null : (await usageOf(plan)).mints
 }

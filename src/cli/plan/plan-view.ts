@@ -7,7 +7,7 @@ import { changeLines } from '../render/change-lines.ts'
 import type { DataRecord, View } from '../render/view.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
-import { foldedCount, groupLines, groupOf, hintFor, type ImpossibleChanges } from './impossible-changes.ts'
+import { countFolded, groupLines, groupOf, hintFor, type ImpossibleChanges } from './impossible-changes.ts'
 import { changePlace, changeRecord } from './open-source.ts'
 
 /** Maximum number of changes shown on a terminal, except burns and transfers. */
@@ -70,9 +70,9 @@ export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGener
 async function* takeMatching(
   changes: AsyncIterable<PlannedChange>,
   isWanted: (change: PlannedChange) => boolean,
-  most: number,
+  max: number,
 ): AsyncGenerator<PlannedChange> {
-  let remaining = most
+  let remaining = max
   if (remaining === 0) return
   for await (const change of changes) {
     if (!isWanted(change)) continue
@@ -84,7 +84,7 @@ async function* takeMatching(
 /** Returns the number of changes of each kind that a terminal shows. */
 function shownCounts(counts: PlanCounts, groups: Groups) {
   const { burn, transfer, mint, update, drift } = counts
-  const impossible = counts.impossible - foldedCount(groups)
+  const impossible = counts.impossible - countFolded(groups)
   const burns = Math.min(burn, MAX_FINAL)
   const shownImpossible = Math.min(impossible, MAX_SHOWN)
   return {
@@ -100,7 +100,7 @@ function hiddenText(counts: PlanCounts, groups: Groups): string | null {
   const shownNumbers = shownCounts(counts, groups)
   const hidden =
     changesIn(counts) -
-    foldedCount(groups) -
+    countFolded(groups) -
     shownNumbers.impossible -
     shownNumbers.burn -
     shownNumbers.transfer -

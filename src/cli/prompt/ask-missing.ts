@@ -13,17 +13,17 @@ import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts
  * Returns whether to prompt for missing values. gdn doesn't prompt without a terminal, or in JSON mode, in which stderr
  * contains only errors. The command then fails with an error that names the flag.
  */
-export function mayAsk(io: Io): boolean {
+export function mayPrompt(io: Io): boolean {
   return io.interactive && !io.settings.machine
 }
 
 /** Returns the given value, or prompts for it if it is missing and a prompt is possible. */
-export async function orAsk<Value>(
+export async function orPrompt<Value>(
   io: Io,
   value: Value | undefined,
   ask: () => Promise<Value>,
 ): Promise<Value | undefined> {
-  return value === undefined && mayAsk(io) ? await ask() : value
+  return value === undefined && mayPrompt(io) ? await ask() : value
 }
 
 interface BlockchainQuestion {
@@ -107,7 +107,7 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
 }
 
 /** A collection to choose from. `run` names the run of the manifest, if it has one in the collection. */
-export type Choosable = Pick<KnownCollection, 'name' | 'contract_address' | 'blockchain'> & { run?: string }
+export type CollectionChoice = Pick<KnownCollection, 'name' | 'contract_address' | 'blockchain'> & { run?: string }
 
 /** Marks a collection that has a run of the manifest. */
 export const ofRunText = (run: string | undefined): string => (run === undefined ? '' : `, run ${run}`)
@@ -118,7 +118,7 @@ export const ofRunText = (run: string | undefined): string => (run === undefined
  */
 export async function askCollection(
   io: Io,
-  collections: readonly Choosable[],
+  collections: readonly CollectionChoice[],
   blockchain: Blockchain | undefined,
 ): Promise<{ contract: string; blockchain?: Blockchain }> {
   const flag = '--contract'
@@ -159,7 +159,7 @@ export async function choose<Value>(
 }
 
 /** Asks a yes-or-no question. For dangerous actions, use `io.confirm`, whose default is no. */
-export async function askWhether(io: Io, question: Question & { default: boolean }): Promise<boolean> {
+export async function askYesNo(io: Io, question: Question & { default: boolean }): Promise<boolean> {
   return await prompt(io, question, (prompts) => prompts.whether(question))
 }
 

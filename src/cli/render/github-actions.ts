@@ -8,7 +8,7 @@ import { fileLines } from '../../manifest/file-lines.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
 import { rowsByState } from './count.ts'
-import { keptText } from './kept-text.ts'
+import { differingRowsText } from './differing-rows-text.ts'
 
 /** Maximum number of annotations that GitHub shows per step. */
 const MAX_ANNOTATIONS = 10
@@ -199,7 +199,7 @@ function summaryText(
     `${escapeMarkdown(rowsByState({ ...counts }))}, in ${count(requests, 'request')}`,
     '',
     ...(changes.keptAccepted > 0
-      ? [escapeMarkdown(keptText(changes.keptAccepted, '`gdn plan` with the manifest')), '']
+      ? [escapeMarkdown(differingRowsText(changes.keptAccepted, '`gdn plan` with the manifest')), '']
       : []),
     `| ${states.join(' | ')} |`,
     `| ${states.map(() => '---:').join(' | ')} |`,

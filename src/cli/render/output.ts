@@ -127,7 +127,7 @@ async function separatorOf(manifest: string | null | undefined): Promise<string 
 }
 
 /** Returns whether a flag requests output. Without such a flag, some commands print only a note. */
-export function isAskedFor({ json, output, fields }: OutputFlags): boolean {
+export function isOutputRequested({ json, output, fields }: OutputFlags): boolean {
   return json === true || output !== undefined || fields !== undefined
 }
 

@@ -4,7 +4,7 @@ import { fileError } from '../../core/file-error.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
 import { REPORT_IT } from '../io/harden.ts'
 import { type Io, safe } from '../io/io.ts'
-import { whereExplained } from './docs-site.ts'
+import { explanationOf } from './docs-site.ts'
 
 interface Problem {
   place?: Place
@@ -49,7 +49,7 @@ function knownText(io: Io, error: GdnError): string {
   const { first, others, isOfFirst } = problemLines(error)
   const hint = error.hint === undefined ? [] : [`  ${safeLines(error.hint)}`]
   const head = `${mark} ${safeLines(first ?? formatProblem(error))}`
-  const where = whereExplained(error.code)
+  const where = explanationOf(error.code)
   const more = where === null ? [] : [`  ${io.errPaint.dim(`See: ${where}`)}`]
   const lines = [head, ...(isOfFirst ? [...hint, ...others] : [...others, ...hint]), ...more]
   return `${lines.join('\n')}\n`

@@ -4,13 +4,13 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../operations/types.ts'
-import { codeOfWait, failureOf, reasonSuffix, waitForTransaction } from '../../operations/waiting.ts'
+import { failureOf, pendingCodeOf, reasonSuffix, waitForTransaction } from '../../operations/waiting.ts'
 import { paidFeeOf } from '../cost/paid.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { WaitFlags } from '../flags/common.ts'
 import type { DataRecord } from '../render/view.ts'
 import { type OperationFlags, operateOnce } from './operate-once.ts'
-import { showWait } from './waiting.ts'
+import { showWaitForFinality } from './waiting.ts'
 
 interface Change {
   endpoint: Extract<EndpointName, 'updatednft' | 'freezenft' | 'burnnft' | 'commitprovenance'>
@@ -60,12 +60,12 @@ export async function changeOnce(
       }
       const { timeout = DEFAULT_WAIT_MS } = flags
       const title = `Waiting for ${what}`
-      const { final, reason, interruption } = await showWait(deps, connection, title, (waitDeps, onPoll) =>
+      const { final, reason, interruption } = await showWaitForFinality(deps, connection, title, (waitDeps, onPoll) =>
         waitForTransaction(waitDeps, transaction_gdn_id, timeout, onPoll),
       )
       if (final === undefined) {
         await print(accepted)
-        const pending = new GdnError(codeOfWait(reason), `${what} is still pending${reasonSuffix(reason)}`, {
+        const pending = new GdnError(pendingCodeOf(reason), `${what} is still pending${reasonSuffix(reason)}`, {
           hint: 'Run the same command again to wait longer.',
           details: { transaction_gdn_id },
         })

@@ -17,6 +17,6 @@ export async function printDryRun(io: Io, settings: Settings, name: EndpointName
  * Connects to the server in a dry run, to check which features it supports. Returns null if no server or key is
  * configured.
  */
-export async function connectDryRun(deps: Deps, settings: Settings): Promise<Connection | null> {
+export async function connectForDryRun(deps: Deps, settings: Settings): Promise<Connection | null> {
   return await deps.connect(settings).catch(() => null)
 }

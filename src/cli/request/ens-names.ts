@@ -17,7 +17,7 @@ export interface EnsContext {
 const shownNames = new WeakMap<Io, Map<string, string>>()
 
 /** The names in the fields of a command's request, and their addresses. */
-const written = new WeakMap<Io, Map<string, { name: string; address: string }>>()
+const writtenNames = new WeakMap<Io, Map<string, { name: string; address: string }>>()
 
 /**
  * Returns the content that identifies a request. It contains ENS names instead of their addresses, because a repeated
@@ -26,7 +26,7 @@ const written = new WeakMap<Io, Map<string, { name: string; address: string }>>(
 export function withWrittenNames(io: Io, content: unknown): unknown {
   if (content === null || typeof content !== 'object') return content
   const fields = content as Readonly<Record<string, unknown>>
-  const names = [...(written.get(io) ?? [])].filter(([field, { address }]) => isSame(fields[field], address))
+  const names = [...(writtenNames.get(io) ?? [])].filter(([field, { address }]) => isSame(fields[field], address))
   return { ...fields, ...Object.fromEntries(names.map(([field, { name }]) => [field, name])) }
 }
 
@@ -34,7 +34,7 @@ const isSame = (value: unknown, address: string) => typeof value === 'string' &&
 
 /** Returns a request with the receiver's ENS name, if the user specified one. */
 export function withReceiverName(io: Io, request: object): object {
-  const receiver = written.get(io)?.get('receiver_wallet_address')
+  const receiver = writtenNames.get(io)?.get('receiver_wallet_address')
   if (receiver === undefined || !('receiver_wallet_address' in request)) return request
   return isSame(request.receiver_wallet_address, receiver.address)
     ? { ...request, receiver_name: receiver.name }
@@ -48,7 +48,7 @@ export function withReceiverName(io: Io, request: object): object {
  * @param body the request as JSON
  */
 export function noteMovedNames(io: Io, body: string): void {
-  const names = written.get(io)
+  const names = writtenNames.get(io)
   if (names === undefined) return
   const sentFields = JSON.parse(body) as Record<string, unknown>
   for (const [field, { name, address }] of names) {
@@ -75,8 +75,8 @@ export async function resolveEnsFields<Fields extends object>(
   )
   if (named.length === 0) return fields
   const addresses = await resolveAll(deps, context, named)
-  const names = written.get(deps.io) ?? new Map<string, { name: string; address: string }>()
-  written.set(deps.io, names)
+  const names = writtenNames.get(deps.io) ?? new Map<string, { name: string; address: string }>()
+  writtenNames.set(deps.io, names)
   for (const [index, { field }] of named.entries()) {
     const { name = '', address = '' } = addresses[index] ?? {}
     names.set(field, { name, address })
@@ -125,9 +125,9 @@ const nameKey = (name: string, network: NameNetwork): string => `${network.chain
 
 /** Adds a place to an error, unless the error is about the node and already has one. */
 const addPlace = (error: unknown, place: Place): unknown =>
-  error instanceof GdnError && !isPlaced(error) ? error.with({ place }) : error
+  error instanceof GdnError && !hasPlace(error) ? error.with({ place }) : error
 
-export const isPlaced = ({ place }: GdnError): boolean => place !== undefined
+export const hasPlace = ({ place }: GdnError): boolean => place !== undefined
 
 export function noNode({ name, place }: { name: string; place?: Place | undefined }): GdnError {
   return new GdnError('usage', `${safe(name)} is an ENS name, and no Ethereum node is configured to resolve it`, {

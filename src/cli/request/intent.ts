@@ -12,7 +12,7 @@ interface Difference {
   after: unknown
 }
 
-interface Refusing {
+interface RefusalOptions {
   isBegun: boolean
   hint: string
   without?: string | undefined
@@ -26,7 +26,11 @@ interface Refusing {
  * @param without the reason why a shown part may be missing from `now`
  * @throws GdnError `refused`. The error names the first difference.
  */
-export function refuseChanged(shownIntent: Intent, currentIntent: Intent, { isBegun, hint, without }: Refusing): void {
+export function refuseChanged(
+  shownIntent: Intent,
+  currentIntent: Intent,
+  { isBegun, hint, without }: RefusalOptions,
+): void {
   // The shown intent was stored as JSON, which can't contain undefined fields.
   const present = JSON.parse(JSON.stringify(currentIntent)) as Intent
   const names = Object.keys({ ...present, ...(isBegun ? {} : shownIntent) })

@@ -7,16 +7,22 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { withNothingSent } from '../../core/nothing-sent.ts'
 import { operate } from '../../operations/operate.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
-import type { AcceptedOperation, Ending, OperationEvent, SentOperation, WantedRequest } from '../../operations/types.ts'
+import type {
+  AcceptedOperation,
+  OperationEvent,
+  RequestSpec,
+  SentOperation,
+  WaitResult,
+} from '../../operations/types.ts'
 import { isoSeconds } from '../../operations/unknown-outcome.ts'
 import { openState, type State } from '../../state/open-state.ts'
 import { storeRequestMaxCost } from '../../state/operations.ts'
 import type { GdnCommand } from '../command.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
-import { limitAccepted } from '../cost/limit-accepted.ts'
+import { limitAcceptedOperation } from '../cost/limit-accepted.ts'
 import type { MaxCost, Money } from '../cost/price.ts'
-import { refuseAboveLimit, reservedForChanges, typicalOfRequest, worstOfRequest } from '../cost/run-limit.ts'
+import { maxUseOfRequest, refuseAboveLimit, reservedForChanges, typicalOfRequest } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending, SpendingKind, SpendingRun } from '../deps.ts'
 import { uuid } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
@@ -40,8 +46,8 @@ export function addOperationFlags(command: GdnCommand): void {
   addPriceFlag(command)
 }
 
-type WantedByCommand = Omit<
-  WantedRequest,
+type CommandRequest = Omit<
+  RequestSpec,
   'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit' | 'request'
 > &
   Pick<Spending, 'findBlockchain'> & {
@@ -59,8 +65,8 @@ export async function operateOnce(
   deps: Deps,
   connection: Connection,
   flags: OperationFlags,
-  wanted: WantedByCommand,
-  onAccepted: (accepted: AcceptedOperation) => Promise<Ending>,
+  wanted: CommandRequest,
+  onAccepted: (accepted: AcceptedOperation) => Promise<WaitResult>,
 ): Promise<void> {
   const { io, signals, now, startedAt, sleep } = deps
   const { client, server, settings } = connection
@@ -116,11 +122,11 @@ export async function operateOnce(
   })
 }
 
-interface Operating {
+interface OperationContext {
   deps: Deps
   connection: Connection
   flags: OperationFlags
-  wanted: WantedByCommand
+  wanted: CommandRequest
 }
 
 /** Requests permission for an operation, and sets its cost limit. */
@@ -128,9 +134,9 @@ class Permission {
   /** The limit of the operation, in wei; null if it has none. Set by `permit`. */
   ownLimit: bigint | null = null
   #permitted: RunLimit | null = null
-  readonly #operating: Operating
+  readonly #operating: OperationContext
 
-  constructor(operating: Operating) {
+  constructor(operating: OperationContext) {
     this.#operating = operating
   }
 
@@ -156,7 +162,7 @@ class Permission {
     const commandLimit =
       flags.maxCost === undefined ? null : async () => this.#permitted ?? (await this.permit(id, null))
     const keep = (wei: bigint | null) => state.write((sql) => storeRequestMaxCost(sql, request, wei))
-    await limitAccepted(deps, connection, accepted, { commandLimit, keep, yes: flags.yes })
+    await limitAcceptedOperation(deps, connection, accepted, { commandLimit, keep, yes: flags.yes })
   }
 }
 
@@ -169,7 +175,7 @@ export async function quoteOperation(
   deps: Deps,
   settings: Settings,
   flags: Pick<OperationFlags, 'maxCost' | 'price'>,
-  wantedRequest: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'>,
+  wantedRequest: Pick<CommandRequest, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'>,
 ): Promise<void> {
   if (deps.quote === null && flags.maxCost === undefined) return
   const { blockchain, findBlockchain, endpoint, content } = wantedRequest
@@ -207,7 +213,7 @@ async function operationLimit(
     endpoint,
     content,
     ...wantedRequest
-  }: Pick<WantedByCommand, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'> & { id: string },
+  }: Pick<CommandRequest, 'endpoint' | 'blockchain' | 'content' | 'findBlockchain'> & { id: string },
 ): Promise<bigint | null> {
   const { settings } = connection
   const blockchain =
@@ -225,17 +231,17 @@ async function operationLimit(
     commandLimit,
     storedLimit: null,
     isOperation: true,
-    reserved: async () => reservedForChanges(await worstOfRequest(endpoint, Object(content))),
+    reserved: async () => reservedForChanges(await maxUseOfRequest(endpoint, Object(content))),
   })
   return commandLimit
 }
 
 /** Events after which the server may already have accepted the request, perhaps with a different cost limit. */
-const REPEATED: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_doubt', 'found', 'lost'])
+const REPEATED_EVENTS: ReadonlySet<OperationEvent['type']> = new Set(['going_on', 'in_doubt', 'found', 'lost'])
 
 const MINTS: ReadonlySet<string> = new Set(MINT_ENDPOINTS)
 
-function spendingKind({ endpoint, content }: Pick<WantedByCommand, 'endpoint' | 'content'>): SpendingKind {
+function spendingKind({ endpoint, content }: Pick<CommandRequest, 'endpoint' | 'content'>): SpendingKind {
   if (endpoint === 'createcollection') {
     const { name, royalty_bps = 0 } = content as { name: string; royalty_bps?: number }
     return { kind: 'collection', name, royaltyBps: royalty_bps }
@@ -256,7 +262,7 @@ class EventReporter {
   }
 
   async report(event: OperationEvent): Promise<void> {
-    if (REPEATED.has(event.type)) this.isRepeated = true
+    if (REPEATED_EVENTS.has(event.type)) this.isRepeated = true
     if (event.type === 'looking') {
       return await this.#look(`Searching the collection: ${event.ids} of ${count(event.ofIds, 'new NFT')} read`)
     }

@@ -5,7 +5,7 @@ import type { EnsAddress, EnsNames } from '../../manifest/options.ts'
 import type { Deps } from '../deps.ts'
 import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
 import { safe } from '../io/io.ts'
-import { isPlaced, noNode } from './ens-names.ts'
+import { hasPlace, noNode } from './ens-names.ts'
 
 /** Maximum number of printed names. For the others, only their number is printed. */
 const MAX_PRINTED = 20
@@ -120,7 +120,7 @@ export class RowNames implements EnsNames {
     const { reason } = result
     // If the run already has an address for the name, no node is needed.
     if (pinned !== undefined && reason instanceof GdnError) return
-    if (!(reason instanceof GdnError) || isPlaced(reason)) throw reason
+    if (!(reason instanceof GdnError) || hasPlace(reason)) throw reason
     this.#names.set(name, reason)
   }
 

@@ -9,7 +9,7 @@ import { withProgress } from '../io/progress.ts'
 type Target = Pick<Connection, 'client' | 'server'>
 
 /** Waits until something is final on the chain. Shows the title and the texts that `wait` passes to `onPoll`. */
-export const showWait = <Waited>(
+export const showWaitForFinality = <Waited>(
   { io, sleep, signals: { signal } }: Deps,
   { client }: Target,
   title: string,
@@ -17,12 +17,12 @@ export const showWait = <Waited>(
 ): Promise<Waited> =>
   withProgress(io, title, ({ update }) => wait({ client, sleep, signal }, (reason) => update(title + reason)))
 
-const MAY_WAIT_ON = new Set(['pending', 'max_cost', 'interrupted', 'terminated'])
+const RESUMABLE_CODES = new Set(['pending', 'max_cost', 'interrupted', 'terminated'])
 
 /** If the wait ended early, adds a hint about the next step. */
-function withWayOn<Waited extends { problem: GdnError | null }>(waited: Waited, hint: string): Waited {
+function withNextStep<Waited extends { problem: GdnError | null }>(waited: Waited, hint: string): Waited {
   const { problem } = waited
-  return problem !== null && MAY_WAIT_ON.has(problem.code) ? { ...waited, problem: problem.withHint(hint) } : waited
+  return problem !== null && RESUMABLE_CODES.has(problem.code) ? { ...waited, problem: problem.withHint(hint) } : waited
 }
 
 /** Waits until every NFT is deployed or failed, and shows progress. */
@@ -34,7 +34,7 @@ export async function showWaitForNfts(
   until: Pick<waiting.NftWait, 'isDone' | 'isAccepted'> = {},
 ): Promise<waiting.WaitedForNfts> {
   const title = `Waiting for ${count(ids.length, 'NFT')} to be deployed`
-  const waited = await showWait(deps, target, title, (waitDeps, onPoll) =>
+  const waited = await showWaitForFinality(deps, target, title, (waitDeps, onPoll) =>
     waiting.waitForNfts(waitDeps, ids, {
       timeoutMs,
       ...until,
@@ -44,7 +44,7 @@ export async function showWaitForNfts(
   )
   if (waited.pending.length === 0) return waited
   const command = `gdn nft wait ${waited.pending.map(safe).join(' ')}${serverFlag(target.server)}`
-  return withWayOn(waited, `Run \`${command}\` to keep waiting.`)
+  return withNextStep(waited, `Run \`${command}\` to keep waiting.`)
 }
 
 /** Waits until a transfer is final, and shows progress. */
@@ -54,7 +54,7 @@ export async function showWaitForTransfer(
   transfer: waiting.AcceptedTransfer,
   timeoutMs: number,
 ): Promise<waiting.WaitedForTransfer> {
-  const waited = await showWait(deps, target, 'Waiting for the transfer', (waitDeps, onPoll) =>
+  const waited = await showWaitForFinality(deps, target, 'Waiting for the transfer', (waitDeps, onPoll) =>
     waiting.waitForTransfer(waitDeps, transfer, timeoutMs, onPoll),
   )
   const { ended, problem } = waited
@@ -63,7 +63,7 @@ export async function showWaitForTransfer(
     return { ...waited, problem: problem.withHint(hint) }
   }
   const command = `gdn nft show ${safe(transfer.nftGdnId)}${serverFlag(target.server)}`
-  return withWayOn(waited, `Run \`${command}\` later to check the owner.`)
+  return withNextStep(waited, `Run \`${command}\` later to check the owner.`)
 }
 
 /** Waits until a collection is deployed and has an address, and shows progress. */
@@ -73,12 +73,15 @@ export async function showWaitForCollection(
   id: string,
   timeoutMs?: number,
 ): Promise<waiting.WaitedForCollection> {
-  const waited = await showWait(deps, target, 'Waiting for the collection to be deployed', (waitDeps, onPoll) =>
-    waiting.waitForCollection(waitDeps, id, timeoutMs, onPoll),
+  const waited = await showWaitForFinality(
+    deps,
+    target,
+    'Waiting for the collection to be deployed',
+    (waitDeps, onPoll) => waiting.waitForCollection(waitDeps, id, timeoutMs, onPoll),
   )
   if (waited.problem?.code === 'refused') {
     return { ...waited, problem: waited.problem.withHint('Fix the cause, then run the command again.') }
   }
   const command = `gdn collection show ${safe(id)}${serverFlag(target.server)}`
-  return withWayOn(waited, `Run \`${command}\` later to check its status.`)
+  return withNextStep(waited, `Run \`${command}\` later to check its status.`)
 }

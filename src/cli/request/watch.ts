@@ -8,7 +8,7 @@ const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 5000
 
 /** The functions that fetch and print a watched list. */
-interface Watched<Seen> {
+interface WatchedList<Seen> {
   look(signal: AbortSignal): Promise<Seen>
   records(snapshot: Seen): readonly DataRecord[]
   /** Returns whether the records can no longer change. */
@@ -24,7 +24,7 @@ interface Watched<Seen> {
  *
  * @returns the latest state, for the command to print; null if it was already printed as lines
  */
-export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watched<Seen>): Promise<Seen | null> {
+export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: WatchedList<Seen>): Promise<Seen | null> {
   const { io, signals, sleep } = deps
   if (flags.output === 'csv') {
     throw new GdnError('usage', "prints a line for each change, so it can't be combined with CSV", {

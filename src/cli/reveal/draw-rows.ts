@@ -6,11 +6,11 @@ import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError, isInterruption } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import { isTimeUp } from '../../core/time-up.ts'
-import type { KnownSeal } from '../../reveal/drop-state.ts'
+import type { StoredSeal } from '../../reveal/drop-state.ts'
 import type { SealCommitment } from '../../reveal/read-seal.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
-import { keptCommitment } from '../../reveal/unrevealed.ts'
+import { findCommittedRun } from '../../reveal/unrevealed.ts'
 import { recordDrop } from '../batch/reveal/record-drop.ts'
 import { sealOnChain } from '../batch/reveal/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/reveal/shuffled-drop.ts'
@@ -20,10 +20,10 @@ import type { ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { Progress } from '../io/progress.ts'
 import { withProgress } from '../io/progress.ts'
-import { type Draw, NOT_DRAWN } from './draw.ts'
+import { type Draw, UNDRAWN_STATE } from './draw.ts'
 import { permitsNamedBeacon, refuseNamedBeacon } from './named-beacon.ts'
 import { revealedSignature } from './revealed-signature.ts'
-import { leftText, type Revealing, rehearsalText, sealDrop, waitAfterSeal } from './seal-drop.ts'
+import { type RevealInput, rehearsalText, remainingTimeText, sealDrop, waitAfterSeal } from './seal-drop.ts'
 
 const POLL_MS = 2_000
 /** Maximum time in milliseconds by which relays may lag behind a round. */
@@ -39,7 +39,7 @@ const RELAY_LAG_MS = 15_000
 export async function drawRows(
   deps: Deps,
   connection: Connection,
-  revealing: Revealing & { flags: BeaconFlags & ReaderFlags; rule: ShuffleRule },
+  revealing: RevealInput & { flags: BeaconFlags & ReaderFlags; rule: ShuffleRule },
 ): Promise<Draw> {
   const { opened, rows, flags, rule } = revealing
   const { provenance, rows: slots } = rows.commitment
@@ -47,7 +47,7 @@ export async function drawRows(
     const { contractAddress } = opened.options
     return sealIn(await commitmentsOf(deps, connection, contractAddress), provenance)
   }
-  const recordKnownSeal = async (seal: KnownSeal | null) =>
+  const recordKnownSeal = async (seal: StoredSeal | null) =>
     await recordSeal(deps, connection, opened.options, { provenance, seal })
   const beacon = await openBeaconOf(deps, flags)
   const isSealed = (await find()) !== undefined
@@ -65,13 +65,13 @@ export async function drawRows(
       deps.io.note(
         `The drop is not sealed yet. Without --dry-run, the command seals it permanently. ${waitAfterSeal(rule, beacon)}`,
       )
-      return NOT_DRAWN
+      return UNDRAWN_STATE
     }
-    if (!(await sealDrop(deps, connection, { ...revealing, rule, beacon, warning }))) return NOT_DRAWN
+    if (!(await sealDrop(deps, connection, { ...revealing, rule, beacon, warning }))) return UNDRAWN_STATE
     await recordKnownSeal({ round: null, roundAt: null, isNamed: beacon.isNamed })
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
-  const waiting: Waiting = { for: 'the drop is sealed, but its seal is not final yet' }
+  const waiting: WaitReason = { for: 'the drop is sealed, but its seal is not final yet' }
   return await withProgress(deps.io, 'Reading the seal of the drop', async (progress) => {
     for (;;) {
       waiting.for = 'the drop is sealed, but its seal is not final yet'
@@ -81,7 +81,7 @@ export async function drawRows(
           throw error
         },
       )
-      if (sealed === null) return { ...NOT_DRAWN, seal: (await find())?.provenance ?? null }
+      if (sealed === null) return { ...UNDRAWN_STATE, seal: (await find())?.provenance ?? null }
       const { record, seal } = sealed
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
       const { isNamed } = beacon
@@ -96,7 +96,7 @@ export async function drawRows(
       waiting.for = `the drop is sealed, but round ${round}, which draws its rows, is not available yet`
       const { signature } = await readRound(deps, beacon, round, progress).catch(async (error: unknown) => {
         if (!hasRelays(error)) throw error
-        throw error.with({ hint: `${SEALED}${rehearsalText(await mayRehearse())}` })
+        throw error.with({ hint: `${STILL_SEALED_HINT}${rehearsalText(await mayRehearse())}` })
       })
       // Between the two reads, the node may have caught up, or a reorg may have changed the time of the seal.
       const sealOnChain = await onChain(record)
@@ -131,7 +131,7 @@ function otherBeacon(
   })
 }
 
-interface Finding {
+interface SealSearch {
   find(): Promise<ProvenanceRecord | undefined>
   onChain(record: ProvenanceRecord): Promise<SealCommitment | null>
   waits: boolean
@@ -146,7 +146,7 @@ interface Finding {
  */
 async function finalSeal(
   deps: Deps,
-  { find, onChain, waits, progress }: Finding,
+  { find, onChain, waits, progress }: SealSearch,
 ): Promise<{ record: ProvenanceRecord; seal: SealCommitment } | null> {
   for (;;) {
     const record = await find()
@@ -172,16 +172,16 @@ async function recordSeal(
   deps: Deps,
   connection: Connection,
   { stateDir, ...options }: BatchOptions,
-  { provenance, seal }: { provenance: string; seal: KnownSeal | null },
+  { provenance, seal }: { provenance: string; seal: StoredSeal | null },
 ): Promise<void> {
-  const keptRun = await keptCommitment({ stateDir, ...options })
+  const keptRun = await findCommittedRun({ stateDir, ...options })
   if (keptRun?.commitment?.provenance !== provenance) return
   // If this fails, the next command records the seal.
   await ifReadable(deps, recordDrop(deps, connection, await openRun(stateDir, keptRun.id), { seal }))
 }
 
 /** The hint for a sealed drop whose round no relay returns. */
-const SEALED =
+const STILL_SEALED_HINT =
   'The drop stays sealed, and nothing is lost. Run the same command again when this machine can reach a drand relay, or set --beacon-url to another relay.'
 
 /** Returns whether an error means that no relay has returned a round. */
@@ -213,7 +213,10 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       hasFailed ||= mayLag
       const last = hasRelays(error) ? error.details.relays.at(-1) : undefined
       if (isEarly)
-        show(`Waiting for round ${round} of ${of} at ${isoOfSeconds(at / 1000)}`, ` (${leftText(msLeft)} left)`)
+        show(
+          `Waiting for round ${round} of ${of} at ${isoOfSeconds(at / 1000)}`,
+          ` (${remainingTimeText(msLeft)} left)`,
+        )
       else show(`Waiting for a drand relay that has round ${round}`, ` (${last?.origin}: ${last?.why})`)
       await sleep(Math.min(Math.max(msLeft, POLL_MS), POLL_MS * 5), signals.signal)
     }
@@ -221,12 +224,12 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
 }
 
 /** The reason why the command waits, as a sentence. */
-interface Waiting {
+interface WaitReason {
   for: string
 }
 
 /** Returns the error for a wait that was interrupted or exceeded --timeout. Returns other errors unchanged. */
-function addResumeHint(error: unknown, waiting: Waiting): unknown {
+function addResumeHint(error: unknown, waiting: WaitReason): unknown {
   if (isTimeUp(error)) return new GdnError('pending', waiting.for, { hint: RESUME })
   const isInterrupted = error instanceof GdnError && isInterruption(error)
   return isInterrupted ? error.withHint(`${waiting.for[0]?.toUpperCase()}${waiting.for.slice(1)}. ${RESUME}`) : error

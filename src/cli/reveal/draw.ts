@@ -17,7 +17,7 @@ export interface Draw {
   drawn: DrawnRows | null
 }
 
-export const NOT_DRAWN: Draw = { seal: null, round: null, roundAt: null, isNamed: false, drawn: null }
+export const UNDRAWN_STATE: Draw = { seal: null, round: null, roundAt: null, isNamed: false, drawn: null }
 
 /** @throws GdnError `usage` if the number in `--abandon-rows` isn't the number of rows without an NFT */
 export function checkAbandoned({ notMinted, undeployed }: RevealPlan, abandonRows: number | undefined): void {

@@ -10,19 +10,19 @@ import { PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import { dropStateOf, type SealedSlots } from '../../reveal/drop-state.ts'
 import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from '../../reveal/other-ids.ts'
-import { committedTo } from '../../reveal/read-commitment.ts'
+import { findCommitment } from '../../reveal/read-commitment.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import {
+  findMisplacedRows,
   isSaltOf,
-  type MovedRow,
-  movedRows,
+  type MisplacedRow,
+  proofOfNft,
+  type RevealedRow,
   type Salts,
-  type ShownRow,
-  shownProof,
   slotsBySalt,
 } from '../../reveal/slots-shown.ts'
-import { type KeptCommitment, keptCommitment } from '../../reveal/unrevealed.ts'
+import { findCommittedRun, type StoredCommitment } from '../../reveal/unrevealed.ts'
 import { knownSeal, sealOnChain } from '../batch/reveal/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/reveal/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
@@ -30,7 +30,7 @@ import { openVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 
 /** A manifest, and the flags that select a beacon for tests. */
-interface Drawing {
+interface DrawInput {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
   /** The contents of the manifest's local files. */
@@ -53,13 +53,13 @@ interface SealedDrop {
  * @throws GdnError `refused` if the signature doesn't belong to the round of any drop; `edited_rows` if rows aren't at
  * their positions
  */
-export async function findDraw(deps: Deps, connection: Connection, drawing: Drawing): Promise<DrawnRows | null> {
+export async function findDraw(deps: Deps, connection: Connection, drawing: DrawInput): Promise<DrawnRows | null> {
   const { options } = drawing
-  const keptRun = await keptCommitment(options)
+  const keptRun = await findCommittedRun(options)
   const ownCommitment = keptRun?.commitment ?? null
   if (!isEvm(options.blockchain) || ownCommitment?.shuffle === null) return null
   if (ownCommitment !== null && keptRun?.drawn != null) {
-    const revealedRows = await shownRows(deps, connection, drawing)
+    const revealedRows = await readRevealedRows(deps, connection, drawing)
     return await checkDrawOrder(deps, connection, drawing, keptRun.drawn, {
       shown: revealedRows,
       salts: { seed: Buffer.from(ownCommitment.seed, 'hex') },
@@ -67,7 +67,7 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   }
   const drops = await sealedDrops(deps, connection, drawing, ownCommitment)
   if (drops.length === 0) return null
-  const revealedRows = await shownRows(deps, connection, drawing)
+  const revealedRows = await readRevealedRows(deps, connection, drawing)
   if (revealedRows.signature === null) return null
   const contents = await contentsOf(drawing)
   for (const sealedDrop of drops) {
@@ -96,8 +96,8 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
 }
 
 /** Returns the slots of a manifest's shuffled drop if it is sealed; null if it isn't sealed or the drop is unknown. */
-export async function findSealed(deps: Deps, connection: Connection, drawing: Drawing): Promise<SealedSlots | null> {
-  const keptRun = await keptCommitment(drawing.options)
+export async function findSealed(deps: Deps, connection: Connection, drawing: DrawInput): Promise<SealedSlots | null> {
+  const keptRun = await findCommittedRun(drawing.options)
   const ownCommitment = keptRun?.commitment ?? null
   if (!isEvm(drawing.options.blockchain) || ownCommitment?.shuffle === null) return null
   const drops = await sealedDrops(deps, connection, drawing, ownCommitment)
@@ -123,7 +123,7 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
 export async function isEditedSince(
   deps: Deps,
   connection: Connection,
-  drawing: Omit<Drawing, 'flags'>,
+  drawing: Omit<DrawInput, 'flags'>,
   isIncomplete: boolean,
 ): Promise<boolean> {
   // Standard input can be read only once. No unrevealed drop has rows from it.
@@ -131,11 +131,11 @@ export async function isEditedSince(
   const commitments = await commitmentsOf(deps, connection, drawing.options.contractAddress)
   if (commitments.length === 0) return false
   const contents = await contentsOf(drawing)
-  const match = contents === null ? null : committedTo(new Commitment(Buffer.concat(contents), null), commitments)
+  const match = contents === null ? null : findCommitment(new Commitment(Buffer.concat(contents), null), commitments)
   if (match === null) return true
   const { provenance, rule } = match
   if (!isIncomplete || rule === null) return false
-  const { missing } = await shownRows(deps, connection, drawing)
+  const { missing } = await readRevealedRows(deps, connection, drawing)
   const source = { client: connection.client, signal: deps.signals.signal }
   // For a revealed drop, `findDraw` compares the IDs.
   return (await mintedSlots(source, drawing.options, missing, { provenance, slotOf: () => null })).length > 0
@@ -145,8 +145,8 @@ export async function isEditedSince(
 async function sealedDrops(
   deps: Deps,
   connection: Connection,
-  { options: { contractAddress } }: Drawing,
-  ownCommitment: KeptCommitment | null,
+  { options: { contractAddress } }: DrawInput,
+  ownCommitment: StoredCommitment | null,
 ): Promise<SealedDrop[]> {
   const { client } = connection
   await client.learnIdempotency({ signal: deps.signals.signal })
@@ -161,7 +161,7 @@ async function sealedDrops(
 }
 
 /** Returns the content hashes of the rows; null if the manifest has problems, which the plan reports. */
-async function contentsOf({ read, contents }: Pick<Drawing, 'read' | 'contents'>): Promise<Buffer[] | null> {
+async function contentsOf({ read, contents }: Pick<DrawInput, 'read' | 'contents'>): Promise<Buffer[] | null> {
   const hashes: Buffer[] = []
   for await (const item of read()) {
     if ('issue' in item) return null
@@ -182,11 +182,11 @@ const MAX_NAMED = 10
 async function checkDrawOrder(
   { signals: { signal } }: Deps,
   { client }: Connection,
-  { options }: Drawing,
+  { options }: DrawInput,
   drawn: DrawnRows,
-  { shown: { rows, missing }, salts }: { shown: ShownRows; salts: Salts },
+  { shown: { rows, missing }, salts }: { shown: RevealedRows; salts: Salts },
 ): Promise<DrawnRows> {
-  refuseMoved(options, movedRows(drawn, salts, rows))
+  refuseMovedRows(options, findMisplacedRows(drawn, salts, rows))
   // If no row has an NFT, the manifest was probably renamed. Rows after the slots were added later.
   const ofSlots = rows.length === 0 ? [] : missing.filter(({ position }) => position < drawn.slots)
   const { provenance } = drawn
@@ -195,7 +195,7 @@ async function checkDrawOrder(
 }
 
 /** @throws GdnError `edited_rows` if rows aren't at the positions of their slots */
-function refuseMoved({ manifestPath }: BatchOptions, moved: readonly MovedRow[]): void {
+function refuseMovedRows({ manifestPath }: BatchOptions, moved: readonly MisplacedRow[]): void {
   const [first] = moved
   if (first === undefined) return
   const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
@@ -207,8 +207,8 @@ function refuseMoved({ manifestPath }: BatchOptions, moved: readonly MovedRow[])
   })
 }
 
-interface ShownRows {
-  rows: (ShownRow & { signature: string })[]
+interface RevealedRows {
+  rows: (RevealedRow & { signature: string })[]
   /** The rows without an NFT on the server. */
   missing: RowWithoutNft[]
   /** The signature of the first revealed NFT; null if none is revealed. */
@@ -216,17 +216,17 @@ interface ShownRows {
 }
 
 /** Returns the rows whose NFTs are revealed. */
-export async function shownRows(
+export async function readRevealedRows(
   { signals: { signal } }: Deps,
   { client }: Connection,
-  { options, read }: Pick<Drawing, 'options' | 'read'>,
-): Promise<ShownRows> {
+  { options, read }: Pick<DrawInput, 'options' | 'read'>,
+): Promise<RevealedRows> {
   return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
-    const revealedRows: ShownRows = { rows: [], missing: [], signature: null }
+    const revealedRows: RevealedRows = { rows: [], missing: [], signature: null }
     for await (const { candidate, nft } of found()) {
       if (nft === undefined)
         revealedRows.missing.push({ position: candidate.row.position, line: candidate.row.row.line })
-      const proof = shownProof(nft?.request_metadata)
+      const proof = proofOfNft(nft?.request_metadata)
       if (proof === null) continue
       const { signature, salt } = proof
       revealedRows.signature ??= signature
@@ -241,7 +241,7 @@ export async function shownRows(
 async function isDrawnBy(
   deps: Deps,
   connection: Connection,
-  { options, flags }: Drawing,
+  { options, flags }: DrawInput,
   { rule, seal }: SealedDrop,
   signature: string,
 ): Promise<boolean> {

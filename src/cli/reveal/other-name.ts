@@ -5,7 +5,7 @@ import { listRuns } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { Commitment } from '../../reveal/leaves.ts'
-import { commitmentOf, keptCommitment } from '../../reveal/unrevealed.ts'
+import { commitmentOf, findCommittedRun } from '../../reveal/unrevealed.ts'
 
 /**
  * Returns the generation of the manifest's run that has committed to its rows. A later generation, started with
@@ -30,7 +30,7 @@ export async function committedGeneration(
  * be updated
  */
 export async function refuseOtherName(options: BatchOptions, provenance: string): Promise<void> {
-  if ((await keptCommitment(options)) !== undefined) return
+  if ((await findCommittedRun(options)) !== undefined) return
   const { stateDir, contractAddress, manifestPath } = options
   const committedRun = (await listRuns(stateDir)).find(
     (run) => commitmentOf(run)?.provenance === provenance && sameAddress(run.contractAddress, contractAddress),

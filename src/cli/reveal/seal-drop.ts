@@ -11,17 +11,17 @@ import { ipfsUrlOf } from '../../files/local-content.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import type { ReadCommitment } from '../../reveal/read-commitment.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
-import { keptCommitment } from '../../reveal/unrevealed.ts'
+import { findCommittedRun } from '../../reveal/unrevealed.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
 import type { BatchMintFlags } from '../batch/options/flags.ts'
-import { planFlagsAgain, serverFlagsAgain } from '../batch/options/flags-again.ts'
+import { formatPlanFlags, formatServerFlags } from '../batch/options/format-flags.ts'
 import { backUpText } from '../batch/reveal/next-reveal.ts'
 import { flagsOfRule } from '../batch/reveal/shuffled.ts'
 import { runCommands } from '../batch/runs/run-commands.ts'
 import { networkText } from '../connect/is-without-value.ts'
-import { costAtMost, noteCost, printNotes } from '../cost/at-most.ts'
+import { maximumCost, noteCost, printNotes } from '../cost/at-most.ts'
 import { enforcedLimit } from '../cost/limit.ts'
-import { refuseAboveLimit, reservedForChanges, sumOfUses, worstOfChanges } from '../cost/run-limit.ts'
+import { maxUseOfChanges, refuseAboveLimit, reservedForChanges, sumOfUses } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
@@ -30,7 +30,7 @@ import { changeOnce } from '../request/change-once.ts'
 import { checkAbandoned } from './draw.ts'
 
 /** A shuffled drop to reveal. */
-export interface Revealing {
+export interface RevealInput {
   opened: OpenedManifest
   rows: ReadCommitment
   flags: BatchMintFlags & { abandonRows?: number }
@@ -43,7 +43,7 @@ export const rehearsalText = (mayRehearse: boolean): string =>
   mayRehearse ? ' To rehearse the draw on this network without drand, add --beacon <file>.' : ''
 
 /** A drop to seal, and the rule that draws its rows. */
-export interface Sealing extends Revealing {
+export interface SealInput extends RevealInput {
   rule: ShuffleRule
   /** The beacon that draws the rows. */
   beacon: BeaconSource
@@ -53,7 +53,7 @@ export interface Sealing extends Revealing {
 
 const POLL_MS = 2_000
 
-export const leftText = (ms: number): string => {
+export const remainingTimeText = (ms: number): string => {
   const seconds = Math.ceil(ms / 1000)
   return seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
 }
@@ -62,7 +62,7 @@ export const leftText = (ms: number): string => {
 export const waitAfterSeal = ({ marginSeconds }: ShuffleRule, { isEarly }: Pick<BeaconSource, 'isEarly'>): string =>
   isEarly
     ? 'The beacon in the file signs the round immediately, so gdn does not wait for it.'
-    : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for the draw.`
+    : `The rows are drawn at least ${remainingTimeText(marginSeconds * 1000)} later, and gdn waits for the draw.`
 
 /**
  * Seals a shuffled drop: commits to the end of its mint, after which none of its rows can be minted. Returns false if
@@ -71,7 +71,7 @@ export const waitAfterSeal = ({ marginSeconds }: ShuffleRule, { isEarly }: Pick<
  * @throws GdnError `pending` if rows aren't deployed yet; `refused` if unminted rows aren't abandoned; `not_confirmed`,
  * `max_cost`, and the errors of `changeOnce`
  */
-export async function sealDrop(deps: Deps, connection: Connection, revealing: Sealing): Promise<boolean> {
+export async function sealDrop(deps: Deps, connection: Connection, revealing: SealInput): Promise<boolean> {
   const { opened, rows, flags } = revealing
   const { options, read } = opened
   const planned = { ...options, signal: deps.signals.signal }
@@ -108,18 +108,18 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
  * `batch mint` would send nothing.
  */
 async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchMintFlags): Promise<string> {
-  const keptRun = await keptCommitment(options)
+  const keptRun = await findCommittedRun(options)
   if (keptRun !== undefined && keptRun.counts.failed > 0 && keptRun.counts.pending === 0)
-    return `${runCommands(keptRun.run, undefined)('retry')}${serverFlagsAgain(flags)}`
+    return `${runCommands(keptRun.run, undefined)('retry')}${formatServerFlags(flags)}`
   const manifest = shellWord(safe(options.manifestPath ?? '<manifest>'))
-  return `gdn batch mint ${manifest}${planFlagsAgain(flags)} --unrevealed <file> ${flagsOfRule(rule)}`
+  return `gdn batch mint ${manifest}${formatPlanFlags(flags)} --unrevealed <file> ${flagsOfRule(rule)}`
 }
 
 /** @throws GdnError `refused` unless exactly the rows without an NFT are abandoned; `not_confirmed` */
 export async function confirmAbandoned(
   { io }: Pick<Deps, 'io'>,
   plan: RevealPlan,
-  { abandonRows, yes }: Revealing['flags'],
+  { abandonRows, yes }: RevealInput['flags'],
   toMint: string,
 ): Promise<void> {
   const missing = plan.notMinted - plan.undeployed
@@ -150,23 +150,23 @@ export async function confirmAbandoned(
 async function permitSeal(
   deps: Deps,
   connection: Connection,
-  { opened: { options, settings }, flags, rule, beacon, warning }: Sealing,
+  { opened: { options, settings }, flags, rule, beacon, warning }: SealInput,
   { run, pending }: RevealPlan,
 ): Promise<RunLimit> {
   const { blockchain } = options
   const commandLimit = await enforcedLimit(deps, connection, { flags, settings, blockchain })
   const worstUse = async () =>
-    sumOfUses([await worstOfChanges('provenance', 1), await worstOfChanges('update', pending)])
+    sumOfUses([await maxUseOfChanges('provenance', 1), await maxUseOfChanges('update', pending)])
   const stored = { run: run.id, storedLimit: run.maxCost }
   const reservedUse = async () => reservedForChanges(await worstUse())
   await refuseAboveLimit(deps, connection, { blockchain, commandLimit, ...stored, reserved: reservedUse })
   const limit = await permitChanges(deps, connection, blockchain, { run, count: 1, commandLimit })
-  const priced = { limit: commandLimit, ...stored, worst: worstUse }
+  const priced = { limit: commandLimit, ...stored, maxUse: worstUse }
   if (warning !== null) deps.io.warn(safe(warning))
   if (flags.yes) {
     await noteCost(deps, connection, blockchain, priced)
   } else {
-    const cost = await costAtMost(deps, connection, blockchain, priced)
+    const cost = await maximumCost(deps, connection, blockchain, priced)
     printNotes(deps, cost.notes)
     deps.io.note(
       `A seal is permanent: no more rows of the drop can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you specified' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`,
@@ -181,7 +181,7 @@ async function permitSeal(
 async function commitSeal(
   deps: Deps,
   connection: Connection,
-  { opened: { options }, rows: { commitment }, flags: { timeout } }: Revealing,
+  { opened: { options }, rows: { commitment }, flags: { timeout } }: RevealInput,
   limit: RunLimit,
 ): Promise<void> {
   const { blockchain, contractAddress: contract_address } = options

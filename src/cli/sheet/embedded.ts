@@ -8,13 +8,13 @@ import { fitInto, scalePixels } from '../image/scale.ts'
  */
 const SMALL_BYTES = 28 * 1024
 /** Settings of the first attempt: maximum side in pixels, and JPEG quality. A card is about 250 pixels wide. */
-const FIRST_ATTEMPT = { side: 360, quality: 80 }
+const FIRST_SIZE = { side: 360, quality: 80 }
 /** Settings of the second attempt if the first result has at most twice the maximum size. */
-const COARSER = { side: 300, quality: 65 }
+const SMALLER_SIZE = { side: 300, quality: 65 }
 /**
- * Settings of the second attempt if the first result is larger. They produce about half as many bytes as FIRST_ATTEMPT.
+ * Settings of the second attempt if the first result is larger. They produce about half as many bytes as FIRST_SIZE.
  */
-const COARSEST = { side: 240, quality: 50 }
+const SMALLEST_SIZE = { side: 240, quality: 50 }
 /** Maximum size in bytes of images that can't be scaled, such as SVG, WebP and AVIF. */
 const MAX_BYTES = 512 * 1024
 
@@ -28,15 +28,17 @@ const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'i
 export async function dataUrl(bytes: Uint8Array): Promise<string> {
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
   if (!IMAGES.has(type)) throw new ImageError('is not an image file', 'no image')
-  if (bytes.length <= SMALL_BYTES) return asUrl(type, bytes)
+  if (bytes.length <= SMALL_BYTES) return toDataUrl(type, bytes)
   const small = await encodeSmaller(bytes).catch((error: unknown) => {
     if (error instanceof ImageError && bytes.length <= MAX_BYTES) return null
     throw error
   })
-  return small === null || small.bytes.length >= bytes.length ? asUrl(type, bytes) : asUrl(small.type, small.bytes)
+  return small === null || small.bytes.length >= bytes.length
+    ? toDataUrl(type, bytes)
+    : toDataUrl(small.type, small.bytes)
 }
 
-const asUrl = (type: string, bytes: Uint8Array) => `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
+const toDataUrl = (type: string, bytes: Uint8Array) => `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 
 interface Encoded {
   type: string
@@ -48,11 +50,11 @@ interface Encoded {
  * needs 27 ms to build its tables, even for a few pixels.
  */
 async function encodeSmaller(bytes: Uint8Array): Promise<Encoded> {
-  const pixels = shrinkTo(await decodeImage(bytes), FIRST_ATTEMPT.side)
+  const pixels = shrinkTo(await decodeImage(bytes), FIRST_SIZE.side)
   const encode = await encoderFor(pixels)
-  const usual = encode(pixels, FIRST_ATTEMPT.quality)
+  const usual = encode(pixels, FIRST_SIZE.quality)
   if (usual.bytes.length <= SMALL_BYTES) return usual
-  const { side, quality } = usual.bytes.length <= 2 * SMALL_BYTES ? COARSER : COARSEST
+  const { side, quality } = usual.bytes.length <= 2 * SMALL_BYTES ? SMALLER_SIZE : SMALLEST_SIZE
   return encode(shrinkTo(pixels, side), quality)
 }
 

@@ -22,10 +22,10 @@ export function escapeHtml(text: string): string {
 }
 
 /** Truncates a text, which can be as large as a megabyte. Appends the number of omitted characters. */
-export function beginningOf(text: string, most: number): string {
-  if (text.length <= most) return text
-  const omitted = text.length - most
-  return `${text.slice(0, most)} … (${groupDigits(omitted)} more characters)`
+export function beginningOf(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text
+  const omitted = text.length - maxChars
+  return `${text.slice(0, maxChars)} … (${groupDigits(omitted)} more characters)`
 }
 
 /** Isolates the writing direction of a text, so that it doesn't affect the surrounding text. */

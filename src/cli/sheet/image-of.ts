@@ -5,7 +5,7 @@ import { parseUrl } from '../../core/parse-url.ts'
 import { shorten } from '../../core/shorten.ts'
 import { escapeHtml, webLink } from './html.ts'
 
-const DRAWN = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.bmp', '.ico'])
+const DRAWABLE_EXTENSIONS = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.bmp', '.ico'])
 const MAX_ALT = 100
 
 /** The location of a page. Local files are referenced relative to it. */
@@ -49,7 +49,7 @@ export const imagePlaceholder = (title: string, more = '') => `<p><b>${title}</b
 export function localImage(place: PagePlace, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
   const reference = fileReference(place, existingPath(path))
-  if (ending === '' || DRAWN.has(ending)) return image(reference, title)
+  if (ending === '' || DRAWABLE_EXTENSIONS.has(ending)) return image(reference, title)
   return imagePlaceholder(escapeHtml(ending.slice(1).toUpperCase()), escapeHtml(basename(path)))
 }
 

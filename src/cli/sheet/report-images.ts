@@ -20,13 +20,13 @@ interface Sources {
 }
 
 /** The HTML of a row's image. `definition` contains the image itself; it is empty if the page already has the image. */
-interface ShownImage {
+interface RowImage {
   html: string
   definition: string
 }
 
 /** The ID of an embedded image, or the reason why there is none. */
-type FoundImage = { id: string } | { why: string }
+type ImageLookup = { id: string } | { why: string }
 
 /**
  * The images of a report. They are embedded, because users share reports. Each image is embedded only once, even if
@@ -35,7 +35,7 @@ type FoundImage = { id: string } | { why: string }
 export class ReportImages {
   readonly #sources: Sources
   /** Images by URL or path; null if the storage doesn't have the file. */
-  readonly #found = new Map<string, FoundImage | null>()
+  readonly #found = new Map<string, ImageLookup | null>()
   /** IDs of embedded images by the hash of the file. */
   readonly #ids = new Map<string, string>()
   #chars = 0
@@ -52,7 +52,7 @@ export class ReportImages {
   }
 
   /** Returns the image of a row, or the text that replaces it. */
-  async of({ row, result, sentMetadata, nft }: ReportRow): Promise<ShownImage> {
+  async of({ row, result, sentMetadata, nft }: ReportRow): Promise<RowImage> {
     const title = nft?.metadata?.title ?? row?.metadata.title ?? ''
     const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
     // After an update, the NFT's image may differ from the row's local file.
@@ -75,7 +75,7 @@ export class ReportImages {
    * Finds the stored image, which is the minted one. Falls back to the local file, which may have changed since the
    * mint.
    */
-  async #findAny(path: string | undefined, nft: Parameters<ImageReader['locate']>[0]): Promise<FoundImage> {
+  async #findAny(path: string | undefined, nft: Parameters<ImageReader['locate']>[0]): Promise<ImageLookup> {
     const { reader } = this.#sources
     const url = (await reader?.locate(nft).catch(orNull)) ?? null
     const stored = url === null || reader === null ? null : await this.#find(url, () => reader.read(url).catch(orNull))
@@ -83,7 +83,7 @@ export class ReportImages {
     return embedded ?? { why: 'Elsewhere' }
   }
 
-  async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<FoundImage | null> {
+  async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<ImageLookup | null> {
     const cached = this.#found.get(source)
     if (cached !== undefined) return cached
     if (this.#isFull) return { why: 'Not in this file' }
@@ -92,7 +92,7 @@ export class ReportImages {
     return image
   }
 
-  async #embed(read: () => Promise<Uint8Array | null>): Promise<FoundImage | null> {
+  async #embed(read: () => Promise<Uint8Array | null>): Promise<ImageLookup | null> {
     try {
       const bytes = await read()
       if (bytes === null) return null

@@ -1,7 +1,7 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { GdnError } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
-import { cantWrite, draftOf, putFile } from '../io/put-file.ts'
+import { draftPathOf, moveDraft, unwritableError } from '../io/write-file.ts'
 import { CARDS_PER_SECTION } from './sections.ts'
 
 const FLAG = '--to'
@@ -29,11 +29,11 @@ export class SheetFile {
 
   /** @throws GdnError `usage` if the file can't be created */
   static async open(path: string): Promise<SheetFile> {
-    const bodyPath = draftOf(path)
+    const bodyPath = draftPathOf(path)
     try {
       return new SheetFile(path, bodyPath, await open(bodyPath, 'wx+'))
     } catch (error) {
-      throw cantWrite(path, error, FLAG)
+      throw unwritableError(path, error, FLAG)
     }
   }
 
@@ -52,7 +52,7 @@ export class SheetFile {
    * @throws GdnError `usage`
    */
   async finish(top: string, end: string, replace: boolean): Promise<void> {
-    const draft = draftOf(this.#path)
+    const draft = draftPathOf(this.#path)
     try {
       this.#text += `${this.#cards === 0 ? '<p class="none">There are no rows.</p>\n' : this.#sectionEnd()}${end}`
       await this.#flush()
@@ -70,9 +70,9 @@ export class SheetFile {
       } finally {
         await file.close()
       }
-      await putFile(draft, this.#path, { replace, flag: FLAG })
+      await moveDraft(draft, this.#path, { replace, flag: FLAG })
     } catch (error) {
-      throw error instanceof GdnError ? error : cantWrite(this.#path, error, FLAG)
+      throw error instanceof GdnError ? error : unwritableError(this.#path, error, FLAG)
     } finally {
       await rm(draft, { force: true })
     }
@@ -100,7 +100,7 @@ export class SheetFile {
     try {
       await this.#body.appendFile(redactSecrets(text, 'plain'))
     } catch (error) {
-      throw cantWrite(this.#path, error, FLAG)
+      throw unwritableError(this.#path, error, FLAG)
     }
   }
 }

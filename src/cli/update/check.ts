@@ -8,7 +8,7 @@ import { isObject, parseJson } from '../../core/json.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { VERSION } from '../version.ts'
 import { readUpdateCache, writeUpdateCache } from './cache.ts'
-import { type Installed, installedPackage } from './installed.ts'
+import { type InstalledPackage, installedPackage } from './installed.ts'
 
 const TIMEOUT_MS = 10_000
 const NPM_TIMEOUT_MS = 30_000
@@ -20,7 +20,7 @@ const run = promisify(execFile)
  */
 export async function checkForUpdate(
   env: NodeJS.ProcessEnv,
-  installed: Installed | null = installedPackage(),
+  installed: InstalledPackage | null = installedPackage(),
 ): Promise<void> {
   if (installed === null) return
   const registry = await npmRegistry(env)

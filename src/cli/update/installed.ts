@@ -3,7 +3,7 @@ import { join, sep } from 'node:path'
 import { packageRoot } from '../package-root.ts'
 
 /** The installed npm package that contains this program. */
-export interface Installed {
+export interface InstalledPackage {
   name: string
   version: string
   description: string
@@ -15,7 +15,7 @@ export interface Installed {
  * Returns the installed package; null for a private package, for a source checkout (even if linked with npm), and for a
  * copy that npx fetched for a single run.
  */
-export function installedPackage(root: string = packageRoot()): Installed | null {
+export function installedPackage(root: string = packageRoot()): InstalledPackage | null {
   const path = realpathSync(root)
   if (!path.includes(`${sep}node_modules${sep}`) || path.includes(`${sep}_npx${sep}`)) return null
   const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))

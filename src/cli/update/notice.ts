@@ -4,7 +4,7 @@ import { childEnvironment } from '../../core/child-environment.ts'
 import type { Command } from '../../core/own-command.ts'
 import { isSet } from '../io/io.ts'
 import { readUpdateCache, type UpdateCache, writeUpdateCache } from './cache.ts'
-import { type Installed, installedPackage } from './installed.ts'
+import { type InstalledPackage, installedPackage } from './installed.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
@@ -17,7 +17,7 @@ interface NoticeEdge {
   stderr: { isTTY?: boolean; write(text: string): unknown }
   program: Command
   now: number
-  installed?: () => Installed | null
+  installed?: () => InstalledPackage | null
 }
 
 /** Returns whether to show update notices in this environment. */
@@ -63,7 +63,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
   }
 }
 
-function noticeText({ name, version, root }: Installed, latest: string, cwd: string): string {
+function noticeText({ name, version, root }: InstalledPackage, latest: string, cwd: string): string {
   const isOfProject = root.startsWith(`${cwd}${sep}node_modules${sep}`)
   const install = isOfProject ? `npm install ${name}@latest` : `npm install -g ${name}`
   return `\ngdn ${latest} is available (installed: ${version}). To update, run: ${install}\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n`

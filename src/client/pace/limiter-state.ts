@@ -49,10 +49,10 @@ export type SendPermission =
 /** Lease in milliseconds. A request counts as in flight for this time if its process doesn't renew the lease. */
 export const LEASE_MS = 3_000
 /** Grace period in milliseconds after a queued process's planned check. After this period, the process is skipped. */
-export const LATE_MS = 500
-const LONGEST_LOOK_MS = 1_000
+export const LATE_GRACE_MS = 500
+const MAX_CHECK_MS = 1_000
 /** Maximum `Retry-After` to honor, in milliseconds. After that time, requests are sent again. */
-export const LONGEST_HOLD_MS = 600_000
+export const MAX_HOLD_MS = 600_000
 /** Time in milliseconds for which other processes use a rate limit that the server stated. */
 const OBSERVED_MS = 600_000
 
@@ -116,7 +116,7 @@ export function observedIn({ observed }: LimiterState, now: number): ObservedRat
  * Removes expired tickets. Their requests may have been sent until the lease expired, so their slots stay in use for a
  * window and the transit time after that.
  */
-function tidy(state: LimiterState, { me, now, limit, dead }: LimiterView): LimiterState {
+function removeExpired(state: LimiterState, { me, now, limit, dead }: LimiterView): LimiterState {
   const lost = (ticket: Ticket) => ticket.id !== me.id && (ticket.until <= now || dead.has(ticket.id))
   const freed = state.inFlight.filter(lost).map(({ until }) => Math.min(until, now) + limit.windowMs + TRAVEL_MS)
   return {
@@ -132,9 +132,9 @@ function tidy(state: LimiterState, { me, now, limit, dead }: LimiterView): Limit
  * Acquires a slot, or joins the queue. A queued process checks again when enough slots can be free for all processes
  * before it and for itself. Slots in flight don't count, because they stay in use for a window after their response.
  */
-export function claim(before: LimiterState, view: LimiterView): { state: LimiterState; look: SendPermission } {
+export function acquireSlot(before: LimiterState, view: LimiterView): { state: LimiterState; look: SendPermission } {
   const { me, now, limit } = view
-  const state = tidy(before, view)
+  const state = removeExpired(before, view)
   const granted = state.inFlight.find(({ id }) => id === me.id)
   if (granted !== undefined) return { state, look: { granted: true, until: granted.until } }
   const free = limit.slots - state.inFlight.length - state.cooling.length
@@ -151,11 +151,11 @@ export function claim(before: LimiterState, view: LimiterView): { state: Limiter
   // A slot is free, but an earlier process in the queue hasn't acquired it. That process is skipped if it misses its
   // deadline.
   if (free > 0) lookAt = Math.min(lookAt, ...ahead.map(({ until }) => until))
-  lookAt = Math.min(isHeld ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
-  const ownTicket = { ...me, until: lookAt + LATE_MS }
+  lookAt = Math.min(isHeld ? state.heldUntil : lookAt, now + MAX_CHECK_MS)
+  const ownTicket = { ...me, until: lookAt + LATE_GRACE_MS }
   const queue =
     index === -1 ? [...state.queue, ownTicket] : state.queue.map((ticket) => (ticket.id === me.id ? ownTicket : ticket))
-  const late = ahead.filter(({ until }) => until - LATE_MS < now)
+  const late = ahead.filter(({ until }) => until - LATE_GRACE_MS < now)
   const inTheWay = free > 0 ? late : [...state.inFlight, ...late]
   return {
     state: { ...state, queue },
@@ -164,12 +164,12 @@ export function claim(before: LimiterState, view: LimiterView): { state: Limiter
 }
 
 /** Releases a slot after its response, or leaves the queue. */
-export function giveBack(
+export function releaseSlot(
   before: LimiterState,
   view: LimiterView & { observed: ObservedRateLimit | null; extraMs: number },
 ): LimiterState {
   const { me, now, limit, observed, extraMs } = view
-  const state = tidy(before, view)
+  const state = removeExpired(before, view)
   const isOwn = ({ id }: Ticket) => id === me.id
   const cools = state.inFlight.some(isOwn) && !isUnlimited(limit)
   return {
@@ -183,7 +183,7 @@ export function giveBack(
 
 /** Renews the lease of a slot. `renewed` is false if the lease expired and another process released the slot. */
 export function renew(before: LimiterState, view: LimiterView): { state: LimiterState; renewed: boolean } {
-  const state = tidy(before, view)
+  const state = removeExpired(before, view)
   const renewed = state.inFlight.some(({ id }) => id === view.me.id)
   const until = view.now + LEASE_MS
   const inFlight = state.inFlight.map((ticket) => (ticket.id === view.me.id ? { ...ticket, until } : ticket))

@@ -3,16 +3,16 @@ import type { EndpointName } from '../../api/endpoints.ts'
 import type { ObservedRateLimit } from '../announcements.ts'
 import { checkPatience, isUnlimited, sharedLimit } from './limit.ts'
 import {
-  claim,
+  acquireSlot,
   decodeState,
   encodeState,
-  giveBack,
   LEASE_MS,
   type LimiterState,
   type LimiterView,
-  LONGEST_HOLD_MS,
+  MAX_HOLD_MS,
   type Owner,
   observedIn,
+  releaseSlot,
   renew,
   type SendPermission,
   type Ticket,
@@ -71,7 +71,7 @@ export interface SharedPace {
   trouble(error: unknown): void
 }
 
-const NONE: ReadonlySet<string> = new Set()
+const NO_PROCESSES: ReadonlySet<string> = new Set()
 /** Margin for the time between the check and the first byte, in milliseconds. */
 const SLACK_MS = 50
 
@@ -89,7 +89,7 @@ export class StoredLimiter implements SharedLimiter {
 
   async take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
     // If there is no limit, don't access the state, because nothing needs to be shared.
-    if (isUnlimited(sharedLimit(this.#rate, this.#observed() ?? { perSecond: 1 }))) return FREE
+    if (isUnlimited(sharedLimit(this.#rate, this.#observed() ?? { perSecond: 1 }))) return UNLIMITED_SLOT
     const id = randomBytes(9).toString('base64url')
     try {
       return await this.#queueFor(id, signal, patienceMs)
@@ -101,19 +101,19 @@ export class StoredLimiter implements SharedLimiter {
   }
 
   async hold(ms: number): Promise<void> {
-    await this.#change('', NONE, (before, { now }) => ({
-      state: { ...before, at: now, heldUntil: Math.max(before.heldUntil, now + Math.min(ms, LONGEST_HOLD_MS)) },
+    await this.#change('', NO_PROCESSES, (before, { now }) => ({
+      state: { ...before, at: now, heldUntil: Math.max(before.heldUntil, now + Math.min(ms, MAX_HOLD_MS)) },
       result: undefined,
     }))
   }
 
   async #queueFor(id: string, signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
     const { ended, now, sleep } = this.#environment
-    let dead = NONE
+    let dead = NO_PROCESSES
     for (;;) {
       signal?.throwIfAborted()
       const look = await this.#lookAround(id, dead, signal)
-      if (look === 'unlimited') return FREE
+      if (look === 'unlimited') return UNLIMITED_SLOT
       if (look.granted) return this.#slot(id, look.until)
       checkPatience(look.heldMs, patienceMs)
       dead = await ended(look.inTheWay.filter((ticket) => ticket.id !== id))
@@ -131,7 +131,7 @@ export class StoredLimiter implements SharedLimiter {
         const isQueued = before.queue.some((ticket) => ticket.id === id)
         if (isUnlimited(view.limit) && !isQueued && before.heldUntil <= view.now)
           return { state: null, result: 'unlimited' }
-        const { state, look } = claim(before, view)
+        const { state, look } = acquireSlot(before, view)
         return { state, result: look }
       },
       signal,
@@ -148,7 +148,7 @@ export class StoredLimiter implements SharedLimiter {
     const beat = async () => {
       while (!lapsed) {
         await sleep(LEASE_MS / 3, over.signal)
-        const renewedAt = await this.#change(id, NONE, (before, view) => {
+        const renewedAt = await this.#change(id, NO_PROCESSES, (before, view) => {
           const { state, renewed } = renew(before, view)
           return { state, result: renewed ? view.now : null }
         })
@@ -169,8 +169,8 @@ export class StoredLimiter implements SharedLimiter {
   }
 
   #leave(id: string, extraMs: number): Promise<void> {
-    return this.#change(id, NONE, (before, view) => ({
-      state: giveBack(before, { ...view, observed: this.#observed(), extraMs }),
+    return this.#change(id, NO_PROCESSES, (before, view) => ({
+      state: releaseSlot(before, { ...view, observed: this.#observed(), extraMs }),
       result: undefined,
     }))
   }
@@ -194,4 +194,4 @@ export class StoredLimiter implements SharedLimiter {
   }
 }
 
-const FREE: SharedSlot = { isValid: () => true, done: async () => {} }
+const UNLIMITED_SLOT: SharedSlot = { isValid: () => true, done: async () => {} }

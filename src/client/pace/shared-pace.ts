@@ -10,7 +10,7 @@ import type { SharedDatabase, Sql } from '../../sqlite/shared-database.ts'
 import { isIdle } from './limiter-state.ts'
 import { type LimiterEnvironment, type SharedPace, StoredLimiter } from './shared-limiter.ts'
 
-const MANY_LIMITERS = 64
+const MAX_IDLE_LIMITERS = 64
 const IDLE_MS = 3_600_000
 
 export interface SharedPaceOptions {
@@ -170,7 +170,7 @@ function openLimiters({ SharedDatabase: Shared }: typeof import('../../sqlite/sh
 /** If there are many limiters, removes those from earlier boots and those that haven't been used for an hour. */
 function removeIdle(sql: Sql, boot: string | null): void {
   const limiters = sql.all<LimiterRow>('SELECT * FROM limiters')
-  if (limiters.length <= MANY_LIMITERS) return
+  if (limiters.length <= MAX_IDLE_LIMITERS) return
   for (const { name, state } of limiters) {
     if (isIdle(state, boot, bootClock(), IDLE_MS)) sql.run('DELETE FROM limiters WHERE name = ?', name)
   }

@@ -5,9 +5,9 @@ import { describeResponse } from '../responses.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportResponse } from '../transport.ts'
 import { multipartFile } from '../upload.ts'
-import { readFileFacts, type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
+import { readFileFacts, type Storage, type StorageDeps, uploadTimeoutMs } from './storage.ts'
 
-export interface IpfsNodeOptions extends StorageLine {
+export interface IpfsNodeOptions extends StorageDeps {
   /** URL of the RPC API of a Kubo node, such as `http://127.0.0.1:5001`. */
   api: string
 }

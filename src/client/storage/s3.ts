@@ -7,9 +7,9 @@ import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportRequest, TransportResponse } from '../transport.ts'
-import { type FileFacts, readFileFacts, type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
+import { type FileFacts, readFileFacts, type Storage, type StorageDeps, uploadTimeoutMs } from './storage.ts'
 
-export interface S3Options extends StorageLine {
+export interface S3Options extends StorageDeps {
   bucket: string
   /** Prefix of the keys. It is empty or ends with a slash. */
   prefix: string

@@ -13,7 +13,7 @@ export interface Storage {
 }
 
 /** Dependencies of a `Storage` that sends requests. */
-export interface StorageLine {
+export interface StorageDeps {
   transport: Transport
   userAgent: string
   clock: RetryClock

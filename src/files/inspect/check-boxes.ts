@@ -2,10 +2,10 @@ import type { FileWindow } from './file-window.ts'
 import { ENDS_EARLY, MAX_PARTS, TOO_MANY_PARTS } from './reasons.ts'
 
 /** A player needs at least one of these boxes. An animated AVIF image has both. */
-const NEEDED = { movie: ['moov'], image: ['meta', 'moov'] } as const
+const REQUIRED_BOXES = { movie: ['moov'], image: ['meta', 'moov'] } as const
 
 /** Checks the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12). */
-export async function checkBoxes(file: FileWindow, kind: keyof typeof NEEDED): Promise<string | null> {
+export async function checkBoxes(file: FileWindow, kind: keyof typeof REQUIRED_BOXES): Promise<string | null> {
   let isWhole = false
   for (let at = 0, n = 0; at < file.size; n++) {
     if (n > MAX_PARTS) return TOO_MANY_PARTS
@@ -22,7 +22,7 @@ export async function checkBoxes(file: FileWindow, kind: keyof typeof NEEDED): P
       if (size < 16) return 'its data is damaged'
     } else if (size < 8) return isWhole ? null : 'its data is damaged'
     if (at + size > file.size) return ENDS_EARLY
-    isWhole ||= (NEEDED[kind] as readonly string[]).includes(type)
+    isWhole ||= (REQUIRED_BOXES[kind] as readonly string[]).includes(type)
     at += size
   }
   return isWhole ? null : kind === 'movie' ? 'it has no index (moov), so it may be incomplete' : 'it has no image'

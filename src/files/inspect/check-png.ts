@@ -4,8 +4,8 @@ import { ENDS_EARLY, MAX_PARTS, NO_SIZE, TOO_MANY_PARTS } from './reasons.ts'
 
 const SIGNATURE_BYTES = 8
 /** Number of bytes before the data of a chunk (its length and type) and after the data (its checksum). */
-const BEFORE = 8
-const AFTER = 4
+const CHUNK_HEADER_BYTES = 8
+const CHUNK_CHECKSUM_BYTES = 4
 /** Allowed bit depths, keyed by color type. */
 const DEPTHS: Readonly<Record<number, readonly number[]>> = {
   0: [1, 2, 4, 8, 16],
@@ -15,7 +15,7 @@ const DEPTHS: Readonly<Record<number, readonly number[]>> = {
   6: [8, 16],
 }
 /** The number of compressed bytes to decompress, and the maximum size of the result in bytes. */
-const TRIED_BYTES = 16 * 1024
+const MAX_COMPRESSED_BYTES = 16 * 1024
 const MAX_BYTES = 1024 * 1024
 
 /**
@@ -28,16 +28,16 @@ export async function checkPng(file: FileWindow): Promise<string | null> {
   let colorType = 0
   for (let at = SIGNATURE_BYTES, n = 0; ; n++) {
     if (n > MAX_PARTS) return TOO_MANY_PARTS
-    const loaded = file.at(at, BEFORE)
+    const loaded = file.at(at, CHUNK_HEADER_BYTES)
     const head = Buffer.isBuffer(loaded) ? loaded : await loaded
-    if (head.length < BEFORE) return ENDS_EARLY
+    if (head.length < CHUNK_HEADER_BYTES) return ENDS_EARLY
     const length = head.readUInt32BE(0)
     const type = head.toString('latin1', 4, 8)
     if (!/^[A-Za-z]{4}$/.test(type)) return 'a chunk has no valid type'
     if ((n === 0) !== (type === 'IHDR')) return 'its header is not at the beginning'
-    if (at + BEFORE + length + AFTER > file.size) return ENDS_EARLY
+    if (at + CHUNK_HEADER_BYTES + length + CHUNK_CHECKSUM_BYTES > file.size) return ENDS_EARLY
     if (!(await hasGoodChecksum(file, at + 4, length + 4))) return `the checksum of its chunk ${type} is wrong`
-    const data = at + BEFORE
+    const data = at + CHUNK_HEADER_BYTES
     if (type === 'IHDR') {
       if (length !== 13) return 'its header is invalid'
       const header = await file.at(data, length)
@@ -47,12 +47,12 @@ export async function checkPng(file: FileWindow): Promise<string | null> {
     }
     if (type === 'PLTE') hasPalette = true
     if (type === 'IDAT' && length > 0) {
-      if (!hasPixels && !decompresses(await file.at(data, Math.min(length, TRIED_BYTES))))
+      if (!hasPixels && !decompresses(await file.at(data, Math.min(length, MAX_COMPRESSED_BYTES))))
         return 'its pixels are damaged'
       hasPixels = true
     }
     if (type === 'IEND') break
-    at = data + length + AFTER
+    at = data + length + CHUNK_CHECKSUM_BYTES
   }
   if (!hasPixels) return 'it has no pixels'
   return colorType === 3 && !hasPalette ? 'it has no palette' : null
@@ -74,8 +74,8 @@ async function hasGoodChecksum(file: FileWindow, from: number, length: number): 
     sum = crc32(part, sum)
     at += part.length
   }
-  const expected = await file.at(from + length, AFTER)
-  return expected.length === AFTER && expected.readUInt32BE(0) === sum
+  const expected = await file.at(from + length, CHUNK_CHECKSUM_BYTES)
+  return expected.length === CHUNK_CHECKSUM_BYTES && expected.readUInt32BE(0) === sum
 }
 
 /**

@@ -45,7 +45,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
 }
 
 /** Formats, keyed by extension. Other extensions don't imply a format. */
-export const EXPECTED: Readonly<Record<string, FormatName>> = {
+export const FORMAT_BY_EXTENSION: Readonly<Record<string, FormatName>> = {
   '.png': 'png',
   '.apng': 'png',
   '.jpg': 'jpeg',

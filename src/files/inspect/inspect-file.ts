@@ -3,7 +3,7 @@ import { extname } from 'node:path'
 import { SNIFF_BYTES } from '../content-type.ts'
 import { contentProblem } from '../file-content.ts'
 import { FileWindow } from './file-window.ts'
-import { EXPECTED, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
+import { FORMAT_BY_EXTENSION, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
 
 /** A problem with a local file, and its fix. In errors, the message follows the word "is". */
 export interface FileProblem {
@@ -21,7 +21,7 @@ export interface Inspection {
 }
 
 const HTML_NAMES = ['.html', '.htm', '.xhtml']
-const AGAIN = 'Export or download the file again.'
+const EXPORT_AGAIN_HINT = 'Export or download the file again.'
 
 /**
  * Reads a local file that is to become a file of an NFT, and compares its content with its extension. Checks headers
@@ -65,10 +65,14 @@ const problem = (message: string, hint?: string): Inspection => ({
   warning: null,
 })
 
-const ofMarketplaces = (text: string | null): Inspection => ({ problem: null, warning: text, isOfMarketplaces: true })
+const marketplaceInspection = (text: string | null): Inspection => ({
+  problem: null,
+  warning: text,
+  isOfMarketplaces: true,
+})
 
 async function inspect(window: FileWindow, head: Buffer, extension: string): Promise<Inspection> {
-  const expected = Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined
+  const expected = Object.hasOwn(FORMAT_BY_EXTENSION, extension) ? FORMAT_BY_EXTENSION[extension] : undefined
   const actual = formatOf(head)
   // Return only a warning, because many players skip data before the first frame of an MP3 file.
   if (expected === 'mp3' && actual === null) {
@@ -78,20 +82,20 @@ async function inspect(window: FileWindow, head: Buffer, extension: string): Pro
   const format = expected ?? actual
   if (format === null || (expected === undefined && format === 'text')) {
     const type = extension === '' ? 'has an unknown type' : `has an unknown type (${extension})`
-    return ofMarketplaces(`${type}, which marketplaces may not show`)
+    return marketplaceInspection(`${type}, which marketplaces may not show`)
   }
   if (format === 'text' && extension !== '.gltf')
-    return ofMarketplaces(`is a text file (${extension}), which marketplaces may not show`)
+    return marketplaceInspection(`is a text file (${extension}), which marketplaces may not show`)
   const { name, check } = FORMATS[format]
   const broken = (await check?.(window)) ?? null
-  if (broken !== null) return problem(`${name} that can't be decoded: ${broken}`, AGAIN)
+  if (broken !== null) return problem(`${name} that can't be decoded: ${broken}`, EXPORT_AGAIN_HINT)
   const limit = marketplaceWarning(format, window.size)
-  return limit === null ? { problem: null, warning: null } : ofMarketplaces(limit)
+  return limit === null ? { problem: null, warning: null } : marketplaceInspection(limit)
 }
 
 function contradiction(expected: FormatName, actual: FormatName | null): Inspection {
   const expectedName = FORMATS[expected].name
-  if (actual === null || actual === 'text') return problem(`not ${expectedName}, despite its name`, AGAIN)
+  if (actual === null || actual === 'text') return problem(`not ${expectedName}, despite its name`, EXPORT_AGAIN_HINT)
   const { name, extension } = FORMATS[actual]
   return problem(`${name}, despite its name`, `Rename the file to end in ${extension}, or replace the file.`)
 }

@@ -53,7 +53,7 @@ const undecidedVerdict = (reason: string, isTemporary = false): RowVerdict => ({
   isTemporary,
 })
 
-export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred'
+export const MOVED_REASON = 'an NFT with the same metadata belongs to another wallet: it may have been transferred'
 
 /**
  * Decides the outcome of copies with the same content, based on the NFTs in the collection. The number of matches is
@@ -85,14 +85,14 @@ export function decideGroup(group: ContentGroup): GroupVerdict {
   for (const contentClass of classes) {
     const decided = decideClass(group, contentClass, matches.length - contentClass.matches.length)
     for (const [index, copy] of contentClass.copies.entries())
-      verdicts.set(copy, decided.rows[index] ?? undecidedVerdict(MOVED))
+      verdicts.set(copy, decided.rows[index] ?? undecidedVerdict(MOVED_REASON))
     late.push(...decided.late)
   }
-  return { rows: copies.map((copy) => verdicts.get(copy) ?? undecidedVerdict(MOVED)), late }
+  return { rows: copies.map((copy) => verdicts.get(copy) ?? undecidedVerdict(MOVED_REASON)), late }
 }
 
 /** Interchangeable copies, which have the same content and the same possible owners. */
-interface Class {
+interface CopyClass {
   copies: readonly RequestedCopy[]
   superseded: number
   matches: readonly Match[]
@@ -119,7 +119,11 @@ function classesOf({ copies, superseded }: ContentGroup) {
  *
  * @param otherMatches the number of matches that belong to other wallets
  */
-function decideClass(group: ContentGroup, { copies, superseded, matches }: Class, otherMatches: number): GroupVerdict {
+function decideClass(
+  group: ContentGroup,
+  { copies, superseded, matches }: CopyClass,
+  otherMatches: number,
+): GroupVerdict {
   const surplus = matches.length - copies.length
   if (surplus > superseded) {
     const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
@@ -131,7 +135,7 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
   const rows = copies.map((copy): RowVerdict => {
     const match = chosen.get(copy)
     if (match !== undefined) return { kind: 'adopted', id: match.id }
-    return otherMatches > 0 ? undecidedVerdict(MOVED) : missingVerdict(group, copy)
+    return otherMatches > 0 ? undecidedVerdict(MOVED_REASON) : missingVerdict(group, copy)
   })
   return { rows, late: matches.slice(copies.length).map(({ id }) => id) }
 }
@@ -161,7 +165,10 @@ export interface MatchCriteria {
 }
 
 /** A single command never declares an NFT absent, so each copy needs its own NFT. */
-const FEWER = { reason: 'the collection contains fewer NFTs with this metadata than were requested', isTemporary: true }
+const FEWER_NFTS = {
+  reason: 'the collection contains fewer NFTs with this metadata than were requested',
+  isTemporary: true,
+}
 
 /**
  * Finds the NFTs of a request among NFTs that aren't assigned to a row or operation. Finds all of them or none. Applies
@@ -179,7 +186,7 @@ export function findMinted(candidates: readonly NftRecord[], sought: MatchCriter
   for (const [content, alike] of matches) {
     const copies = sought.copies * contents.filter((candidate) => candidate === content).length
     const { rows } = decideGroup({
-      copies: Array.from({ length: copies }, () => ({ owners: sought.owners, unprovable: FEWER })),
+      copies: Array.from({ length: copies }, () => ({ owners: sought.owners, unprovable: FEWER_NFTS })),
       superseded: [],
       matches: alike,
       alike: 0,

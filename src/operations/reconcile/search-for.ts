@@ -72,7 +72,7 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const conflicting = await conflictingOperations(requestContents, deps)
   // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than requested in total, an
   // NFT of another operation that was transferred looks like an NFT of this request.
-  const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
+  const since = conflicting.reduce<number | null>((first, { listedAt }) => earlierOf(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
     const conflictCount = conflicting
@@ -123,7 +123,7 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   if (matches.kind === 'none') {
     return { kind: 'unknown', reason: 'no new NFT of the collection has the requested content', ids: [] }
   }
-  return { kind: 'accepted', accepted: acceptedAs(matches.ids, deps.now()) }
+  return { kind: 'accepted', accepted: acceptedObjectsOf(matches.ids, deps.now()) }
 }
 
 /** Returns the other operations with an unknown outcome that requested some of the same contents. */
@@ -141,7 +141,7 @@ async function conflictingOperations(
 }
 
 /** Returns the earlier of two counter values. Null is earlier than any value. */
-const earlier = (a: number | null, b: number | null): number | null =>
+const earlierOf = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? null : Math.min(a, b)
 
 /** Returns the NFTs of the collection that aren't assigned to an operation. Doesn't read complete records again. */
@@ -154,7 +154,7 @@ async function newNfts(
   const { contract_address: contractAddress, blockchain } = body
   const listed = await listIds({ client, signal }, { contractAddress, blockchain })
   const candidates = await newIds(listed)
-  const unread = candidates.filter((id) => !isWhole(records.get(id)))
+  const unread = candidates.filter((id) => !hasReceiverAndMetadata(records.get(id)))
   for await (const { nfts, done } of readPages({ client, signal }, unread)) {
     for (const nft of nfts) records.set(nft.nft_gdn_id, nft)
     await onSearch({ ids: done, ofIds: unread.length })
@@ -162,7 +162,8 @@ async function newNfts(
   return candidates.flatMap((id) => records.get(id) ?? [])
 }
 
-const isWhole = (nft: NftRecord | undefined) => Boolean(nft?.receiver_wallet_address && nft.request_metadata)
+const hasReceiverAndMetadata = (nft: NftRecord | undefined) =>
+  Boolean(nft?.receiver_wallet_address && nft.request_metadata)
 
 interface TransferBody {
   nft_gdn_id: string
@@ -181,7 +182,7 @@ async function searchForOwner(request: OperationRequest, { client, signal, now }
   const unknownResult = (reason: string): SearchResult => ({ kind: 'unknown', reason, ids: [] })
   if (!owner) return unknownResult('the server returns no owner for the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
-    return { kind: 'accepted', accepted: acceptedAs([], now()) }
+    return { kind: 'accepted', accepted: acceptedObjectsOf([], now()) }
   }
   return unknownResult(
     sameAddress(owner, sender)
@@ -190,7 +191,7 @@ async function searchForOwner(request: OperationRequest, { client, signal, now }
   )
 }
 
-const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
+const acceptedObjectsOf = (ids: readonly string[], at: number): AcceptedObjects => ({
   nfts: ids.map((nft_gdn_id) => ({ nft_gdn_id, accepted_date: null })),
   transaction_gdn_id: null,
   accepted_date: null,

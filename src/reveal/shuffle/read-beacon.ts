@@ -53,7 +53,7 @@ export const DRAND_URLS = [
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 16_384
 /** Age of a recent round in seconds. Each relay should have a round of this age. */
-const RECENT_S = 60
+const RECENT_ROUND_S = 60
 /** Maximum number of attempts per relay. One retry is enough, because the next relay is tried after a failure. */
 const ATTEMPTS = 2
 
@@ -70,26 +70,26 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
     isNamed: false,
     isEarly: false,
     async unreachable(signal) {
-      const round = roundFor(QUICKNET, Math.floor(now() / 1000) - RECENT_S)
-      const answers = await Promise.all(
+      const round = roundFor(QUICKNET, Math.floor(now() / 1000) - RECENT_ROUND_S)
+      const results = await Promise.all(
         urls.map((url) => readAt(url, round, signal, options, { timeoutMs: 5_000, attempts: 1 })),
       )
-      const problems = answers.flatMap((answer) => ('why' in answer ? [answer] : []))
-      return problems.length < answers.length ? null : whereOf(problems)
+      const problems = results.flatMap((result) => ('why' in result ? [result] : []))
+      return problems.length < results.length ? null : relayProblemsText(problems)
     },
     async read(round, signal) {
       const time = timeOfRound(QUICKNET, round)
       if (now() < time * 1000) throw tooEarlyError(round, time)
       const problems: Problem[] = []
       for (const url of urls) {
-        const answer = await readAt(url, round, signal, options)
-        if (!('why' in answer)) return answer
-        problems.push(answer)
+        const result = await readAt(url, round, signal, options)
+        if (!('why' in result)) return result
+        problems.push(result)
       }
       const isForged = problems.every(({ isFlawed }) => isFlawed)
       throw new GdnError(
         isForged ? 'bad_answer' : 'unreachable',
-        `can't read round ${round} of drand (${whereOf(problems)})`,
+        `can't read round ${round} of drand (${relayProblemsText(problems)})`,
         {
           hint: 'Run the command again, or set --beacon-url to other relays of drand.',
           details: { relays: problems.map(({ origin, why }): RelayProblem => ({ origin, why })) },
@@ -99,7 +99,7 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
   }
 }
 
-const whereOf = (problems: readonly RelayProblem[]): string =>
+const relayProblemsText = (problems: readonly RelayProblem[]): string =>
   problems.map(({ origin, why }) => `${origin}: ${why}`).join(', ')
 
 const tooEarlyError = (round: number, time: number) =>

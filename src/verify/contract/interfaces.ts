@@ -1,5 +1,5 @@
 import { decodeNumber } from '../abi.ts'
-import { answerProblem, type ContractReader, type Question, valueIn } from './answers.ts'
+import { type ContractCall, type ContractReader, problemOf, valueIn } from './contract-reader.ts'
 
 /** Interfaces that gdn recognizes, by their ERC-165 IDs. */
 const INTERFACES = {
@@ -46,7 +46,7 @@ export interface Interfaces {
 /** An address that contracts don't treat specially. */
 export const ORDINARY_ADDRESS = '1'.repeat(40)
 
-const supports = (id: string): Question<boolean> => ({
+const supportsInterface = (id: string): ContractCall<boolean> => ({
   signature: 'supportsInterface(bytes4)',
   args: [id.padEnd(64, '0')],
   decode: (data) => {
@@ -55,7 +55,7 @@ const supports = (id: string): Question<boolean> => ({
   },
 })
 
-const number = (signature: string, ...args: readonly (bigint | string)[]): Question<bigint> => ({
+const number = (signature: string, ...args: readonly (bigint | string)[]): ContractCall<bigint> => ({
   signature,
   args,
   decode: decodeNumber,
@@ -65,7 +65,7 @@ const number = (signature: string, ...args: readonly (bigint | string)[]): Quest
 export async function readInterfaces(reader: ContractReader): Promise<Interfaces> {
   const ids = Object.keys(INTERFACES) as (keyof typeof INTERFACES)[]
   const [[erc165, never, ...answers], functions, unknown] = await Promise.all([
-    reader.ask([supports('01ffc9a7'), supports('ffffffff'), ...ids.map(supports)]),
+    reader.ask([supportsInterface('01ffc9a7'), supportsInterface('ffffffff'), ...ids.map(supportsInterface)]),
     reader.ask([
       number('balanceOf(address)', ORDINARY_ADDRESS),
       number('balanceOf(address,uint256)', ORDINARY_ADDRESS, 0n),
@@ -92,9 +92,9 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
   return {
     erc165: valueIn(erc165) === null ? 'not_supported' : answersAll ? 'supported' : 'contradictory',
     claimed,
-    standard: otherStandards.length === 0 ? (first ?? null) : ofClaims(claimed),
+    standard: otherStandards.length === 0 ? (first ?? null) : standardOfClaims(claimed),
     contradictions,
-    problem: erc165 === undefined ? 'has no response' : answerProblem(erc165),
+    problem: erc165 === undefined ? 'has no response' : problemOf(erc165),
   }
 }
 
@@ -110,7 +110,7 @@ function standardsOf([balance, balanceOfToken, supply, decimals, approved]: read
   return standards
 }
 
-function ofClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
+function standardOfClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
   const is721 = claimed.includes('ERC-721')
   return is721 === claimed.includes('ERC-1155') ? null : is721 ? 'erc721' : 'erc1155'
 }

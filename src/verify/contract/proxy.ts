@@ -1,5 +1,5 @@
 import { decodeAddress } from '../abi.ts'
-import { answerProblem, type ContractReader, valueIn } from './answers.ts'
+import { type ContractReader, problemOf, valueIn } from './contract-reader.ts'
 
 /** A contract that delegates its calls to an implementation. Addresses are in lower case. */
 export interface ProxyFacts {
@@ -50,7 +50,7 @@ export async function readProxy(reader: ContractReader, code: string): Promise<P
     if (address) return await withCode(reader, { kind, implementation: address, admin })
   }
   const [first] = answers
-  const problem = first === undefined ? null : answerProblem(first)
+  const problem = first === undefined ? null : problemOf(first)
   return problem === null
     ? null
     : { kind: 'unknown', implementation: null, beacon: null, admin: null, problem: `its storage ${problem}` }
@@ -67,7 +67,7 @@ async function ofBeacon(reader: ContractReader, beacon: string, admin: string | 
   const implementation = valueIn(answer)
   const kind = 'EIP-1967 beacon'
   if (implementation !== null) return await withCode(reader, { kind, implementation, beacon, admin })
-  const why = answer === undefined ? 'has no response' : (answerProblem(answer) ?? '')
+  const why = answer === undefined ? 'has no response' : (problemOf(answer) ?? '')
   return { kind, implementation, beacon, admin, problem: `implementation() of the beacon ${beacon} ${why}` }
 }
 

@@ -1,11 +1,11 @@
 import { decodeAddress, decodeAddresses, decodeNumber, decodeString, splitWords } from '../abi.ts'
-import { type Answer, answerProblem, type ContractReader, type Question, valueIn } from './answers.ts'
+import { type CallOutcome, type ContractCall, type ContractReader, problemOf, valueIn } from './contract-reader.ts'
 import { type InterfaceName, type Interfaces, readInterfaces, type TokenStandard } from './interfaces.ts'
 import { type ProxyFacts, readProxy } from './proxy.ts'
 import { type Role, readRoles } from './roles.ts'
 
 /** An ERC-2981 royalty. */
-export interface RoyaltyAnswer {
+export interface Royalty {
   /** Royalty in percent of the sale price. */
   percent: number
   /** Address of the receiver in lower case. */
@@ -26,7 +26,7 @@ export interface ContractFacts {
   roles: Role[] | null
   /** Admins of Manifold's contracts. */
   admins: string[] | null
-  royalty: RoyaltyAnswer | null
+  royalty: Royalty | null
   /**
    * ID of the token whose royalty was read. It is a token that has an owner or that `tokenByIndex` returns, or else
    * token 1. Null if there is no royalty.
@@ -50,11 +50,11 @@ const MAX_SUPPLY = ['maxSupply()', 'MAX_SUPPLY()', 'maxTotalSupply()', 'cap()']
 /** The sale price for which royalties are requested. For this price, royalties are in basis points. */
 const PRICE = 10_000n
 
-const text = (signature: string): Question<string> => ({ signature, decode: decodeString })
-const address = (signature: string): Question<string> => ({ signature, decode: decodeAddress })
-const number = (signature: string): Question<bigint> => ({ signature, decode: decodeNumber })
+const text = (signature: string): ContractCall<string> => ({ signature, decode: decodeString })
+const address = (signature: string): ContractCall<string> => ({ signature, decode: decodeAddress })
+const number = (signature: string): ContractCall<bigint> => ({ signature, decode: decodeNumber })
 
-export const royaltyOf = (token: bigint): Question<RoyaltyAnswer> => ({
+export const royaltyOf = (token: bigint): ContractCall<Royalty> => ({
   signature: 'royaltyInfo(uint256,uint256)',
   args: [token, PRICE],
   decode(data) {
@@ -69,10 +69,10 @@ export const royaltyOf = (token: bigint): Question<RoyaltyAnswer> => ({
 class Facts {
   readonly reasons: Record<string, string> = {}
 
-  take<Value>(field: string, { signature }: Question<Value>, answer: Answer<Value> | undefined): Value | null {
+  take<Value>(field: string, { signature }: ContractCall<Value>, answer: CallOutcome<Value> | undefined): Value | null {
     const value = valueIn(answer)
     if (value === null)
-      this.reasons[field] = `${signature} ${answer === undefined ? 'has no response' : answerProblem(answer)}`
+      this.reasons[field] = `${signature} ${answer === undefined ? 'has no response' : problemOf(answer)}`
     return value
   }
 }
@@ -119,7 +119,7 @@ async function readFields(reader: ContractReader, facts: Facts) {
     pending_owner: address('pendingOwner()'),
     transfer_validator: address('getTransferValidator()'),
   }
-  const admins: Question<string[]> = { signature: 'getAdmins()', decode: decodeAddresses }
+  const admins: ContractCall<string[]> = { signature: 'getAdmins()', decode: decodeAddresses }
   const total = number('totalSupply()')
   const names = Object.keys(calls) as (keyof typeof calls)[]
   const [texts, [admin], [supply, ...supplies], royalty] = await Promise.all([
@@ -143,8 +143,8 @@ const FIRST_TOKENS = [1n, 0n]
 
 /** Reads the royalty of an existing token if possible, because some contracts return no royalty for other tokens. */
 async function readRoyalty(reader: ContractReader, facts: Facts) {
-  const byIndex: Question<bigint> = { signature: 'tokenByIndex(uint256)', args: [0n], decode: decodeNumber }
-  const ownerOf = (token: bigint): Question<string> => ({
+  const byIndex: ContractCall<bigint> = { signature: 'tokenByIndex(uint256)', args: [0n], decode: decodeNumber }
+  const ownerOf = (token: bigint): ContractCall<string> => ({
     ...{ signature: 'ownerOf(uint256)', args: [token], decode: decodeAddress },
   })
   const [owners, answers, [indexed]] = await Promise.all([
@@ -152,7 +152,7 @@ async function readRoyalty(reader: ContractReader, facts: Facts) {
     reader.ask(FIRST_TOKENS.map(royaltyOf)),
     reader.ask([byIndex]),
   ])
-  const owned = owners.findIndex((owner) => heldBy(valueIn(owner)) !== null)
+  const owned = owners.findIndex((owner) => ownerOrNull(valueIn(owner)) !== null)
   const listed = owned === -1 ? valueIn(indexed) : null
   const [ofListed] = listed === null ? [] : await reader.ask([royaltyOf(listed)])
   const [token = 1n, answer] = listed === null ? [FIRST_TOKENS[owned], answers[Math.max(0, owned)]] : [listed, ofListed]
@@ -163,17 +163,16 @@ async function readRoyalty(reader: ContractReader, facts: Facts) {
 /**
  * Returns the owner of a token, or null for the zero address, which some contracts return for tokens that don't exist.
  */
-export const heldBy = (owner: string | null): string | null => (owner === null || /^0x0+$/.test(owner) ? null : owner)
+export const ownerOrNull = (owner: string | null): string | null =>
+  owner === null || /^0x0+$/.test(owner) ? null : owner
 
-function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {
+function maxSupplyOf(answers: readonly CallOutcome<bigint>[], facts: Facts) {
   const at = answers.findIndex((answer) => valueIn(answer) !== null)
   const [maxSupply, max_supply_function = null] = [valueIn(answers[at]), MAX_SUPPLY[at]]
   if (maxSupply === null || max_supply_function === null) {
-    const reasons = new Set(answers.map(answerProblem))
+    const reasons = new Set(answers.map(problemOf))
     const why =
-      reasons.size === 1
-        ? [...reasons][0]
-        : MAX_SUPPLY.map((_, i) => answers[i] && answerProblem(answers[i])).join(', ')
+      reasons.size === 1 ? [...reasons][0] : MAX_SUPPLY.map((_, i) => answers[i] && problemOf(answers[i])).join(', ')
     facts.reasons.max_supply = `${MAX_SUPPLY.join(', ')}: ${why ?? 'no response'}`
     return { max_supply: null, max_supply_function: null }
   }

@@ -1,7 +1,7 @@
 import { decodeAddress, decodeNumber, decodeString, splitWords } from '../abi.ts'
-import { type Answer, answerProblem, type ContractReader, type Question, valueIn } from './answers.ts'
+import { type CallOutcome, type ContractCall, type ContractReader, problemOf, valueIn } from './contract-reader.ts'
 import { type Interfaces, readInterfaces } from './interfaces.ts'
-import { heldBy, type RoyaltyAnswer, royaltyOf } from './read-contract.ts'
+import { ownerOrNull, type Royalty, royaltyOf } from './read-contract.ts'
 
 /** The data that a contract reports about one of its tokens at one block. A value is null if it can't be read. */
 export interface TokenFacts {
@@ -13,14 +13,14 @@ export interface TokenFacts {
   /** The number of ERC-1155 tokens with this ID. */
   total_supply: string | null
   max_supply: string | null
-  royalty: RoyaltyAnswer | null
+  royalty: Royalty | null
   /** Answers that contradict each other, as sentences without a full stop. */
   contradictions: string[]
   /** The reasons why fields can't be read, by field. */
   not_readable: Record<string, string>
 }
 
-interface TokenAnswers extends TokenFacts {
+interface TokenReadings extends TokenFacts {
   /** Whether the token may exist: an ERC-1155 token must have a URI, and any other token must have an owner. */
   exists: boolean
   /** Whether the contract is a gdn collection, whose tokens may have a commitment. */
@@ -32,7 +32,7 @@ interface TokenAnswers extends TokenFacts {
  * Reads the maximum supply from `getTokenInfo` of Zora's ERC-1155 contracts, which returns a tuple of URI, maximum
  * supply and number of minted tokens.
  */
-const zoraMaximum = (token: bigint): Question<bigint> => ({
+const zoraMaximum = (token: bigint): ContractCall<bigint> => ({
   signature: 'getTokenInfo(uint256)',
   args: [token],
   decode(data) {
@@ -42,11 +42,11 @@ const zoraMaximum = (token: bigint): Question<bigint> => ({
 })
 
 /** Reads the data that a contract reports about a token. */
-export async function readToken(reader: ContractReader, token: bigint): Promise<TokenAnswers> {
+export async function readToken(reader: ContractReader, token: bigint): Promise<TokenReadings> {
   const args = [token]
-  const number = (signature: string): Question<bigint> => ({ signature, args, decode: decodeNumber })
-  const uri = (signature: string): Question<string> => ({ signature, args, decode: decodeString, isLarge: true })
-  const ownerOf: Question<string> = { signature: 'ownerOf(uint256)', args, decode: decodeAddress }
+  const number = (signature: string): ContractCall<bigint> => ({ signature, args, decode: decodeNumber })
+  const uri = (signature: string): ContractCall<string> => ({ signature, args, decode: decodeString, isLarge: true })
+  const ownerOf: ContractCall<string> = { signature: 'ownerOf(uint256)', args, decode: decodeAddress }
   const maxima = [number('maxTotalSupply(uint256)'), number('maxSupply(uint256)'), zoraMaximum(token)]
   const [interfaces, [owner], [tokenUri], [uri1155], [royalty], [supply, ...maximum], [state]] = await Promise.all([
     readInterfaces(reader),
@@ -57,13 +57,13 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
     reader.ask([number('totalSupply(uint256)'), ...maxima]),
     reader.ask([{ signature: 'metadataState(uint256)', args, decode: splitWords }]),
   ])
-  const holder = heldBy(valueIn(owner))
+  const holder = ownerOrNull(valueIn(owner))
   const standard = standardOf(interfaces, holder)
   const not_readable: Record<string, string> = {}
-  const take = <Value>(field: string, signature: string, answer: Answer<Value> | undefined): Value | null => {
+  const take = <Value>(field: string, signature: string, answer: CallOutcome<Value> | undefined): Value | null => {
     const value = valueIn(answer)
     if (value === null)
-      not_readable[field] = `${signature} ${answer === undefined ? 'has no response' : answerProblem(answer)}`
+      not_readable[field] = `${signature} ${answer === undefined ? 'has no response' : problemOf(answer)}`
     return value
   }
   const is721 = standard !== 'erc1155'

@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeAddress, decodeNumber } from '../abi.ts'
-import { answerProblem, type ContractReader, valueIn } from './answers.ts'
+import { type ContractReader, problemOf, valueIn } from './contract-reader.ts'
 
 /** A role in OpenZeppelin's AccessControl. */
 export interface Role {
@@ -35,14 +35,14 @@ export async function readRoles(reader: ContractReader): Promise<{ roles: Role[]
   ])
   const [hasRoles] = admins
   if (hasRoles === undefined || valueIn(hasRoles) === null) {
-    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'has no response' : answerProblem(hasRoles)}` }
+    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'has no response' : problemOf(hasRoles)}` }
   }
   const roles: Role[] = []
   for (const [at, role] of ROLE_NAMES.entries()) {
     const [id = '', count] = [ids[at], counts[at]]
     const size = valueIn(count)
     if (size === null && STANDARD_ROLES.includes(role)) {
-      const why = count === undefined ? 'has no response' : answerProblem(count)
+      const why = count === undefined ? 'has no response' : problemOf(count)
       const problem = `the contract does not list members: getRoleMemberCount() ${why}. The RoleGranted and RoleRevoked events show the members`
       roles.push({ role, id, member_count: null, members: null, problem })
     } else if (size !== null && (size > 0n || STANDARD_ROLES.includes(role))) {
@@ -65,7 +65,7 @@ async function membersOf(reader: ContractReader, id: string, size: bigint): Prom
   const member_count = size <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(size) : null
   const problem =
     missing !== undefined
-      ? `getRoleMember() ${answerProblem(missing)}`
+      ? `getRoleMember() ${problemOf(missing)}`
       : size > BigInt(listed)
         ? `only the first ${MAX_MEMBERS} of ${size} members are listed`
         : null

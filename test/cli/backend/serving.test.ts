@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { unlessStopped } from '../../../src/cli/commands/serving.ts'
+import { runUnlessStopped } from '../../../src/cli/commands/serving.ts'
 
 test('work that does not respond is abandoned 2 s after a signal, or at once after a second one', async () => {
   vi.useFakeTimers()
@@ -10,7 +10,7 @@ test('work that does not respond is abandoned 2 s after a signal, or at once aft
   ] as const) {
     const [first, second] = [new AbortController(), new AbortController()]
     const since = Date.now()
-    const working = unlessStopped({ signal: first.signal, again: second.signal }, new Promise(() => {}))
+    const working = runUnlessStopped({ signal: first.signal, again: second.signal }, new Promise(() => {}))
     first.abort()
     if (isTwice) second.abort()
     else await vi.advanceTimersByTimeAsync(2000)

@@ -213,7 +213,7 @@ describe('gdn collection set', () => {
     const quote: QuoteSpending = async (spending) => void quoted.push(spending)
     const { stderr } = await run(['--royalty', '5%', '--dry-run'], { quote })
     expect(stderr).toContain('Nothing was sent.')
-    expect(quoted).toMatchObject([{ kind: 'wallet', isPublic: true, coin: 'POL', most: expect.any(BigInt) }])
+    expect(quoted).toMatchObject([{ kind: 'wallet', isPublic: true, coin: 'POL', maxCostWei: expect.any(BigInt) }])
   })
 
   test('says that fees have risen, not that funds are missing, if they exceed the approved price', async () => {

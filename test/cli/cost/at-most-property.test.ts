@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { costAtMost } from '../../../src/cli/cost/at-most.ts'
+import { maximumCost } from '../../../src/cli/cost/at-most.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import type { RunCosts } from '../../../src/client/run-costs.ts'
 import { parseUnits } from '../../../src/core/units.ts'
@@ -77,7 +77,7 @@ async function prompt({ limit, paid, unfinal, reserved, asked, offered }: State)
   const signals = { signal: new AbortController().signal }
   const deps = { io: { note() {} }, signals } as unknown as Deps
   const gasLimit = 100_000n * BigInt(asked.length)
-  const worst = async () => ({
+  const maxUse = async () => ({
     gasLimit,
     bytes: 0,
     estimate: {
@@ -87,7 +87,7 @@ async function prompt({ limit, paid, unfinal, reserved, asked, offered }: State)
       reserved: { nfts: 1, each: { gasLimit, bytes: 0 } },
     } as never,
   })
-  return (await costAtMost(deps, connection, 'polygon', { limit: null, run: 'run', worst })).text
+  return (await maximumCost(deps, connection, 'polygon', { limit: null, run: 'run', maxUse })).text
 }
 
 test('the amount in the prompt of a run is never below what the chain is paid afterwards under the limit', async () => {

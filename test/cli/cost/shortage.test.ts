@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { stuckReason } from '../../../src/api/stuck-reason.ts'
-import { costAtMost, noteCost, printNotes, shortageOfRun, sufficientLimit } from '../../../src/cli/cost/at-most.ts'
+import { maximumCost, noteCost, printNotes, shortageOfRun, sufficientLimit } from '../../../src/cli/cost/at-most.ts'
 import { refuseAboveLimit, reservedForChanges } from '../../../src/cli/cost/run-limit.ts'
 import type { Connection, Deps } from '../../../src/cli/deps.ts'
 import { parseUnits } from '../../../src/core/units.ts'
@@ -52,7 +52,7 @@ const nftsOf = (each: { gasLimit: bigint; bytes: number }) => ({ nfts: 1, each }
 
 /** Prints the notes of a prompt. */
 const printedBeforePrompt: typeof noteCost = async (deps, ...priced) =>
-  printNotes(deps, (await costAtMost(deps, ...priced)).notes)
+  printNotes(deps, (await maximumCost(deps, ...priced)).notes)
 
 const STUCK = stuckReason({ hash: `0x${'a'.repeat(64)}`, offered: 1n, needed: 2n, flags: '--max-cost 0.5' })
 const LOWER_FEES = 'waiting for lower fees: blocks require at least 9 gwei'
@@ -85,8 +85,8 @@ test.each([
   const balance = String(300_000n * GWEI)
   const shortage = { signer: SIGNER, balance, needed: String(RESERVE), reserve: String(RESERVE), waiting_nfts: 0 }
   const { deps, connection } = on({ shortage }, costs)
-  const worst = { gasLimit: 4n * REQUEST, bytes: 0 }
-  const unsent = async () => ({ rows: 4, worst, smallestMint: REQUEST })
+  const maxUse = { gasLimit: 4n * REQUEST, bytes: 0 }
+  const unsent = async () => ({ rows: 4, maxUse, smallestMint: REQUEST })
   expect(await shortageOfRun(deps, connection, { blockchain: 'base', run: 'run', unsent })).toMatch(text)
 })
 
@@ -110,12 +110,12 @@ test.each([
     })
     const use = { gasLimit: 4n * REQUEST, bytes: 0 }
     const estimate = { gas: 0n, bytes: 0, worst: { ...use, smallestMint: REQUEST }, reserved: nftsOf(use) }
-    const worst = async () => ({ ...use, estimate: estimate as never })
-    await printedBeforePrompt(deps, connection, 'base', { limit, run: 'run', worst })
+    const maxUse = async () => ({ ...use, estimate: estimate as never })
+    await printedBeforePrompt(deps, connection, 'base', { limit, run: 'run', maxUse })
     const found = notes.filter((note) => note.startsWith('The signer'))
     expect(found).toEqual(expected.map((text) => expect.stringMatching(text)))
     notes.length = 0
-    await noteCost(deps, connection, 'base', { limit, run: 'run', worst })
+    await noteCost(deps, connection, 'base', { limit, run: 'run', maxUse })
     // With --yes and no limit, it is the only note.
     expect(limit === null ? notes : found).toEqual(found)
   },
@@ -147,8 +147,8 @@ test.each([
   ],
 ])('before a prompt, and with --yes, a note names the maximum fee that is enough: %s gwei', async (gwei, expected) => {
   const { deps, connection, notes } = on({})
-  const worst = async () => ({ gasLimit: REQUEST, bytes: 0 })
-  const requests = { limit: null, maxFee: parseUnits(gwei, 9), run: 'run', worst }
+  const maxUse = async () => ({ gasLimit: REQUEST, bytes: 0 })
+  const requests = { limit: null, maxFee: parseUnits(gwei, 9), run: 'run', maxUse }
   for (const printNote of [printedBeforePrompt, noteCost]) {
     notes.length = 0
     await printNote(deps, connection, 'base', requests)
@@ -163,9 +163,9 @@ test('accepted rows, which the limit of their run counts already, are not counte
   const noted = async (limit: bigint, rows: bigint) => {
     notes.length = 0
     const use = { gasLimit: rows * REQUEST, bytes: 0 }
-    const worst = async () => ({ ...use, estimate: { ...estimate, worst: use, reserved: nftsOf(use) } as never })
+    const maxUse = async () => ({ ...use, estimate: { ...estimate, worst: use, reserved: nftsOf(use) } as never })
     const accepted = { gasLimit: 12n * REQUEST, bytes: 0 }
-    await printedBeforePrompt(deps, connection, 'base', { limit, run: 'run', worst, accepted })
+    await printedBeforePrompt(deps, connection, 'base', { limit, run: 'run', maxUse, accepted })
     return notes.filter((note) => note.includes('--max-cost'))
   }
   expect(await noted(800_000n * GWEI, 0n)).toEqual([])
@@ -190,26 +190,26 @@ test('the limit that a note calls enough counts accepted rows at the maximum fee
   const { deps, connection, notes } = on({}, costs)
   const use = { gasLimit: REQUEST, bytes: 0 }
   const estimate = { gas: 0n, bytes: 0, worst: use, reserved: nftsOf(use) }
-  const worst = async () => ({ ...use, estimate: estimate as never })
-  await printedBeforePrompt(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', worst })
+  const maxUse = async () => ({ ...use, estimate: estimate as never })
+  await printedBeforePrompt(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', maxUse })
   expect(notes).toContainEqual(expect.stringContaining('--max-cost 0.0014.'))
 })
 
 test('no note calls a limit enough that is below the limit of a run with a maximum fee', async () => {
   const { deps, connection, notes } = on({}, { max_fee: String(GWEI / 2n), max_cost: String(GWEI), counted: '0' })
   const use = { gasLimit: 4n * REQUEST, bytes: 0 }
-  const worst = async () => ({
+  const maxUse = async () => ({
     ...use,
     estimate: { gas: use.gasLimit, bytes: 0, worst: use, reserved: nftsOf(use) } as never,
   })
-  await printedBeforePrompt(deps, connection, 'base', { limit: 500_000n * GWEI, run: 'run', worst })
+  await printedBeforePrompt(deps, connection, 'base', { limit: 500_000n * GWEI, run: 'run', maxUse })
   expect(notes.filter((note) => note.includes('--max-cost'))).toEqual([])
 })
 
 test('a note before a single request names the balance with which a backend signs it, and no more', async () => {
   const noted = async (balance: bigint) => {
     const { deps, connection, notes } = on({ funds: { signer: SIGNER, balance: String(balance), owed: '0' } })
-    const priced = { limit: null, worst: async () => ({ gasLimit: REQUEST, bytes: 0 }) }
+    const priced = { limit: null, maxUse: async () => ({ gasLimit: REQUEST, bytes: 0 }) }
     await noteCost(deps, connection, 'base', priced)
     await printedBeforePrompt(deps, connection, 'base', priced)
     return notes.filter((note) => note.startsWith('The signer'))

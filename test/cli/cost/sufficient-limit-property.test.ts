@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { afterEach, expect, test } from 'vitest'
-import { sufficientFor } from '../../../src/cli/cost/run-limit.ts'
+import { sufficientLimitFor } from '../../../src/cli/cost/run-limit.ts'
 import type { RunCosts } from '../../../src/client/run-costs.ts'
 import { DropMeter } from '../../../src/server/chain/evm/cost/drop-gas.ts'
 import { budgetOf } from '../../../src/server/chain/evm/cost/run-budget.ts'
@@ -75,7 +75,7 @@ test('the limit that is named suffices for the rest of a run to the wei, after r
       const meter = new DropMeter(isDynamic, chunkSize)
       for (const { count, sender } of requests) meter.add('x', count, sender)
       const reserved = { ...meter.total().reserved, changes: NO_CHANGES }
-      const enough = await sufficientFor(reserved, fees, { costs: await costs(fees), maxFee: null })
+      const enough = await sufficientLimitFor(reserved, fees, { costs: await costs(fees), maxFee: null })
       const left = await accept(requests, enough - 1n, fees, isDynamic)
       expect(left, 'one wei less is not enough').not.toEqual([])
       refused += left.length

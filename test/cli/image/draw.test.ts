@@ -2,11 +2,11 @@
 import { decode } from 'fast-png'
 import { Decoder } from 'sixel/lib/Decoder.js'
 import { describe, expect, test } from 'vitest'
-import { drawPixels, inRoom } from '../../../src/cli/image/draw.ts'
+import { drawPixels, scaleToArea } from '../../../src/cli/image/draw.ts'
+import { type DrawMethod, detectDrawMethod } from '../../../src/cli/image/draw-method.ts'
 import { halfBlocks } from '../../../src/cli/image/half-blocks.ts'
 import type { Pixels } from '../../../src/cli/image/pixels.ts'
 import { fitInto, scalePixels } from '../../../src/cli/image/scale.ts'
-import { type DrawMethod, wayToDraw } from '../../../src/cli/image/way.ts'
 import { type Painting, QUARTERS, rgbaOf } from '../../helpers/images.ts'
 
 const pixelsOf = (painting: Painting): Pixels => ({ ...painting, data: rgbaOf(painting) })
@@ -125,7 +125,7 @@ describe('the picture size', () => {
     ['kitty', 480],
   ])('fills the available space: %s', (way, width) => {
     const large: Painting = { width: 1000, height: 1000, at: () => [1, 2, 3] }
-    const size = inRoom(pixelsOf(large), { columns: 40, rows: 20 }, way)
+    const size = scaleToArea(pixelsOf(large), { columns: 40, rows: 20 }, way)
     expect([size.width, size.height]).toEqual([width, width])
   })
 
@@ -138,7 +138,7 @@ describe('the picture size', () => {
 
 describe('how a terminal draws', () => {
   const on = (env: NodeJS.ProcessEnv, colors: 0 | 1 | 2 | 3 = 3, tty = true, hasBlocks = true) =>
-    wayToDraw({ env: { TERM: 'xterm-256color', ...env }, tty, colors, hasBlocks })
+    detectDrawMethod({ env: { TERM: 'xterm-256color', ...env }, tty, colors, hasBlocks })
 
   test.each<[string, NodeJS.ProcessEnv, DrawMethod]>([
     ['kitty', { KITTY_WINDOW_ID: '1', TERM: 'xterm-kitty' }, 'kitty'],

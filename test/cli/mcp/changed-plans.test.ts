@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import type { NftRecord } from '../../../src/api/nft-record.ts'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
-import type { Answer } from '../../../src/cli/mcp/answer.ts'
+import type { ToolResponse } from '../../../src/cli/mcp/tool-response.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { backendForFile, call, createTestCollection, type TestBackend, WALLETS } from '../../helpers/backend.ts'
@@ -132,7 +132,10 @@ const CASES: Case[] = [
   },
 ]
 
-async function plan({ tool, values }: Case, currentWorld: World): Promise<{ id: string; run: () => Promise<Answer> }> {
+async function plan(
+  { tool, values }: Case,
+  currentWorld: World,
+): Promise<{ id: string; run: () => Promise<ToolResponse> }> {
   const planned = await session.call(tool, values(currentWorld))
   expect(planned).toMatchObject({ status: 'planned', plan_id: expect.any(String) })
   const id = planned.plan_id ?? ''
@@ -300,7 +303,7 @@ describe('a plan of a run', () => {
     expect(sent).toEqual([])
   }
 
-  async function planned(): Promise<() => Promise<Answer>> {
+  async function planned(): Promise<() => Promise<ToolResponse>> {
     const { plan_id: creating } = await session.call('collection_create', { name: 'Known', wallet: OWNER })
     const { data } = await session.call('collection_create', { dry_run: false, plan_id: creating })
     known = (data as { contract_address: string }).contract_address

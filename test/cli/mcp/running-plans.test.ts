@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from 'vitest'
 import { Plans } from '../../../src/cli/mcp/plans.ts'
-import type { Runner, Running } from '../../../src/cli/mcp/runner.ts'
+import type { Runner, RunOptions } from '../../../src/cli/mcp/runner.ts'
 import { RunningPlans } from '../../../src/cli/mcp/running-plans.ts'
 import type { Tool } from '../../../src/cli/mcp/tools.ts'
 import { temporaryFolder } from '../../helpers/temporary-folder.ts'
@@ -21,7 +21,7 @@ test('a plan that another process starts after the check is continued, not refus
   await plans.show(plan.id, { first: { title: 'One' }, second: { title: 'Two' } })
   // The other process has burned the first NFT.
   const runner: Pick<Runner, 'run'> = {
-    async run(_argv, { checkPlan }: Running) {
+    async run(_argv, { checkPlan }: RunOptions) {
       await checkPlan?.({ second: { title: 'Two' } })
       return { code: 0, data: [], error: null, cost: undefined }
     },

@@ -1,7 +1,7 @@
 import { size } from 'viem'
 import { expect, onTestFinished, test } from 'vitest'
 import type { Blockchain, EvmBlockchain } from '../../../src/api/blockchains.ts'
-import { WORST_NFT, worstCaseOf } from '../../../src/cli/cost/worst-case.ts'
+import { MAX_NFT_USE, maxCostOfSpending } from '../../../src/cli/cost/worst-case.ts'
 import type { Deps, Spending, SpendingRun } from '../../../src/cli/deps.ts'
 import { Ledger } from '../../../src/cli/mcp/spending.ts'
 import { GdnError } from '../../../src/core/errors.ts'
@@ -27,8 +27,8 @@ const OFFERED = 10n ** 9n
 /** The highest price that the server ever offers. */
 const MAX = 3n * OFFERED
 /** The amounts that an NFT counts for when the server limits its cost and when it doesn't. */
-const LIMITED = WORST_NFT.gasLimit * OFFERED
-const PER_NFT = WORST_NFT.gasLimit * MAX
+const LIMITED = MAX_NFT_USE.gasLimit * OFFERED
+const PER_NFT = MAX_NFT_USE.gasLimit * MAX
 const POL = (amount: bigint) => ({ amount, currency: 'POL' })
 
 interface Network {
@@ -92,7 +92,7 @@ test('counts each request at more than any of its transactions can use', () => {
     ...[mintGasLimit([{ receiver: '0x', count: 1 }], true, true), grantGasLimit(['0x']), BURN_GAS_LIMIT],
     ...[TRANSFER_GAS_LIMIT, updateGasLimit(ids), freezeGasLimit(ids), COMMIT_PROVENANCE_GAS_LIMIT],
   ]
-  for (const limit of one) expect(WORST_NFT.gasLimit).toBeGreaterThan(limit)
+  for (const limit of one) expect(MAX_NFT_USE.gasLimit).toBeGreaterThan(limit)
 })
 
 test.each([
@@ -109,7 +109,7 @@ test.each([
   const bytes = ENVELOPE_BYTES + size(encodeMake(init))
   // The fee for data is counted twice, as it may rise.
   const worst = makeGasLimit(init) * OFFERED + 2n * BigInt(bytes)
-  expect(await worstCaseOf({ kind: 'collection', name, royaltyBps }, fees)).toBe(worst)
+  expect(await maxCostOfSpending({ kind: 'collection', name, royaltyBps }, fees)).toBe(worst)
 })
 
 test('permits nothing on a public network without --allow-spending', async () => {
@@ -466,9 +466,9 @@ test('counts a limit in money at the price of the moment at which it is counted,
 })
 
 /** Transactions of a wallet of this machine. */
-const transactions = (most: bigint, blockchain: EvmBlockchain = 'polygon', coin = 'POL', isPublic = true) => {
+const transactions = (maxCostWei: bigint, blockchain: EvmBlockchain = 'polygon', coin = 'POL', isPublic = true) => {
   const settings = { prices: {}, profile: null } as never
-  return { kind: 'wallet', blockchain, settings, coin, most, isPublic } as const
+  return { kind: 'wallet', blockchain, settings, coin, maxCostWei, isPublic } as const
 }
 
 test('counts what a wallet pays itself together with what the server pays, each time', async () => {

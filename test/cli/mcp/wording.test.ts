@@ -6,11 +6,11 @@ import { fileURLToPath } from 'node:url'
 import fc from 'fast-check'
 import { beforeAll, describe, expect, test } from 'vitest'
 import type { CommandTree } from '../../../src/cli/command-tree.ts'
-import { answerOf, failedAnswer } from '../../../src/cli/mcp/answer.ts'
+import { failedResponse, pagedResponse } from '../../../src/cli/mcp/tool-response.ts'
 import { Toolbox } from '../../../src/cli/mcp/toolbox.ts'
 import type { Tool } from '../../../src/cli/mcp/tools.ts'
 import type { TOOLSET_WORDS } from '../../../src/cli/mcp/toolsets.ts'
-import { inToolWords } from '../../../src/cli/mcp/wording.ts'
+import { withToolNames } from '../../../src/cli/mcp/wording.ts'
 import { GdnError } from '../../../src/core/errors.ts'
 import { shellWord } from '../../../src/core/shell-word.ts'
 import { cli } from '../harness.ts'
@@ -30,8 +30,8 @@ beforeAll(async () => {
 
 /** What an agent gets of an error of a tool. */
 function shown(command: string, hint: string, box = toolbox) {
-  const answer = failedAnswer(new GdnError('usage', 'is wrong', { hint }))
-  return inToolWords(answer, box.of(command), box).error?.hint
+  const answer = failedResponse(new GdnError('usage', 'is wrong', { hint }))
+  return withToolNames(answer, box.of(command), box).error?.hint
 }
 
 /** Returns the flags in a text that a tool has as parameters, apart from those of commands that a person runs. */
@@ -59,8 +59,8 @@ describe('errors and hints of tools', () => {
       texts.flatMap((text) => {
         if (flagsIn(text, tool).length === 0) return []
         const issue = { place: { flag: [...tool.words.keys()].at(-1) }, message: text, hint: text }
-        const answer = failedAnswer(new GdnError('usage', text, { hint: text, details: { issues: [issue] } }))
-        const { error } = inToolWords(answer, tool, toolbox)
+        const answer = failedResponse(new GdnError('usage', text, { hint: text, details: { issues: [issue] } }))
+        const { error } = withToolNames(answer, tool, toolbox)
         return flagsIn(JSON.stringify(error), tool).map((flag) => `${tool.name}: ${flag} in ${text}`)
       }),
     )
@@ -100,8 +100,8 @@ describe('errors and hints of tools', () => {
     for (const tool of toolbox.offered) {
       for (const [flag, property] of tool.words) {
         if (!/^(--|<)/.test(flag)) continue
-        const answer = failedAnswer(new GdnError('usage', 'is wrong', { place: { flag } }))
-        const { message } = inToolWords(answer, tool, toolbox).error ?? {}
+        const answer = failedResponse(new GdnError('usage', 'is wrong', { place: { flag } }))
+        const { message } = withToolNames(answer, tool, toolbox).error ?? {}
         expect(message, tool.name).toBe(`${property}: is wrong`)
       }
     }
@@ -111,13 +111,13 @@ describe('errors and hints of tools', () => {
     const tool = toolbox.offered.find(({ name }) => name === 'plan')
     if (tool === undefined) throw new Error('no plan')
     const note = 'Its NFT is burned only by a plan that was saved with --prune and --out'
-    const { data } = inToolWords(answerOf({ code: 0, data: { notes: [note] }, error: null }, 0), tool, toolbox)
+    const { data } = withToolNames(pagedResponse({ code: 0, data: { notes: [note] }, error: null }, 0), tool, toolbox)
     expect(data).toEqual({ notes: ['Its NFT is burned only by apply with prune true'] })
   })
 
   test('give the problems that a command reports as data the code of its exit code', () => {
     const data = [{ check: 'server', status: 'fail' }]
-    expect(answerOf({ code: 6, data, error: null }, 0)).toMatchObject({
+    expect(pagedResponse({ code: 6, data, error: null }, 0)).toMatchObject({
       status: 'error',
       data,
       error: { code: 'unreachable', message: 'The data contains the problems.' },
@@ -217,8 +217,8 @@ describe('errors and hints of tools', () => {
   })
 
   test('name parameters in the notes of a summary', () => {
-    const answer = { ...failedAnswer(null), data: { notes: ['Add --take-over to replace them.'] } }
-    expect(inToolWords(answer, toolbox.of('apply'), toolbox).data).toEqual({
+    const answer = { ...failedResponse(null), data: { notes: ['Add --take-over to replace them.'] } }
+    expect(withToolNames(answer, toolbox.of('apply'), toolbox).data).toEqual({
       notes: ['Add take_over to replace them.'],
     })
   })
@@ -231,14 +231,14 @@ describe('errors and hints of tools', () => {
     ],
     ['Nothing is left to do: all 3 rows are deployed.', ['Nothing is left to do: all 3 rows are deployed.']],
   ])('leave out the note on a flag that no tool has: %s', (note, notes) => {
-    const answer = { ...failedAnswer(null), data: { notes: [note] } }
-    expect(inToolWords(answer, toolbox.of('batch mint'), toolbox).data).toEqual({ notes })
+    const answer = { ...failedResponse(null), data: { notes: [note] } }
+    expect(withToolNames(answer, toolbox.of('batch mint'), toolbox).data).toEqual({ notes })
   })
 
   test('are changed in fields of ours, never in data', () => {
     const record = { title: '--wallet', nested: { message: '--wallet' }, fix: 'Add --wallet.' }
     const tool = toolbox.of('collection set')
-    const { data } = inToolWords({ ...failedAnswer(null), error: null, data: [record] }, tool, toolbox)
+    const { data } = withToolNames({ ...failedResponse(null), error: null, data: [record] }, tool, toolbox)
     expect(data).toEqual([{ ...record, fix: 'Add wallet.' }])
   })
 })

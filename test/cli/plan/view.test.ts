@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { PLAIN } from '../../../src/cli/io/paint.ts'
 import { collectImpossibleChanges, hintFor, impossibleChangesText } from '../../../src/cli/plan/impossible-changes.ts'
-import { changedSince } from '../../../src/cli/plan/open-source.ts'
+import { changedPlanError } from '../../../src/cli/plan/open-source.ts'
 import { planMarkdown } from '../../../src/cli/plan/plan-markdown.ts'
 import {
   appliedText,
@@ -13,7 +13,7 @@ import {
   summaryText,
 } from '../../../src/cli/plan/plan-view.ts'
 import { type Action, type NftChange, NOT_DYNAMIC } from '../../../src/plan/compare.ts'
-import { HAS_ID } from '../../../src/plan/mint-changes.ts'
+import { ID_ADDED_REASON } from '../../../src/plan/mint-changes.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../../src/plan/planned.ts'
 import { OWNER } from '../fake-api.ts'
 
@@ -181,7 +181,7 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
     const plan = planOf({ impossible: n, mint: 1 })
     async function* changes() {
       for await (const change of plan.changes()) {
-        const reason = `${HAS_ID}${todo ?? `: add id=${change.line}`} to the row, or mint the row with another ID`
+        const reason = `${ID_ADDED_REASON}${todo ?? `: add id=${change.line}`} to the row, or mint the row with another ID`
         yield change.action === 'mint' ? change : { ...change, reason }
       }
     }
@@ -280,7 +280,7 @@ test('names the first 10 rows that changed after the plan was created', () => {
       changes: [change],
       what: 'title is Ranger',
     }))
-  const [row] = (changedSince({ count: 1, rows: moved(1) }).details as { rows: object[] }).rows
+  const [row] = (changedPlanError({ count: 1, rows: moved(1) }).details as { rows: object[] }).rows
   expect(row).toEqual({
     ...{ key: 'r0', line: 2, what: 'title is Ranger' },
     changes: [
@@ -290,7 +290,7 @@ test('names the first 10 rows that changed after the plan was created', () => {
       },
     ],
   })
-  const message = (count: number) => changedSince({ count, rows: moved(count) }).message.split('\n')
+  const message = (count: number) => changedPlanError({ count, rows: moved(count) }).message.split('\n')
   expect(message(1)).toEqual(['rows changed after the plan was created: line 2 (title is Ranger)'])
   expect(message(2).slice(1)).toEqual(['  line 2 (title is Ranger)', '  line 3 (title is Ranger)'])
   expect(message(12)).toHaveLength(12)

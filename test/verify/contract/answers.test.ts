@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { GdnError } from '../../../src/core/errors.ts'
 import { decodeAddresses, decodeNumber, decodeString } from '../../../src/verify/abi.ts'
 import type { CallResult } from '../../../src/verify/chain-reader.ts'
-import { contractReader } from '../../../src/verify/contract/answers.ts'
+import { contractReader } from '../../../src/verify/contract/contract-reader.ts'
 import { addressesIn, textIn, wordOf } from '../../helpers/answering-code.ts'
 
 const CONTRACT = `0x${'c'.repeat(40)}`

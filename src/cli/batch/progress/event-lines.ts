@@ -4,8 +4,8 @@ import type { Io } from '../../io/io.ts'
 import type { DataRecord } from '../../render/view.ts'
 
 /** Minimum interval in milliseconds between events of a coalesced type. */
-const EVERY_MS = 500
-const COALESCED = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconciling'])
+const MIN_INTERVAL_MS = 500
+const COALESCED_EVENTS = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconciling'])
 
 /**
  * Prints a run as NDJSON on stdout: one snake-case line per event, and the summary as the last line. Coalesced events
@@ -26,9 +26,9 @@ export class EventLines {
 
   tell(event: BatchEvent): void {
     const { type } = event
-    if (COALESCED.has(type)) {
+    if (COALESCED_EVENTS.has(type)) {
       this.#held.set(type, event)
-      if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= EVERY_MS) this.#flush(type)
+      if (this.#now() - (this.#printedAt.get(type) ?? Number.NEGATIVE_INFINITY) >= MIN_INTERVAL_MS) this.#flush(type)
       return
     }
     // A run has hundreds of request events, so they don't flush the held events. All other events do.

@@ -21,18 +21,18 @@ export type Phase =
  * and a minimum time.
  */
 const WINDOW_MS = 60_000
-const ENOUGH_ANSWERS = 5
-const ENOUGH_MS = 4_000
-const MAX_ANSWERS = 512
+const MIN_RESPONSES = 5
+const MIN_SPAN_MS = 4_000
+const MAX_RESPONSES = 512
 
 /** Minimum wait in milliseconds that the display shows. Shorter waits are normal. */
-const SHORT_HOLD_MS = 2_000
+const MIN_SHOWN_HOLD_MS = 2_000
 
 /** Number of attempts without a response after which the server is shown as unreachable. */
-const AWAY_AFTER = 2
+const UNREACHABLE_AFTER = 2
 
 /** The state of a run that is known before its first event. */
-export interface KnownProgress {
+export interface InitialProgress {
   name: string
   counts: RowCounts
 }
@@ -55,7 +55,7 @@ export class ProgressState {
   /** Consecutive attempts without a response. */
   #silent = 0
 
-  constructor(now: number, knownProgress?: KnownProgress) {
+  constructor(now: number, knownProgress?: InitialProgress) {
     this.startedAt = now
     this.title = knownProgress?.name ?? null
     this.counts = knownProgress?.counts ?? null
@@ -84,7 +84,7 @@ export class ProgressState {
         break
       case 'holding': {
         const { reason, ms, message } = event
-        if (ms >= SHORT_HOLD_MS || reason === 'not_ready')
+        if (ms >= MIN_SHOWN_HOLD_MS || reason === 'not_ready')
           this.#enter({ kind: 'held', reason, until: now + ms, message })
         break
       }
@@ -124,7 +124,7 @@ export class ProgressState {
     if (this.#pending === 0) return null
     const recent = this.#answers.filter((at) => now - at <= WINDOW_MS)
     const [first] = recent
-    if (first === undefined || recent.length < ENOUGH_ANSWERS || now - first < ENOUGH_MS) return null
+    if (first === undefined || recent.length < MIN_RESPONSES || now - first < MIN_SPAN_MS) return null
     return ((recent.length - 1) * 1000) / (now - first)
   }
 
@@ -147,12 +147,12 @@ export class ProgressState {
     const { request, outcome, status, message } = event
     if (outcome !== 'no_effect') {
       this.#answers.push(now)
-      if (this.#answers.length > 2 * MAX_ANSWERS) this.#answers = this.#answers.slice(-MAX_ANSWERS)
+      if (this.#answers.length > 2 * MAX_RESPONSES) this.#answers = this.#answers.slice(-MAX_RESPONSES)
       if (!this.#unknown.has(request)) this.#done = Math.min(this.#requests, this.#done + 1)
       if (outcome === 'unknown') this.#unknown.add(request)
     }
     this.#silent = status === null ? this.#silent + 1 : 0
-    if (this.#silent >= AWAY_AFTER) {
+    if (this.#silent >= UNREACHABLE_AFTER) {
       this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no response' })
     } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
       // Even if the server responds again, the run is still waiting until the server accepts or refuses a request.

@@ -6,7 +6,7 @@ import { cutToWidth, displayWidth } from '../../text/display-width.ts'
 import { wrap } from '../../text/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
 
-export interface BlockLook {
+export interface BlockStyle {
   /** Number of columns of the terminal. */
   columns: number
   paint: Paint
@@ -29,13 +29,13 @@ const MAX_COLUMNS = 100
 const MAX_PHASE_LINES = 8
 
 /** Formats the block on a terminal: run, bar of all rows, rows by state, rate and time left, and current phase. */
-export function formatBlock(state: ProgressState, now: number, look: BlockLook): string[] {
+export function formatBlock(state: ProgressState, now: number, look: BlockStyle): string[] {
   const width = Math.max(10, Math.min(look.columns - 1, MAX_COLUMNS))
-  const lines = [cutToWidth(headOf(state), width)]
+  const lines = [cutToWidth(headingOf(state), width)]
   if (state.counts !== null && state.counts.total > 0) {
     lines.push(bar(state.counts, width, look), ...legend(state.counts, width, look))
   }
-  lines.push(cutToWidth([...paceOf(state, now), `${clock(now - state.startedAt)} elapsed`].join(dot(look)), width))
+  lines.push(cutToWidth([...rateTexts(state, now), `${clock(now - state.startedAt)} elapsed`].join(dot(look)), width))
   const doing = wrap(phaseText(state.phase(now), state, now), width).map((line) => cutToWidth(line, width))
   const rest = doing.slice(MAX_PHASE_LINES - 1)
   const last = rest.length > 1 ? [cutToWidth(`${rest[0]} …`, width)] : rest
@@ -55,14 +55,14 @@ export function formatLine(state: ProgressState, now: number, isSaid = false): s
     const rows = otherStates.map((name) => `${groupDigits(counts[name])} ${name}`)
     parts.push([`${groupDigits(counts.deployed)} of ${rowCountText(counts.total)} deployed`, ...rows].join(', '))
   }
-  parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...paceOf(state, now))
+  parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...rateTexts(state, now))
   return `${title === null ? '' : `${safe(title)}: `}${parts.join('; ')}`
 }
 
-const dot = ({ ascii }: BlockLook) => (ascii ? ' - ' : ' · ')
+const dot = ({ ascii }: BlockStyle) => (ascii ? ' - ' : ' · ')
 const rowCountText = (total: number) => `${groupDigits(total)} row${total === 1 ? '' : 's'}`
 
-function headOf({ title, counts }: ProgressState): string {
+function headingOf({ title, counts }: ProgressState): string {
   if (title === null) return 'gdn batch'
   return counts === null
     ? safe(title)
@@ -88,14 +88,14 @@ export function barWidths(counts: Counts, width: number): Record<State, number> 
   return widths
 }
 
-function bar(counts: Counts, width: number, look: BlockLook): string {
+function bar(counts: Counts, width: number, look: BlockStyle): string {
   const widths = barWidths(counts, width)
   const marks = look.ascii ? ASCII_MARKS : MARKS
   return STATES.map((name) => paintState(name, marks[name].repeat(widths[name]), look.paint)).join('')
 }
 
 /** Formats the legend: the mark, row count and name of each state, on as many lines as needed. */
-function legend(counts: Counts, width: number, look: BlockLook): string[] {
+function legend(counts: Counts, width: number, look: BlockStyle): string[] {
   const marks = look.ascii ? ASCII_MARKS : MARKS
   const lines: string[] = []
   let line = ''
@@ -125,11 +125,11 @@ function paintState(state: State, text: string, paint: Paint): string {
  * Reasons for a wait in which nothing is sent. The rate and the estimate are omitted, because they would only get
  * worse.
  */
-const STANDSTILLS: ReadonlySet<string> = new Set(['max_cost', 'not_ready', 'unreachable'])
+const BLOCKING_REASONS: ReadonlySet<string> = new Set(['max_cost', 'not_ready', 'unreachable'])
 
-function paceOf(state: ProgressState, now: number): string[] {
+function rateTexts(state: ProgressState, now: number): string[] {
   const phase = state.phase(now)
-  if (phase.kind === 'waiting' || (phase.kind === 'held' && STANDSTILLS.has(phase.reason))) return []
+  if (phase.kind === 'waiting' || (phase.kind === 'held' && BLOCKING_REASONS.has(phase.reason))) return []
   const rate = state.rate(now)
   const msLeft = state.millisecondsLeft(now)
   return [
@@ -173,7 +173,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'held':
       return heldText(phase, now, reasons)
     case 'reconciling':
-      return `${lookingFor(counts?.unknown ?? 0)}${stepText(phase, now)}`
+      return `${searchText(counts?.unknown ?? 0)}${stepText(phase, now)}`
     case 'waiting':
       // All accepted NFTs are deployed, so the command is about to end.
       if (counts !== null && counts.accepted + counts.pending === 0) return 'Finishing'
@@ -228,7 +228,7 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
  * Describes a search. If no rows are unknown, this is the second search, which confirms rows that were already adopted
  * or found absent.
  */
-function lookingFor(unknown: number): string {
+function searchText(unknown: number): string {
   return unknown === 0
     ? 'Searching the collection a second time'
     : `Searching the collection for ${rowCountText(unknown)} with an unknown outcome`

@@ -6,7 +6,7 @@ import { isTimeUp } from '../../../core/time-up.ts'
 import { type Io, safe } from '../../io/io.ts'
 import type { LiveBlock } from '../../io/live-block.ts'
 import type { Signals } from '../../io/signals.ts'
-import { type KnownProgress, type Phase, ProgressState } from './progress-state.ts'
+import { type InitialProgress, type Phase, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 
 /** Minimum intervals in milliseconds between two redraws of the block, and between two log lines. */
@@ -52,7 +52,7 @@ export class BatchProgress {
    *
    * @param knownProgress the state of a resumed run
    */
-  constructor(io: Io, signals: ProgressSignals, knownProgress?: KnownProgress, clock: ProgressClock = CLOCK) {
+  constructor(io: Io, signals: ProgressSignals, knownProgress?: InitialProgress, clock: ProgressClock = CLOCK) {
     this.#io = io
     this.#signals = signals
     this.#clock = clock

@@ -12,7 +12,7 @@ import { KIND_CALLS, kindOfCode, kindOfResults, knownAddressKind } from '../../.
 import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 
-export interface Checking {
+export interface ReceiverCheckOptions {
   flags: ReaderFlags & { skipContracts?: boolean; lookup?: boolean | undefined }
   blockchain: Blockchain
   server: Pick<Server, 'baseUrl' | 'loopback'>
@@ -26,7 +26,7 @@ const CONTRACT = 'contract'
 /** Finds the receivers in a list that are contracts, and skips them if `--skip-contracts` is set. */
 export class ContractReceivers implements ReceiverCheck {
   readonly #deps: Deps
-  readonly #checking: Checking
+  readonly #checking: ReceiverCheckOptions
   #chain: Promise<ChainReader | null> | null = null
   #close: () => Promise<void> = async () => {}
   /** The reason why not all receivers were checked; null if they were. */
@@ -36,7 +36,7 @@ export class ContractReceivers implements ReceiverCheck {
   /** Hashes of the addresses of all contracts. A receiver may be on several lines. */
   readonly #found = new HashTable({ foldHex: true })
 
-  constructor(deps: Deps, checking: Checking) {
+  constructor(deps: Deps, checking: ReceiverCheckOptions) {
     this.#deps = deps
     this.#checking = checking
   }

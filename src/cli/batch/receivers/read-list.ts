@@ -5,7 +5,7 @@ import type { StoredList } from '../../../state/drops.ts'
 import { groupList } from '../../../wallet/group-list.ts'
 import { isName } from '../../../wallet/names.ts'
 import type { Deps } from '../../deps.ts'
-import { type Checking, ContractReceivers } from './contract-receivers.ts'
+import { ContractReceivers, type ReceiverCheckOptions } from './contract-receivers.ts'
 
 interface ListFiles {
   /** The manifest. Its row is minted to each receiver. */
@@ -14,7 +14,7 @@ interface ListFiles {
   to: string | null
   list: StoredList
   /** The settings for finding receivers that are contracts; null to read all receivers without this check. */
-  checking: Omit<Checking, 'blockchain'> | null
+  checking: Omit<ReceiverCheckOptions, 'blockchain'> | null
 }
 
 /** Opens a manifest with a single row and the list of its receivers. Messages use the given paths. */

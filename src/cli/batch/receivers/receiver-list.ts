@@ -46,7 +46,7 @@ export const listRunName = (manifest: string, { run, to = '' }: Pick<BatchMintFl
   run ?? `${basename(manifest)}+${basename(to)}`
 
 /** Formats the list flags for use in another command. Returns an empty string if there is no list. */
-export function listFlagsAgain({
+export function formatListFlags({
   to,
   merge,
   skipContracts,

@@ -15,7 +15,7 @@ export interface CellsOfFile {
   missing: number
 }
 
-interface OtherRow {
+interface RowCells {
   cells: readonly string[]
   values: ReadonlySet<string>
 }
@@ -23,7 +23,7 @@ interface OtherRow {
 export async function cellsOfFile(run: Run, options: ManifestOptions): Promise<CellsOfFile> {
   const byKey = new Map<string, readonly string[]>()
   /** Rows of the file that aren't part of the run, by line number. They include edited rows without an ID. */
-  const otherRows = new Map<number, OtherRow>()
+  const otherRows = new Map<number, RowCells>()
   if (run.manifestPath !== null) await readCells(run, run.manifestPath, { options, byKey, otherRows })
   const lookup: CellsOfFile = {
     missing: 0,
@@ -43,7 +43,7 @@ async function readCells(
     options,
     byKey,
     otherRows,
-  }: { options: ManifestOptions; byKey: Map<string, readonly string[]>; otherRows: Map<number, OtherRow> },
+  }: { options: ManifestOptions; byKey: Map<string, readonly string[]>; otherRows: Map<number, RowCells> },
 ): Promise<void> {
   const byLine = new Map<number, readonly string[]>()
   const namer = new RowNamer()
@@ -81,7 +81,7 @@ function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> 
 }
 
 /** Returns the cells of `other`, which is now on the line of `row`, if more than half of the values are equal. */
-function editedCells(other: OtherRow | undefined, row: ManifestRow): readonly string[] | undefined {
+function editedCells(other: RowCells | undefined, row: ManifestRow): readonly string[] | undefined {
   if (other === undefined) return undefined
   const before = valuesOf(row)
   const sharedValues = [...other.values].filter((value) => before.has(value)).length

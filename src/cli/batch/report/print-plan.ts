@@ -2,12 +2,12 @@ import type { BatchOptions, PlannedEvent } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import { keptText, removedReceiversText, removedText } from '../../render/kept-text.ts'
+import { differingRowsText, removedReceiversText, removedText } from '../../render/differing-rows-text.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { planAgain } from '../options/flags-again.ts'
+import { planCommand } from '../options/format-flags.ts'
 import { changesText, exampleText } from './changes-text.ts'
 
-interface Sending {
+interface PlanPrintOptions {
   options: Pick<BatchOptions, 'manifestPath'>
   flags: BatchMintFlags
   /** Whether the run is part of `gdn apply`, which has printed the row changes. */
@@ -19,7 +19,7 @@ interface Sending {
  *
  * @param where the collection and the blockchain, such as `Tides (0xaab8d6…0811) on polygon`
  */
-export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, sending: Sending): void {
+export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, sending: PlanPrintOptions): void {
   const { isApplied = false } = sending
   const { run, resumed, rows, requests, receivers, files, changes } = planned
   io.note(`Run ${io.errPaint.bold(safe(run.name))} in ${safe(where)}${resumed ? ', resumed' : ''}`)
@@ -43,14 +43,14 @@ const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEven
   resumed && !isApplied && added + changed + removed > 0
 
 /** Returns the notes that are printed before a run is sent. The run's summary contains them too. */
-export function notesOf(planned: PlannedEvent, { isApplied = false, options, flags }: Sending): string[] {
+export function notesOf(planned: PlannedEvent, { isApplied = false, options, flags }: PlanPrintOptions): string[] {
   const { keptAccepted, removed, receivers } = planned.changes
   const edited = isEdited(planned, isApplied)
-  const plan = planAgain(options.manifestPath, flags)
+  const plan = planCommand(options.manifestPath, flags)
   return [
     ...(planned.notes ?? []),
     ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),
-    ...(edited && keptAccepted > 0 ? [keptText(keptAccepted, plan)] : []),
+    ...(edited && keptAccepted > 0 ? [differingRowsText(keptAccepted, plan)] : []),
     ...(edited && removed > 0
       ? [receivers === undefined ? removedText(removed, plan) : removedReceiversText(removed)]
       : []),

@@ -49,7 +49,7 @@ interface ShownColumns {
  * @param naming how column names were interpreted when the manifest was read
  * @param reserved names that an ignored column must not have; null omits ignored columns
  */
-export function columnsLike(
+export function orderColumnsByHeader(
   columns: ManifestColumns,
   header: CsvHeader | null,
   naming: ColumnNaming,
@@ -96,7 +96,7 @@ export function chooseFields(
   if (names === undefined) {
     // `title` is already one of the manifest's own columns.
     const fields = view.fields.filter((field) => field !== 'title')
-    return ownAnd(columns, fields)
+    return manifestColumnsAnd(columns, fields)
   }
   const knownFields = [...columns.names, ...aliases]
   const fields = names.map((field) =>
@@ -110,7 +110,7 @@ export function chooseFields(
 }
 
 /** Returns all columns of a manifest, followed by the given fields. */
-export const ownAnd = ({ names }: ShownColumns, fields: readonly string[]): ChosenColumn[] => [
+export const manifestColumnsAnd = ({ names }: ShownColumns, fields: readonly string[]): ChosenColumn[] => [
   ...names.map((name, at) => ({ name, at })),
   ...fields.map((name) => ({ name, at: null })),
 ]

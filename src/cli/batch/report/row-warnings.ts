@@ -7,7 +7,7 @@ import type { Deps } from '../../deps.ts'
 import { printWarning } from '../check-files.ts'
 
 const MAX_SHOWN = 10
-const NONE: Duplicates = { count: 0, rows: [] }
+const NO_DUPLICATES: Duplicates = { count: 0, rows: [] }
 
 const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestIssue => ({
   place: { file, line },
@@ -15,7 +15,7 @@ const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestI
 })
 
 /** Returns a warning for each listed duplicate row, and one warning that counts the others. */
-export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
+export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NO_DUPLICATES): ManifestIssue[] {
   const warnings = rows.map((row) => warningOf(file, row))
   const unlisted = all - rows.length
   const last = {
@@ -43,7 +43,7 @@ export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly Manife
 export function refuseDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,
-  { count: all, rows }: Duplicates = NONE,
+  { count: all, rows }: Duplicates = NO_DUPLICATES,
   file?: string,
 ): void {
   const [first] = rows
@@ -64,7 +64,7 @@ export function refuseDuplicates(
 export async function confirmDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,
-  duplicates: Duplicates = NONE,
+  duplicates: Duplicates = NO_DUPLICATES,
   file?: string,
 ): Promise<void> {
   const { count: all } = duplicates

@@ -26,7 +26,7 @@ const MAX_REASONS = 5
 const MAX_LINES = 10
 
 /** Creates the error for deployed rows that differ from their requests. */
-export const differingRows = (verified: Verified): GdnError =>
+export const differingRows = (verified: VerificationSummary): GdnError =>
   new GdnError('verify_failed', differingParts(verified).join('\n'), {
     details: { differing_rows: verified.differing },
   })
@@ -38,7 +38,7 @@ export const differingRows = (verified: Verified): GdnError =>
 export function errorOfRun(
   summary: BatchSummary,
   commands: RunCommands,
-  verified: Verified = { counts: { differing: 0 }, differing: [] },
+  verified: VerificationSummary = { counts: { differing: 0 }, differing: [] },
   manifest: string | null = null,
 ): GdnError | null {
   const { counts, stopped, exitCode } = summary
@@ -47,12 +47,12 @@ export function errorOfRun(
   const { failedRows, doubledRows } = summary
   const parts: string[] = []
   if (stopped !== null) parts.push(stopped.message)
-  if (counts.unknown > 0) parts.push(...unknownParts(summary))
+  if (counts.unknown > 0) parts.push(...describeUnknownRows(summary))
   if (counts.failed > 0) {
-    parts.push(`${count(counts.failed, 'row')} failed:`, ...byReason(failedRows.map(withReason('error'))))
+    parts.push(`${count(counts.failed, 'row')} failed:`, ...groupByReason(failedRows.map(withReason('error'))))
   }
   if (doubledRows.length > 0) {
-    parts.push(`${count(doubledRows.length, 'row')} possibly minted twice:`, ...byReason(doubledRows))
+    parts.push(`${count(doubledRows.length, 'row')} possibly minted twice:`, ...groupByReason(doubledRows))
   }
   if (counts.accepted > 0)
     parts.push(`${count(counts.accepted, 'row')} accepted but not deployed yet${reasonText(summary)}`)
@@ -91,16 +91,16 @@ export function detailsOfRun({ run, counts, ...rows }: RunProblems, manifest: st
 
 const reasonText = ({ waiting }: BatchSummary): string => (waiting == null ? '' : `: ${waiting}`)
 
-interface Verified {
+interface VerificationSummary {
   counts: { differing: number }
   /** The first rows that differ. */
   differing: readonly DifferingRow[]
 }
 
-function differingParts({ counts, differing }: Verified): string[] {
+function differingParts({ counts, differing }: VerificationSummary): string[] {
   return [
     `${count(counts.differing, 'row')} ${counts.differing === 1 ? 'differs' : 'differ'} from what was requested, on chain or in storage:`,
-    ...byReason(differing.map(withReason('differs'))),
+    ...groupByReason(differing.map(withReason('differs'))),
   ]
 }
 
@@ -108,7 +108,7 @@ function differingParts({ counts, differing }: Verified): string[] {
  * Creates the error for rows that differ from chain or storage, for commands that send nothing, such as `gdn batch
  * results`.
  */
-export function verifyFailed(verified: Verified): GdnError {
+export function verifyFailed(verified: VerificationSummary): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
     hint: 'The server of the run reports no changes that explain the differences. Investigate each difference.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },
@@ -128,19 +128,19 @@ const withReason =
  * Describes the rows with an unknown outcome, and what a reconciliation found out about them. If there are many rows,
  * names only the first.
  */
-function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
+function describeUnknownRows({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
   const namedKeys = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
   const otherRows = unknownRows.filter(({ key }) => !namedKeys.has(key))
   const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are listed)` : ''
   const parts = [`the outcome of ${count(counts.unknown, 'row')} is unknown${more}:`]
   if (otherRows.length > 0) parts.push(`  ${lineRanges(otherRows)}`)
-  parts.push(...byReason(absentRows.map(({ line, reason }) => ({ line, reason: `absent: ${reason}` }))))
-  parts.push(...byReason(undecidedRows.map(({ line, reason }) => ({ line, reason: `undecided: ${reason}` }))))
+  parts.push(...groupByReason(absentRows.map(({ line, reason }) => ({ line, reason: `absent: ${reason}` }))))
+  parts.push(...groupByReason(undecidedRows.map(({ line, reason }) => ({ line, reason: `undecided: ${reason}` }))))
   return parts
 }
 
 /** Groups rows by reason. Each line is indented by two spaces and reads `lines 3, 4: the reason`. */
-function byReason(rows: readonly LineReason[]): string[] {
+function groupByReason(rows: readonly LineReason[]): string[] {
   const reasons = new Map<string, LineReason[]>()
   for (const row of rows) {
     const alike = reasons.get(row.reason)

@@ -33,7 +33,7 @@ const FIELDS = [
   ...SPENT_FIELDS,
 ]
 
-const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
+const RUN_DETAIL_FIELDS = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
 
 /**
  * Returns the view of one run or a list of runs. A terminal shows the age of each run, and other output shows its start
@@ -43,7 +43,7 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
   return {
     fields: FIELDS,
     columns: stdoutTty
-      ? ['run', 'manifest_file', ...(columns < WIDE ? [] : ['contract_address']), 'state', 'rows', 'age']
+      ? ['run', 'manifest_file', ...(columns < MIN_WIDE_COLUMNS ? [] : ['contract_address']), 'state', 'rows', 'age']
       : ['run', 'state', 'total', 'deployed', 'accepted', 'pending', 'failed', 'unknown', 'started_at'],
     id: 'run',
     sparse: ['manifest_file'],
@@ -57,7 +57,7 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
     }),
     card: (record) => [
       ...runCard(record, stateDir),
-      ...MORE_OF_RUN.map((field) => [field, record[field]] as const),
+      ...RUN_DETAIL_FIELDS.map((field) => [field, record[field]] as const),
       ['drop', Number(record.drop) > 1 ? record.drop : null],
       ['paid', typeof record.fee_paid_wei === 'string' ? spentText(record) : null],
       ['waiting', record.waiting],
@@ -67,7 +67,7 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
 }
 
 /** Minimum width of a terminal at which the table shows each run's collection. */
-const WIDE = 100
+const MIN_WIDE_COLUMNS = 100
 
 /** Returns a file name and its folder, because manifests in different folders often have the same name. */
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')

@@ -4,11 +4,11 @@ import { runRows } from '../../../batch/runs/run-rows.ts'
 import { openRun, type Run } from '../../../batch/runs/runs.ts'
 import { IDS_PER_REQUEST, readNfts } from '../../../client/read-records.ts'
 import type { Settings } from '../../../config/settings.ts'
-import { dropStateOf, type KnownSeal } from '../../../reveal/drop-state.ts'
+import { dropStateOf, type StoredSeal } from '../../../reveal/drop-state.ts'
 import { saltOf } from '../../../reveal/leaves.ts'
 import { type Draw, type DrawnRows, drawOf } from '../../../reveal/shuffle/drawn-rows.ts'
-import { drawnBy, shownProof } from '../../../reveal/slots-shown.ts'
-import { commitmentOf, type KeptCommitment } from '../../../reveal/unrevealed.ts'
+import { findDrawnRows, proofOfNft } from '../../../reveal/slots-shown.ts'
+import { commitmentOf, type StoredCommitment } from '../../../reveal/unrevealed.ts'
 import { ifReadable } from '../../connect/if-readable.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { recordDrop } from './record-drop.ts'
@@ -33,7 +33,7 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   await recordDrop(deps, connection, run, learned)
   return { ...run, reading: { ...run.reading, ...learned } }
 
-  async function sealOf(record: ProvenanceRecord): Promise<KnownSeal | null> {
+  async function sealOf(record: ProvenanceRecord): Promise<StoredSeal | null> {
     const rule = commitment?.shuffle
     if (state?.seal?.round != null || rule == null) return state?.seal ?? null
     return await knownSeal(deps, connection, run, { seal: record, rule })
@@ -52,7 +52,7 @@ export async function learnDropOf(deps: Deps, settings: Settings, id: string): P
   }
 }
 
-const isDrawnByDrand = ({ round }: KnownSeal, { signature }: Draw): boolean =>
+const isDrawnByDrand = ({ round }: StoredSeal, { signature }: Draw): boolean =>
   round === null || isSigned(QUICKNET, round, Buffer.from(signature, 'hex'))
 
 /** Returns the draw, as derived from the first deployed NFTs of a run; null if none of these NFTs is revealed. */
@@ -60,7 +60,7 @@ async function shownDraw(
   { signals: { signal } }: Deps,
   { client }: Connection,
   run: Run,
-  { provenance, seed }: KeptCommitment,
+  { provenance, seed }: StoredCommitment,
 ): Promise<Draw | null> {
   const positions = new Map<string, number>()
   let slots = 0
@@ -72,12 +72,12 @@ async function shownDraw(
   }
   const nfts = await readNfts({ client, signal }, [...positions.keys()])
   const shownSlots = [...nfts].flatMap(([id, nft]) => {
-    const proof = shownProof(nft.request_metadata)
+    const proof = proofOfNft(nft.request_metadata)
     return proof === null ? [] : [{ ...proof, position: positions.get(id) ?? 0 }]
   })
   const key = Buffer.from(seed, 'hex')
   const drop = { provenance, slots, saltOf: (row: number) => saltOf(key, row) }
-  const drawn = drawnBy(shownSlots, drop)
+  const drawn = findDrawnRows(shownSlots, drop)
   // If a signature draws a different row for any NFT, the drop wasn't revealed with this signature.
   const isShownBy = ({ rows, signature }: DrawnRows) =>
     shownSlots.every(

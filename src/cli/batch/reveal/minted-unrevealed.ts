@@ -3,29 +3,34 @@ import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { listCollection } from '../../../batch/minted/list-collection.ts'
 import { RowLookup } from '../../../batch/minted/lookup.ts'
 import { seemsMintedAs } from '../../../batch/minted/seems-minted.ts'
-import type { KeptRow } from '../../../batch/rows/manifest-row.ts'
+import type { StoredRow } from '../../../batch/rows/manifest-row.ts'
 import type { BatchOptions, PlannedEvent, PlannedMints } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { ManifestItem } from '../../../manifest/read.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
 import { IN_PROGRESS } from '../../../plan/compare.ts'
-import { OTHERS_UNREVEALED, UNREVEALED } from '../../../plan/mint-changes.ts'
+import { OTHER_RUN_UNREVEALED_REASON, UNREVEALED_MINT_REASON } from '../../../plan/mint-changes.ts'
 import type { ChangePlan, HiddenCheck, RowChanges } from '../../../plan/planned.ts'
-import { allowHidden, findHidden, type HiddenRows, type Publishing } from '../../../reveal/hidden-rows.ts'
-import { asCommitted, type Content, type ReadCommitment, readCommitment } from '../../../reveal/read-commitment.ts'
+import { allowHidden, findHidden, type HiddenRows, type PublicationTarget } from '../../../reveal/hidden-rows.ts'
+import {
+  type Content,
+  type ReadCommitment,
+  readCommitment,
+  withFirstCommitment,
+} from '../../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../../reveal/rows-with-nfts.ts'
-import type { KeptCommitment } from '../../../reveal/unrevealed.ts'
+import type { StoredCommitment } from '../../../reveal/unrevealed.ts'
 import { isOfList } from '../../../state/drops.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { applyAgain } from '../options/flags-again.ts'
+import { applyCommand } from '../options/format-flags.ts'
 import { formerFoldersText } from './former-folders.ts'
-import { committedWith, mintedOnce, ruleText, sealedError } from './shuffled.ts'
+import { otherCommitmentError, repeatedShuffleError, ruleText, sealedError } from './shuffled.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /** A manifest to mint, and its collection. */
-interface Minting {
+interface MintInput {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
 }
@@ -34,7 +39,7 @@ interface Minting {
  * The commitment of the collection: to this manifest, to its rows with a different shuffle rule, only to other
  * manifests, or none.
  */
-type Committed =
+type CollectionCommitment =
   | { to: 'none' }
   /** Whether rows of any of the manifests are shuffled. */
   | { to: 'others'; areShuffled: boolean }
@@ -50,12 +55,12 @@ type Committed =
  *
  * @param ownRows the rows with their commitment, if its rule is known. Default: the collection's rule
  */
-async function committedTo(
+async function findCollectionCommitment(
   deps: Deps,
   connection: Connection,
-  { options: { blockchain, contractAddress, manifestPath }, read }: Minting,
+  { options: { blockchain, contractAddress, manifestPath }, read }: MintInput,
   ownRows?: ReadCommitment,
-): Promise<Committed> {
+): Promise<CollectionCommitment> {
   // Standard input can't be read again, so a commitment never covers it.
   if (!isEvm(blockchain) || manifestPath === null) return { to: 'none' }
   const { client } = connection
@@ -65,7 +70,7 @@ async function committedTo(
   const valid = await commitmentsOf(deps, connection, contractAddress)
   if (valid.length === 0) return { to: 'none' }
   const rows = ownRows ?? (await readCommitment(read()))
-  const match = rows === null ? null : asCommitted(rows, valid)
+  const match = rows === null ? null : withFirstCommitment(rows, valid)
   if (match === null) return { to: 'others', areShuffled: valid.some(({ shuffle_margin }) => shuffle_margin != null) }
   const { provenance, rule } = match.commitment
   const to = ownRows === undefined || ownRows.commitment.provenance === provenance ? 'this' : 'other rule'
@@ -76,17 +81,17 @@ async function committedTo(
  * Returns the error for rows that the collection has committed to as a shuffled drop, and that `--again` would mint a
  * second time; null for other rows.
  */
-export async function whyNotAgain(deps: Deps, connection: Connection, minting: Minting): Promise<GdnError | null> {
-  const commitment = await committedTo(deps, connection, minting)
+export async function againRefusal(deps: Deps, connection: Connection, minting: MintInput): Promise<GdnError | null> {
+  const commitment = await findCollectionCommitment(deps, connection, minting)
   if (commitment.to === 'none') return null
-  if (commitment.to !== 'others') return commitment.rule === null ? null : mintedOnce('--again')
+  if (commitment.to !== 'others') return commitment.rule === null ? null : repeatedShuffleError('--again')
   if (!commitment.areShuffled) return null
   // The manifest may have been edited since its commitment. The rows of the new run would have different reference IDs.
-  const { hidden, revealed } = await unrevealedOf(
+  const { hidden, revealed } = await countUnrevealedRows(
     { ...minting, options: { ...minting.options, again: false } },
     connection,
   )
-  return hidden + revealed > 0 ? mintedOnce('--again') : null
+  return hidden + revealed > 0 ? repeatedShuffleError('--again') : null
 }
 
 /**
@@ -94,15 +99,15 @@ export async function whyNotAgain(deps: Deps, connection: Connection, minting: M
  * unrevealed or the collection is committed to it; null if it can be minted. Reads the manifest only if the collection
  * has a commitment.
  */
-export async function whyNotAsItIs(
+export async function plainMintRefusal(
   deps: Deps,
   connection: Connection,
-  minting: Minting,
+  minting: MintInput,
   flags: BatchMintFlags,
 ): Promise<GdnError | null> {
-  const commitment = await committedTo(deps, connection, minting)
+  const commitment = await findCollectionCommitment(deps, connection, minting)
   if (commitment.to === 'none') return null
-  const mints = await unrevealedOf(minting, connection)
+  const mints = await countUnrevealedRows(minting, connection)
   if (commitment.to === 'this') {
     if (commitment.isSealed) return sealedDrop(mints, minting.options, flags)
     return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committedError(commitment.rule)
@@ -110,7 +115,7 @@ export async function whyNotAsItIs(
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints, minting.options) : null
 }
 
-interface MintingUnrevealed extends Minting {
+interface UnrevealedMintInput extends MintInput {
   /** The manifest's rows with their commitment. */
   rows: ReadCommitment
   /** Whether this machine has begun the run. */
@@ -122,23 +127,23 @@ interface MintingUnrevealed extends Minting {
  * Returns the error for a manifest that can't be minted with `--unrevealed`, because another machine or run minted its
  * rows; null if it can be minted. Also returns whether the collection is committed to the manifest.
  */
-export async function whyNotUnrevealed(
+export async function unrevealedMintRefusal(
   deps: Deps,
   connection: Connection,
-  minting: MintingUnrevealed,
+  minting: UnrevealedMintInput,
 ): Promise<{ refusal: GdnError | null; isCommitted: boolean }> {
-  const commitment = await committedTo(deps, connection, minting, minting.rows)
+  const commitment = await findCollectionCommitment(deps, connection, minting, minting.rows)
   return { refusal: await refusalOf(deps, connection, minting, commitment), isCommitted: commitment.to === 'this' }
 }
 
 async function refusalOf(
   deps: Deps,
   connection: Connection,
-  minting: MintingUnrevealed,
-  commitment: Committed,
+  minting: UnrevealedMintInput,
+  commitment: CollectionCommitment,
 ): Promise<GdnError | null> {
   const { options, read, rows, isKnown, flags } = minting
-  if (commitment.to === 'other rule') return committedWith(commitment.rule)
+  if (commitment.to === 'other rule') return otherCommitmentError(commitment.rule)
   const ids = new Set<string>()
   const mints = await countUnrevealed(options, connection.client, read(), ids)
   if (commitment.to === 'others' && mints.hidden + mints.revealed > 0)
@@ -151,7 +156,7 @@ async function refusalOf(
   // A server that doesn't support commitments refuses the mint.
   const isChecked = options.lookup !== false && connection.client.supports('updates') === true
   if (mints.others === 0 || !isChecked) return null
-  return await mintedAsTheyAre(deps, connection, minting, { knownIds: ids, isCommitted: commitment.to === 'this' })
+  return await findPlainMints(deps, connection, minting, { knownIds: ids, isCommitted: commitment.to === 'this' })
 }
 
 /**
@@ -160,10 +165,10 @@ async function refusalOf(
  *
  * @param knownIds the IDs of the run's NFTs
  */
-async function mintedAsTheyAre(
+async function findPlainMints(
   { signals: { signal } }: Deps,
   { client }: Connection,
-  { options, read }: MintingUnrevealed,
+  { options, read }: UnrevealedMintInput,
   { knownIds, isCommitted }: { knownIds: ReadonlySet<string>; isCommitted: boolean },
 ): Promise<GdnError | null> {
   const source = { client, signal }
@@ -171,7 +176,7 @@ async function mintedAsTheyAre(
   const listed = await listCollection(source, options, true, [])
   const unknown = [...(listed ?? [])].filter((id) => !knownIds.has(id))
   if (unknown.length === 0) return null
-  const lookup = new RowLookup(() => keptRows(read()), options.markerKey)
+  const lookup = new RowLookup(() => validRows(read()), options.markerKey)
   await lookup.read(source, unknown, () => {})
   let rows = 0
   for await (const _ of lookup.found()) rows++
@@ -180,7 +185,7 @@ async function mintedAsTheyAre(
     : null
 }
 
-async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<KeptRow> {
+async function* validRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<StoredRow> {
   let position = 0
   for await (const item of items) if ('row' in item) yield { key: '', content: '', position: position++, row: item.row }
 }
@@ -193,26 +198,28 @@ async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<Kep
 export async function whyNoMints(
   deps: Deps,
   connection: Connection,
-  minting: Minting,
-  ownCommitment: KeptCommitment | null,
+  minting: MintInput,
+  ownCommitment: StoredCommitment | null,
 ): Promise<string | null> {
   if (ownCommitment !== null) {
     const rows = await readCommitment(minting.read(), ownCommitment.shuffle)
-    return rows?.commitment.provenance === ownCommitment.provenance ? UNREVEALED : OTHERS_UNREVEALED
+    return rows?.commitment.provenance === ownCommitment.provenance
+      ? UNREVEALED_MINT_REASON
+      : OTHER_RUN_UNREVEALED_REASON
   }
-  const commitment = await committedTo(deps, connection, minting)
-  if (commitment.to !== 'none' && commitment.to !== 'others') return UNREVEALED
+  const commitment = await findCollectionCommitment(deps, connection, minting)
+  if (commitment.to !== 'none' && commitment.to !== 'others') return UNREVEALED_MINT_REASON
   if (commitment.to === 'none') return null
-  const { hidden, revealed } = await unrevealedOf(minting, connection)
-  return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
+  const { hidden, revealed } = await countUnrevealedRows(minting, connection)
+  return hidden + revealed > 0 ? OTHER_RUN_UNREVEALED_REASON : null
 }
 
 /**
  * Counts the rows that were minted unrevealed by their run. If there are none and the run has a name, counts the rows
  * that were minted under the manifest's file name. Doesn't count these rows if all of them are revealed.
  */
-async function unrevealedOf(
-  { options, read }: Minting,
+async function countUnrevealedRows(
+  { options, read }: MintInput,
   { client }: Connection,
 ): Promise<UnrevealedMints & { isFormer?: boolean }> {
   const mints = await countUnrevealed(options, client, read())
@@ -221,10 +228,10 @@ async function unrevealedOf(
   return former.hidden > 0 ? { ...former, isFormer: true } : mints
 }
 
-const NOTHING = 'Nothing was sent.'
+const NOTHING_SENT = 'Nothing was sent.'
 
 const refusedError = (message: string, hint: string) =>
-  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
+  new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING_SENT} ${hint}` })
 
 function hiddenText({ contract, state, count: rows }: HiddenRows): string {
   const all = count(rows, 'row')
@@ -234,7 +241,7 @@ function hiddenText({ contract, state, count: rows }: HiddenRows): string {
 }
 
 /** Returns a hint about ending the protection of hidden rows. */
-const waysOut = ({ state, run }: HiddenRows): string =>
+const endProtectionHint = ({ state, run }: HiddenRows): string =>
   state === 'unknown'
     ? `To find out the outcome, mint that drop again with --unrevealed in that collection. If you have abandoned the drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
     : `To publish them, first ${state === 'committed' ? 'finish minting that drop, and reveal it' : 'reveal that drop'} with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
@@ -243,7 +250,7 @@ const waysOut = ({ state, run }: HiddenRows): string =>
  * Returns the message for a plan's rows that can't be minted because another drop hides them; null if there are none.
  */
 export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
-  const hidden = await hiddenInRun(options, check)
+  const hidden = await findHiddenInRun(options, check)
   if (hidden === null) return null
   const first =
     hidden.state === 'unknown' ? 'repeat the mint of that drop' : `reveal ${hidden.count === 1 ? 'it' : 'them'}`
@@ -255,11 +262,11 @@ export async function whyHidden(options: BatchOptions, check: HiddenCheck): Prom
  * Returns the rows of a run that another drop hides; null if there are none. `areResent` is true if some of them have
  * an unknown outcome, and may already be minted.
  */
-async function hiddenInRun(
+async function findHiddenInRun(
   options: BatchOptions,
   { rows, resent, run }: HiddenCheck,
 ): Promise<(HiddenRows & { areResent: boolean }) | null> {
-  const allowed = allowedOf(run)
+  const allowed = runAllowedToPublish(run)
   const all = async function* () {
     yield* rows()
     yield* resent()
@@ -270,7 +277,7 @@ async function hiddenInRun(
 }
 
 /** Returns the run whose `--again` allows hidden rows. */
-const allowedOf = ({ id, again }: Pick<HiddenCheck['run'], 'id' | 'again'>): string | undefined =>
+const runAllowedToPublish = ({ id, again }: Pick<HiddenCheck['run'], 'id' | 'again'>): string | undefined =>
   again ? id : undefined
 
 /**
@@ -283,8 +290,8 @@ export async function refuseHiddenUpdates(
   { counts, rows, run }: Pick<ChangePlan, 'counts' | 'rows' | 'run'>,
 ): Promise<void> {
   if (counts.update === 0) return
-  const hidden = await findHidden(options, () => rowsToUpdate(rows()), { run: run.id }, allowedOf(run))
-  if (hidden !== null) throw publishes(hidden, options.manifestPath, { action: 'plan', more: '' })
+  const hidden = await findHidden(options, () => rowsToUpdate(rows()), { run: run.id }, runAllowedToPublish(run))
+  if (hidden !== null) throw publicationError(hidden, options.manifestPath, { action: 'plan', more: '' })
 }
 
 /** Yields the rows of the updates that the server has not accepted. */
@@ -307,10 +314,10 @@ export async function refuseHidden(
 ): Promise<void> {
   const { run, rows: counts } = planned
   if (options.again === true || counts.pending + counts.unknown === 0) return
-  const hidden = await hiddenInRun(options, { rows, resent, run: { ...run, again } })
+  const hidden = await findHiddenInRun(options, { rows, resent, run: { ...run, again } })
   if (hidden === null) return
-  const more = hidden.areResent ? reconcileFirst(run.name) : otherWays(options, planned, isMint)
-  throw publishes(hidden, options.manifestPath, { action: 'mint', more })
+  const more = hidden.areResent ? reconcileHint(run.name) : hiddenMintHints(options, planned, isMint)
+  throw publicationError(hidden, options.manifestPath, { action: 'mint', more })
 }
 
 /**
@@ -319,7 +326,7 @@ export async function refuseHidden(
  * @throws GdnError `refused`
  */
 export async function refuseToPublish(
-  publishing: Publishing,
+  publishing: PublicationTarget,
   contents: readonly Content[],
   action: 'mint' | 'update',
 ): Promise<void> {
@@ -327,18 +334,18 @@ export async function refuseToPublish(
     for (const row of contents) yield { row }
   }
   const hidden = await findHidden(publishing, read, {})
-  if (hidden !== null) throw publishes(hidden, null, { action, more: ' To publish them now, add --again.' })
+  if (hidden !== null) throw publicationError(hidden, null, { action, more: ' To publish them now, add --again.' })
 }
 
 /** Returns a hint about finding out whether hidden rows are already minted. */
-const reconcileFirst = (run: string): string =>
+const reconcileHint = (run: string): string =>
   ` To find out whether rows with an unknown outcome are already minted, run \`gdn batch reconcile ${run}\`.`
 
 /**
  * Returns hints about minting hidden rows without revealing them. A run that has sent rows can't change the way it
  * mints.
  */
-function otherWays(
+function hiddenMintHints(
   { manifestPath, reading = {} }: BatchOptions,
   { resumed, rows: { total, pending }, run }: PlannedEvent,
   isMint: boolean,
@@ -359,7 +366,7 @@ export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, {
   if (options.again === true) await allowHidden(options, rows, run.id)
 }
 
-function publishes(
+function publicationError(
   hidden: HiddenRows,
   manifestPath: string | null,
   { action, more }: { action: 'plan' | 'mint' | 'update'; more: string },
@@ -367,12 +374,12 @@ function publishes(
   const possessive = hidden.count === 1 ? 'its' : 'their'
   return new GdnError('refused', `${hiddenText(hidden)}, and this ${action} would publish ${possessive} metadata`, {
     place: { file: manifestPath ?? undefined },
-    hint: `${NOTHING} ${waysOut(hidden)}${more}`,
+    hint: `${NOTHING_SENT} ${endProtectionHint(hidden)}${more}`,
   })
 }
 
 /** Returns the warning that an unrevealed mint repeats rows that another drop hides; null if it repeats none. */
-export async function repeatedHidden({ options, read }: Minting, provenance: string): Promise<string | null> {
+export async function repeatedHiddenWarning({ options, read }: MintInput, provenance: string): Promise<string | null> {
   const hidden = await findHidden(options, read, { provenance })
   return hidden === null
     ? null
@@ -386,7 +393,7 @@ export async function repeatedHidden({ options, read }: Minting, provenance: str
  * @throws GdnError `refused`
  */
 export async function refusePlaceholder(
-  publishing: Publishing,
+  publishing: PublicationTarget,
   placeholder: Content,
   provenance: string,
 ): Promise<void> {
@@ -402,7 +409,7 @@ export async function refusePlaceholder(
 }
 
 /** Returns the warning that a reveal publishes rows that another drop hides; null if there are none. */
-export async function revealedHidden({ options, read }: Minting, provenance: string): Promise<string | null> {
+export async function revealedHiddenWarning({ options, read }: MintInput, provenance: string): Promise<string | null> {
   const hidden = await findHidden(options, read, { provenance })
   return hidden === null
     ? null
@@ -438,10 +445,10 @@ function sealedDrop(
   flags: BatchMintFlags,
 ): GdnError {
   const error = sealedError(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
-  return hidden + revealed > 0 ? error : error.with({ hint: `Nothing was minted. ${RENAMED_SINCE}` })
+  return hidden + revealed > 0 ? error : error.with({ hint: `Nothing was minted. ${RENAMED_MANIFEST_HINT}` })
 }
 
-const RENAMED_SINCE =
+const RENAMED_MANIFEST_HINT =
   'To mint more rows, use another manifest. If the file was renamed after its rows were minted, add --run <former file name>, and --adopt on the machine that minted them.'
 
 function alreadyRevealed(
@@ -449,7 +456,7 @@ function alreadyRevealed(
   { manifestPath }: BatchOptions,
   flags: BatchMintFlags,
 ): GdnError {
-  const edit = `To edit NFTs, run ${applyAgain(manifestPath, flags)}. To mint more rows, use another manifest.`
+  const edit = `To edit NFTs, run ${applyCommand(manifestPath, flags)}. To mint more rows, use another manifest.`
   if (hidden + others === 0) {
     return refusedError(
       'all rows of this manifest are already minted and revealed',
@@ -470,7 +477,7 @@ export const uncommittedError = ({ manifestPath }: BatchOptions, provenance: str
     'rows of this manifest are minted, but no commitment of the collection matches the manifest',
     {
       place: { file: manifestPath ?? undefined },
-      hint: `${NOTHING} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.${formerFoldersText(manifestPath)}`,
+      hint: `${NOTHING_SENT} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.${formerFoldersText(manifestPath)}`,
       details: { provenance },
     },
   )

@@ -7,10 +7,10 @@ import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { flagsOfRun, revealCommand, serverFlagsAgain } from '../options/flags-again.ts'
+import { flagsOfRun, formatServerFlags, revealCommand } from '../options/format-flags.ts'
 import { runCommands } from '../runs/run-commands.ts'
 
-interface MintedRun {
+interface RunManifest {
   reading: Readonly<Record<string, unknown>>
   manifestPath: string | null
 }
@@ -23,7 +23,7 @@ export const backUpText = (manifest: string | null): string =>
  * Returns the next steps after an unrevealed mint. Returns an empty list for other runs, and for a run that is known to
  * be revealed.
  */
-export function stepsToReveal({ reading, manifestPath }: MintedRun, flags: BatchMintFlags, cwd: string): string[] {
+export function stepsToReveal({ reading, manifestPath }: RunManifest, flags: BatchMintFlags, cwd: string): string[] {
   if (!isUnrevealed({ reading }) || reading.draw !== undefined || manifestPath === null) return []
   return [`Next: ${revealOf(manifestPath, flags, cwd)}`, backUpText(manifestPath)]
 }
@@ -34,7 +34,7 @@ function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string 
 }
 
 /** Returns the flag that names the user's own beacon in the next command of a drop. */
-export const beaconAgain = ({ seal }: Pick<DropState, 'seal'>): string =>
+export const formatBeaconFlag = ({ seal }: Pick<DropState, 'seal'>): string =>
   seal?.isNamed === true ? ' --beacon <file>' : ''
 
 /**
@@ -56,7 +56,7 @@ export async function notesOfDrop(
   const why =
     state.phase === 'drawn' ? 'To reveal the other NFTs, or to record those that another machine revealed' : 'Next'
   const revealCommand = manifestPath === null ? null : revealOf(manifestPath, flagsOfRun(run, flags), cwd)
-  const next = isDone || revealCommand === null ? [] : [`${why}: ${revealCommand}${beaconAgain(state)}`]
+  const next = isDone || revealCommand === null ? [] : [`${why}: ${revealCommand}${formatBeaconFlag(state)}`]
   return [
     state.phase === 'open'
       ? `${isLocalOnly ? 'According to the records of this machine, the drop is not sealed yet' : dropText(state, now())}.`
@@ -68,4 +68,4 @@ export async function notesOfDrop(
 
 /** Returns the note on how to record mints, seals and reveals by other machines in an unrevealed drop. */
 export const updateText = (run: string, flags: ServerFlags): string =>
-  `To update this record from the server: ${runCommands(run, undefined)('reconcile')}${serverFlagsAgain(flags)}`
+  `To update this record from the server: ${runCommands(run, undefined)('reconcile')}${formatServerFlags(flags)}`

@@ -1,6 +1,6 @@
 import { runBatch } from '../../../batch/run.ts'
 import { type Run, runStatus, storeShuffle } from '../../../batch/runs/runs.ts'
-import { dropStateOf, type KnownSeal } from '../../../reveal/drop-state.ts'
+import { dropStateOf, type StoredSeal } from '../../../reveal/drop-state.ts'
 import type { Draw } from '../../../reveal/shuffle/drawn-rows.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { runOptions } from '../options/run-options.ts'
@@ -14,7 +14,7 @@ export async function recordDrop(
   deps: Deps,
   connection: Connection,
   run: Run,
-  learned: { seal: KnownSeal | null; draw?: Draw },
+  learned: { seal: StoredSeal | null; draw?: Draw },
 ): Promise<void> {
   const { deployed, total } = (await runStatus(run)).counts
   if (dropStateOf(run)?.phase === 'open' && deployed < total) {

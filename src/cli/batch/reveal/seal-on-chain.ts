@@ -2,8 +2,8 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { ProvenanceRecord } from '../../../api/endpoints/getprovenances.ts'
 import { QUICKNET_TIMES, roundFor, type ShuffleRule, timeOfRound } from '../../../api/shuffle-rule.ts'
 import { GdnError } from '../../../core/errors.ts'
-import type { KnownSeal } from '../../../reveal/drop-state.ts'
-import { Unreadable } from '../../../reveal/proof-reads.ts'
+import type { StoredSeal } from '../../../reveal/drop-state.ts'
+import { UnreadableError } from '../../../reveal/proof-reads.ts'
 import { readSeal, type SealCommitment } from '../../../reveal/read-seal.ts'
 import { ifReadable } from '../../connect/if-readable.ts'
 import { openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
@@ -38,13 +38,13 @@ export async function sealOnChain(
       hint: 'No NFT was updated. Set GDN_RPC_URL to the URL of another node on the network, and run the command again.',
     })
   } catch (error) {
-    throw error instanceof Unreadable ? unreadBlockError(error.message) : error
+    throw error instanceof UnreadableError ? unreadBlockError(error.message) : error
   } finally {
     await close()
   }
 }
 
-interface Sealed {
+interface SealRecord {
   seal: ProvenanceRecord
   rule: ShuffleRule
 }
@@ -54,8 +54,8 @@ export async function knownSeal(
   deps: Deps,
   connection: Connection,
   { blockchain, contractAddress }: Omit<CollectionOnChain, 'flags'>,
-  { seal, rule }: Sealed,
-): Promise<KnownSeal> {
+  { seal, rule }: SealRecord,
+): Promise<StoredSeal> {
   const place = { blockchain, contractAddress, flags: {} }
   const onChain = await ifReadable(deps, sealOnChain(deps, connection, place, seal))
   if (onChain?.isFinal !== true) return { round: null, roundAt: null, isNamed: false }

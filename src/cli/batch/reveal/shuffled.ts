@@ -1,8 +1,8 @@
 import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import type { KeptRun } from '../../../reveal/unrevealed.ts'
+import type { CommittedRun } from '../../../reveal/unrevealed.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { planAgain, revealAgain } from '../options/flags-again.ts'
+import { planCommand, quotedRevealCommand } from '../options/format-flags.ts'
 
 type ShuffleFlags = Pick<BatchMintFlags, 'shuffle' | 'shuffleMargin' | 'unrevealed'>
 
@@ -31,7 +31,10 @@ export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: Shuffl
  * Returns the shuffle rule of a drop; null if its rows aren't shuffled. A run that has begun keeps its rule unless the
  * flags specify another one.
  */
-export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, keptRun: KeptRun | undefined): ShuffleRule | null {
+export function ruleOf(
+  { shuffle, shuffleMargin }: ShuffleFlags,
+  keptRun: CommittedRun | undefined,
+): ShuffleRule | null {
   const rule = keptRun?.commitment?.shuffle ?? null
   if (shuffle !== true || (rule !== null && shuffleMargin === undefined)) return rule
   return { marginSeconds: shuffleMargin === undefined ? DEFAULT_MARGIN_S : shuffleMargin / 1000 }
@@ -55,19 +58,19 @@ export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
     },
   )
 
-const NOTHING = 'Nothing was minted.'
+const NOTHING_MINTED = 'Nothing was minted.'
 
 /**
  * Returns the error for rows that the collection has already committed to with a different rule, or without a rule.
  */
-export const committedWith = (rule: ShuffleRule | null): GdnError =>
+export const otherCommitmentError = (rule: ShuffleRule | null): GdnError =>
   new GdnError('refused', `the collection is committed to the rows of this manifest ${ruleText(rule)}`, {
     place: { flag: '--shuffle' },
-    hint: `${NOTHING} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To use other shuffle flags, use another manifest or collection.`,
+    hint: `${NOTHING_MINTED} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To use other shuffle flags, use another manifest or collection.`,
   })
 
 /** Returns the error for a mint that would mint the rows of a shuffled drop again. */
-export const mintedOnce = (place: '--again' | '--run'): GdnError =>
+export const repeatedShuffleError = (place: '--again' | '--run'): GdnError =>
   new GdnError(
     'refused',
     place === '--again'
@@ -77,8 +80,8 @@ export const mintedOnce = (place: '--again' | '--run'): GdnError =>
       place: { flag: place },
       hint:
         place === '--again'
-          ? `${NOTHING} Of two NFTs with the same slot, only the first belongs to the drop. Omit the flag. To mint more rows, use another manifest.`
-          : `${NOTHING} Of two NFTs with the same slot, only the first belongs to the drop. To resume the drop, use the name of that run.`,
+          ? `${NOTHING_MINTED} Of two NFTs with the same slot, only the first belongs to the drop. Omit the flag. To mint more rows, use another manifest.`
+          : `${NOTHING_MINTED} Of two NFTs with the same slot, only the first belongs to the drop. To resume the drop, use the name of that run.`,
     },
   )
 
@@ -96,10 +99,10 @@ export function sealedError(
   const state = isRevealed ? 'sealed and revealed' : 'sealed'
   const rows = isWhole ? 'and all its rows are minted' : 'so its other rows can no longer be minted'
   const next = isRevealed
-    ? `To compare the manifest with the NFTs, run ${planAgain(file, flags)}.`
-    : `To reveal the NFTs, run ${revealAgain(file, flags)}.`
+    ? `To compare the manifest with the NFTs, run ${planCommand(file, flags)}.`
+    : `To reveal the NFTs, run ${quotedRevealCommand(file, flags)}.`
   return new GdnError('refused', `the drop is ${state}, ${rows}`, {
     place: { file: file ?? undefined },
-    hint: `${NOTHING} ${next} To mint more rows, use another manifest.`,
+    hint: `${NOTHING_MINTED} ${next} To mint more rows, use another manifest.`,
   })
 }

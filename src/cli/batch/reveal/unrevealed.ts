@@ -13,40 +13,40 @@ import type { ManifestRow } from '../../../manifest/row.ts'
 import { dropStateOf } from '../../../reveal/drop-state.ts'
 import { leavesUrlIn, rowsByMetadata } from '../../../reveal/provenance-in.ts'
 import {
-  asCommitted,
   type ReadCommitment,
   readCommitment,
   uncommittableProblem,
+  withFirstCommitment,
 } from '../../../reveal/read-commitment.ts'
 import {
+  type CommittedRun,
   editedWhileRead,
   editsOf,
-  type KeptRun,
-  keepLeaves,
-  keptCommitment,
+  findCommittedRun,
   leavesPath,
   type Placeholder,
   type RowEdits,
   readPlaceholder,
+  storeLeaves,
   unrevealedItems,
 } from '../../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { applyAgain, serverFlagsAgain } from '../options/flags-again.ts'
+import { applyCommand, formatServerFlags } from '../options/format-flags.ts'
 import { manifestOptions } from '../options/manifest-options.ts'
 import { hasList } from '../receivers/receiver-list.ts'
 import { formerFoldersText } from './former-folders.ts'
 import {
+  againRefusal,
+  plainMintRefusal,
   refusePlaceholder,
-  repeatedHidden,
+  repeatedHiddenWarning,
   uncommittedError,
-  whyNotAgain,
-  whyNotAsItIs,
-  whyNotUnrevealed,
+  unrevealedMintRefusal,
 } from './minted-unrevealed.ts'
-import { committedWith, mintedOnce, otherRule, ruleOf, sealedError } from './shuffled.ts'
+import { otherCommitmentError, otherRule, repeatedShuffleError, ruleOf, sealedError } from './shuffled.ts'
 
 /** Returns a check for rows that a commitment can't include. */
 export const checkUncommittable =
@@ -54,7 +54,7 @@ export const checkUncommittable =
   (row: ManifestRow) =>
     uncommittableProblem(row, shuffle === true)
 
-interface Unrevealed {
+interface PreparedMint {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
   check?: ((connection: Connection) => Promise<void>) | undefined
@@ -75,41 +75,41 @@ interface Unrevealed {
  */
 export async function openUnrevealed(
   deps: Deps,
-  { options, read }: Unrevealed,
+  { options, read }: PreparedMint,
   flags: BatchMintFlags,
-): Promise<Unrevealed> {
+): Promise<PreparedMint> {
   if (hasList(flags)) return { options, read }
   const { unrevealed: file } = flags
   if (file !== undefined && flags.newRows === true) {
     const hint = 'The rows of an unrevealed drop are fixed. Omit the flag. To mint more rows, use another manifest.'
     throw flagError('--new-rows', "can't be used with --unrevealed", hint)
   }
-  const keptRun = await keptCommitment(options)
+  const keptRun = await findCommittedRun(options)
   const hasSent = keptRun !== undefined && keptRun.counts.pending < keptRun.counts.total
   const repeats = flags.again === true || keptRun?.isAgain === true
-  const mint: Mint = { deps, options, read, flags, keptRun, hasSent, repeats }
+  const mint: MintInput = { deps, options, read, flags, keptRun, hasSent, repeats }
   const phase = keptRun === undefined ? undefined : dropStateOf(keptRun)?.phase
   if (file === undefined && keptRun !== undefined && (phase === 'sealed' || phase === 'drawn')) {
     const drop = { isRevealed: phase === 'drawn', isWhole: keptRun.counts.deployed === keptRun.counts.total }
     const check = async (connection: Connection) => {
-      const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags)
+      const refusal = await plainMintRefusal(deps, connection, { options, read }, flags)
       throw refusal ?? sealedError(options.manifestPath, drop, flags)
     }
     return { options, read, check }
   }
   if (keptRun !== undefined && (keptRun.commitment !== null) !== (file !== undefined))
-    throw startedOtherwise(mint, keptRun)
-  return file === undefined ? openAsItIs(mint) : await openHidden(mint, file)
+    throw flagMismatchError(mint, keptRun)
+  return file === undefined ? openPlainMint(mint) : await openUnrevealedMint(mint, file)
 }
 
 /** A manifest to mint, and the run that the mint resumes. */
-interface Mint {
+interface MintInput {
   deps: Deps
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
   flags: BatchMintFlags
   /** Undefined if the run has not begun. */
-  keptRun: KeptRun | undefined
+  keptRun: CommittedRun | undefined
   /** Whether the run has sent rows. */
   hasSent: boolean
   /** Whether the run mints rows again. */
@@ -117,27 +117,30 @@ interface Mint {
 }
 
 /** Returns the error for a run that is resumed without the flag that it was started with, or the reverse. */
-function startedOtherwise({ flags, hasSent }: Mint, { run, commitment, counts }: KeptRun): GdnError {
+function flagMismatchError({ flags, hasSent }: MintInput, { run, commitment, counts }: CommittedRun): GdnError {
   if (commitment === null) {
-    return otherRun(
+    return otherRunError(
       `the run ${run} was started without --unrevealed`,
       `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${run}\`.`}`,
     )
   }
   const resume =
     counts.failed > 0 && counts.pending === 0
-      ? `To retry its failed rows, run \`gdn batch retry ${run}${serverFlagsAgain(flags)}\`.`
+      ? `To retry its failed rows, run \`gdn batch retry ${run}${formatServerFlags(flags)}\`.`
       : 'To resume it, add --unrevealed <file>.'
-  return otherRun(`the run ${run} was started with --unrevealed`, `${resume} To reveal its NFTs, run \`gdn reveal\`.`)
+  return otherRunError(
+    `the run ${run} was started with --unrevealed`,
+    `${resume} To reveal its NFTs, run \`gdn reveal\`.`,
+  )
 }
 
-async function refuseAgain({ deps, options, read }: Mint, connection: Connection): Promise<void> {
-  const refusal = await whyNotAgain(deps, connection, { options, read })
+async function refuseAgain({ deps, options, read }: MintInput, connection: Connection): Promise<void> {
+  const refusal = await againRefusal(deps, connection, { options, read })
   if (refusal !== null) throw refusal
 }
 
 /** Returns how to mint a manifest without `--unrevealed`. */
-function openAsItIs(mint: Mint): Unrevealed {
+function openPlainMint(mint: MintInput): PreparedMint {
   const { deps, options, read, flags } = mint
   // The run has sent rows, or was started with --again. Its rows are minted with their real metadata on purpose.
   if (mint.hasSent) return { options, read }
@@ -147,19 +150,21 @@ function openAsItIs(mint: Mint): Unrevealed {
     options,
     read: () => (isUnchecked ? invalidItems(read()) : read()),
     check: async (connection) => {
-      const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
-        // The plan reports invalid rows first, because the user can fix them without the server.
-        isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
-        if (!isUnchecked) throw error
-        return null
-      })
+      const refusal = await plainMintRefusal(deps, connection, { options, read }, flags).catch(
+        async (error: unknown) => {
+          // The plan reports invalid rows first, because the user can fix them without the server.
+          isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
+          if (!isUnchecked) throw error
+          return null
+        },
+      )
       if (refusal !== null) throw refusal
     },
   }
 }
 
 /** Returns how to mint a manifest with the placeholder in the file. */
-async function openHidden(mint: Mint, file: string): Promise<Unrevealed> {
+async function openUnrevealedMint(mint: MintInput, file: string): Promise<PreparedMint> {
   const { deps, options, read, flags, keptRun, repeats } = mint
   const { blockchain, stateDir } = options
   refuseStandardInput(options.manifestPath ?? '-')
@@ -174,7 +179,7 @@ async function openHidden(mint: Mint, file: string): Promise<Unrevealed> {
   let isCommitted = false
   const reference = commitmentReference(provenance, repeats ? null : (keptRun?.scope ?? scopeOf(options)))
   const mayShareNew = repeats || mint.hasSent
-  const toCommitting = (planned: PlannedEvent): Committing => {
+  const toCommitting = (planned: PlannedEvent): CommitInput => {
     const takesOver = options.adopt === true || options.lookup === false
     const mayShare = mayShareNew || (takesOver && isCommitted)
     return { options, planned, rows, reference, mayShare, mayShareNew, flags }
@@ -202,7 +207,7 @@ async function openHidden(mint: Mint, file: string): Promise<Unrevealed> {
     },
     checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, toCommitting(planned))),
     beforeSending: async (planned, connection, limit) => {
-      await keepLeaves(stateDir, rows)
+      await storeLeaves(stateDir, rows)
       await commit(deps, connection, { ...toCommitting(planned), limit })
     },
   }
@@ -211,9 +216,9 @@ async function openHidden(mint: Mint, file: string): Promise<Unrevealed> {
 /**
  * Refuses rows or a shuffle rule that differ from those of the run, and flags that can't be used for a shuffled drop.
  */
-async function refuseOtherRows({ options, flags, keptRun }: Mint, rows: ReadCommitment): Promise<void> {
+async function refuseOtherRows({ options, flags, keptRun }: MintInput, rows: ReadCommitment): Promise<void> {
   const { provenance, rule } = rows.commitment
-  if (rule !== null && flags.again === true) throw mintedOnce('--again')
+  if (rule !== null && flags.again === true) throw repeatedShuffleError('--again')
   if (rule !== null && options.lookup === false && flags.dryRun !== true) {
     const hint = 'Nothing was minted. Omit the flag, so that gdn looks for slots that are already minted.'
     throw flagError('--no-lookup', "can't be used for a shuffled drop", hint)
@@ -222,7 +227,12 @@ async function refuseOtherRows({ options, flags, keptRun }: Mint, rows: ReadComm
   const { shuffle } = keptRun.commitment
   if (shuffle?.marginSeconds !== rule?.marginSeconds) throw otherRule(keptRun.run, shuffle)
   if (keptRun.commitment.provenance !== provenance) {
-    throw editedRows(keptRun, options.manifestPath, await editsOf(options.stateDir, keptRun.commitment, rows), flags)
+    throw editedRowsError(
+      keptRun,
+      options.manifestPath,
+      await editsOf(options.stateDir, keptRun.commitment, rows),
+      flags,
+    )
   }
 }
 
@@ -230,7 +240,7 @@ async function refuseOtherRows({ options, flags, keptRun }: Mint, rows: ReadComm
  * Refuses rows that another machine or run minted. Returns whether the collection is known to be committed to the
  * manifest.
  */
-async function refuseMinted(mint: Mint, rows: ReadCommitment, connection: Connection): Promise<boolean> {
+async function refuseMinted(mint: MintInput, rows: ReadCommitment, connection: Connection): Promise<boolean> {
   const { deps, options, read, flags, keptRun, repeats } = mint
   const { rule, provenance } = rows.commitment
   if (repeats && !mint.hasSent && rule === null) await refuseAgain(mint, connection)
@@ -240,9 +250,9 @@ async function refuseMinted(mint: Mint, rows: ReadCommitment, connection: Connec
   if (repeats || (isSent && (rule === null || keptRun.counts.failed === 0))) return false
   const isKnown = keptRun !== undefined
   const minting = { options, read, rows, isKnown, flags }
-  const verdict = await whyNotUnrevealed(deps, connection, minting)
+  const verdict = await unrevealedMintRefusal(deps, connection, minting)
   if (verdict.refusal !== null) throw verdict.refusal
-  const warning = isKnown ? null : await repeatedHidden(minting, provenance)
+  const warning = isKnown ? null : await repeatedHiddenWarning(minting, provenance)
   if (warning !== null) deps.io.warn(warning)
   return verdict.isCommitted
 }
@@ -292,7 +302,7 @@ export function refuseStandardInput(manifest: string): void {
   })
 }
 
-const otherRun = (message: string, hint: string) =>
+const otherRunError = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `Nothing was sent. ${hint}` })
 
 const MAX_NAMED = 10
@@ -303,8 +313,8 @@ const MAX_NAMED = 10
  * @param file the manifest
  * @param edits the rows that differ; null if they are unknown
  */
-export function editedRows(
-  { run, isRevealed, commitment }: Pick<KeptRun, 'run' | 'isRevealed' | 'commitment'>,
+export function editedRowsError(
+  { run, isRevealed, commitment }: Pick<CommittedRun, 'run' | 'isRevealed' | 'commitment'>,
   file: string | null,
   edits: RowEdits | null,
   flags: BatchMintFlags,
@@ -312,9 +322,9 @@ export function editedRows(
   const { changed = [], added = [], removed = [] } = edits ?? {}
   const lines = [...changed, ...added].sort((a, b) => a - b)
   const parts = [
-    ...(changed.length === 0 ? [] : [`line ${firstOf(changed)}`]),
-    ...(added.length === 0 ? [] : [`added line ${firstOf(added)}`]),
-    ...(removed.length === 0 ? [] : [`removed row ${firstOf(removed)} of the committed rows`]),
+    ...(changed.length === 0 ? [] : [`line ${firstLines(changed)}`]),
+    ...(added.length === 0 ? [] : [`added line ${firstLines(added)}`]),
+    ...(removed.length === 0 ? [] : [`removed row ${firstLines(removed)} of the committed rows`]),
   ]
   return new GdnError(
     'edited_rows',
@@ -322,26 +332,26 @@ export function editedRows(
     {
       place: placeIn(file, lines[0]),
       hint: isRevealed
-        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.${formerFoldersText(file)}`
-        : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}${formerFoldersText(file)}`,
+        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyCommand(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.${formerFoldersText(file)}`
+        : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealedHint(file, flags)}${formerFoldersText(file)}`,
       details: { run, lines, removed: removed.length },
     },
   )
 }
 
-const firstOf = (rows: readonly number[]): string =>
+const firstLines = (rows: readonly number[]): string =>
   `${rows.slice(0, MAX_NAMED).join(', ')}${rows.length > MAX_NAMED ? ', …' : ''}`
 
 /**
  * Returns a hint with the command that updates NFTs after their rows were edited. The command requires a complete
  * reveal.
  */
-export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
-  `To edit NFTs, first reveal all of them, then run ${applyAgain(file, flags)}.`
+export const updateRevealedHint = (file: string | null, flags: BatchMintFlags): string =>
+  `To edit NFTs, first reveal all of them, then run ${applyCommand(file, flags)}.`
 
 const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? undefined, line })
 
-interface Committing {
+interface CommitInput {
   options: BatchOptions
   flags: BatchMintFlags
   planned: PlannedEvent
@@ -381,7 +391,7 @@ const commitmentReference = (provenance: string, scope: string | null): string =
 async function isDeployed(
   deps: Deps,
   { client }: Connection,
-  { options, planned, rows, reference, mayShare, flags }: Omit<Committing, 'mayShareNew'>,
+  { options, planned, rows, reference, mayShare, flags }: Omit<CommitInput, 'mayShareNew'>,
 ): Promise<boolean> {
   const { contractAddress: contract_address } = options
   const { provenance } = rows.commitment
@@ -396,26 +406,26 @@ async function isDeployed(
     })
   // If two machines commit to the rows with different rules, only the machine whose commitment is first mints them.
   const valid = provenances.filter(({ status }) => !hasFailed(status))
-  const first = asCommitted(rows, valid)?.commitment
-  if (first !== undefined && first.provenance !== provenance) throw committedWith(first.rule)
+  const first = withFirstCommitment(rows, valid)?.commitment
+  if (first !== undefined && first.provenance !== provenance) throw otherCommitmentError(first.rule)
   const onServer = provenances.find((record) => record.provenance === provenance)
   const isBegun = planned.rows.total > planned.rows.pending
   if (onServer === undefined && isBegun) throw uncommittedError(options, provenance)
   const committedBy = onServer?.reference_id ?? ''
   const isOfOther = committedBy.startsWith(referencePrefix(provenance)) && committedBy !== reference
   if (rows.commitment.rule !== null) {
-    if (isOfOther) throw mintedOnce('--run')
+    if (isOfOther) throw repeatedShuffleError('--run')
     const seal = provenances.find((record) => record.seal_of === provenance)
     if (seal !== undefined && planned.rows.pending > 0)
       throw sealedError(options.manifestPath, { isRevealed: false }, flags)
   }
   if (isOfOther && !mayShare) {
-    throw committedByOther(options, committedBy === commitmentReference(provenance, null))
+    throw committedByOtherError(options, committedBy === commitmentReference(provenance, null))
   }
   return onServer?.status === 'deployed'
 }
 
-const committedByOther = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
+const committedByOtherError = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
   const which = isAgain ? 'with --again' : 'with another name'
   const message = `a run ${which} has committed the collection to the rows of this manifest`
   return new GdnError('seems_minted', message, {
@@ -430,7 +440,7 @@ const committedByOther = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
 async function commit(
   deps: Deps,
   connection: Connection,
-  { limit, ...committing }: Committing & { limit: RunLimit },
+  { limit, ...committing }: CommitInput & { limit: RunLimit },
 ): Promise<void> {
   if (await isDeployed(deps, connection, committing)) return
   const { options, rows, reference } = committing

@@ -40,7 +40,7 @@ async function commandRecord(run: CommandRun): Promise<CommandRecord> {
   return {
     run: run.name,
     run_id: run.id,
-    state: running ? 'running' : wordFor(status, run.isReleased),
+    state: running ? 'running' : statusOfCommand(status, run.isReleased),
     running,
     total: 1,
     ...counts,
@@ -59,7 +59,7 @@ async function commandRecord(run: CommandRun): Promise<CommandRecord> {
 }
 
 /** Returns the status of a command. A command with `--no-wait` is finished as soon as its request is accepted. */
-function wordFor(status: RowStatus, isReleased: boolean): string {
+function statusOfCommand(status: RowStatus, isReleased: boolean): string {
   if (status === 'unknown' || status === 'failed') return status
   return status === 'deployed' || isReleased ? 'finished' : 'unfinished'
 }

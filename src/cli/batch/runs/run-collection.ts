@@ -2,17 +2,17 @@ import { sameAddress } from '../../../api/same-address.ts'
 import { howToMintList } from '../../../batch/runs/how-to-resume.ts'
 import { listRuns, type Run } from '../../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../../batch/types.ts'
-import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
+import { type IdentifiedBackend, refuseOtherBackend } from '../../../client/backend.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { findByAddress, knownCollections } from '../../connect/known-collections.ts'
-import type { ChosenCollection, CollectionOfRun } from '../../connect/which-collection.ts'
+import type { CollectionOfRun, ResolvedCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { BatchMintFlags } from '../options/flags.ts'
-import { flagsOfRun } from '../options/flags-again.ts'
-import { flagsOfServer, type RunFlags } from './which-server.ts'
+import { flagsOfRun } from '../options/format-flags.ts'
+import { flagsOfServer, type RunFlags } from './resolve-server.ts'
 
 /** The fields that identify the runs of a manifest on a server. */
 type NamedRun = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & { runName: string | undefined }
@@ -23,7 +23,7 @@ interface RunTarget {
   settings: Settings
   server: Server
   named: Pick<NamedRunOnBlockchain, 'origin' | 'manifestPath' | 'runName'>
-  backend: SeenBackend
+  backend: IdentifiedBackend
 }
 
 /** Returns the collections of a manifest's runs on this machine, each with the name of its newest run. */
@@ -36,7 +36,7 @@ export async function collectionsOfRuns({
 }: NamedRunOnBlockchain): Promise<CollectionOfRun[]> {
   const collections = new Map<string, CollectionOfRun>()
   for (const run of await listRuns(stateDir)) {
-    if (!isOf(run, { manifestPath, runName }) || run.origin !== origin) continue
+    if (!isNamedRun(run, { manifestPath, runName }) || run.origin !== origin) continue
     if ((blockchain ?? run.blockchain) !== run.blockchain) continue
     const { contractAddress: contract } = run
     const id = `${run.blockchain} ${contract.toLowerCase()}`
@@ -80,7 +80,7 @@ export async function warnOfLists(
   const { stateDir, origin, manifestPath } = named
   if (manifestPath === null) return
   const runs = (await listRuns(stateDir)).filter((run) => run.origin === origin)
-  if (runs.some((run) => isOf(run, named))) return
+  if (runs.some((run) => isNamedRun(run, named))) return
   const newest = new Map(runs.toReversed().map((run) => [run.family, run]))
   const ofManifest = [...newest.values()].filter((run) => run.manifestPath === manifestPath)
   const hints = ofManifest.flatMap(
@@ -90,7 +90,10 @@ export async function warnOfLists(
   io.warn(safe(`${manifest} was minted to a list of receivers. ${hints.slice(0, MAX_LISTS).join('\n')}`))
 }
 
-const isOf = (run: Run, { manifestPath, runName }: Pick<NamedRunOnBlockchain, 'manifestPath' | 'runName'>): boolean =>
+const isNamedRun = (
+  run: Run,
+  { manifestPath, runName }: Pick<NamedRunOnBlockchain, 'manifestPath' | 'runName'>,
+): boolean =>
   runName === undefined ? run.runName === null && run.manifestPath === manifestPath : run.runName === runName
 
 /**
@@ -103,11 +106,11 @@ const isOf = (run: Run, { manifestPath, runName }: Pick<NamedRunOnBlockchain, 'm
 export async function refuseRunOfOther(
   deps: Deps,
   { settings, server, named, backend }: RunTarget,
-  { contract, blockchain }: ChosenCollection,
+  { contract, blockchain }: ResolvedCollection,
 ): Promise<void> {
   if (backend.id === null) return
   const runs = (await listRuns(settings.stateDir)).filter(
-    (run) => isOf(run, named) && run.blockchain === blockchain && sameAddress(run.contractAddress, contract),
+    (run) => isNamedRun(run, named) && run.blockchain === blockchain && sameAddress(run.contractAddress, contract),
   )
   const other = runs.find(({ url, backendId }) => backendId !== null && parseUrl(url)?.origin === server.origin)
   if (other === undefined || runs.some(({ origin }) => origin === named.origin)) return

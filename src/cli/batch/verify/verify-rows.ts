@@ -26,7 +26,7 @@ export interface VerifiedRow extends RunRow {
 export type ReadRecords = (ids: readonly string[]) => Promise<NftRecord[]>
 
 /** Number of rows to verify in one batch. Each row takes two calls, and nodes limit the calls in a batch. */
-const TOGETHER = 50
+const ROWS_PER_BATCH = 50
 
 /**
  * Compares each deployed row with chain and storage. Returns other rows unverified. A row that differs from its request
@@ -42,7 +42,7 @@ export async function* verifyRows(
   records: ReadRecords | null,
   signal: AbortSignal,
 ): AsyncGenerator<VerifiedRow> {
-  let waiting: Waiting[] = []
+  let waiting: QueuedRow[] = []
   const contents = new LocalContents(signal)
   async function* settle(): AsyncGenerator<VerifiedRow> {
     const verifications = await verificationsOf(verifier, waiting, { records, contents })
@@ -51,12 +51,12 @@ export async function* verifyRows(
   }
   for await (const row of rows) {
     waiting.push({ row, claim: await claimOf(row) })
-    if (waiting.length === TOGETHER) yield* settle()
+    if (waiting.length === ROWS_PER_BATCH) yield* settle()
   }
   yield* settle()
 }
 
-interface Waiting {
+interface QueuedRow {
   row: RunRow
   /** The expected state of the NFT; null for a row that isn't deployed. */
   claim: Claim | null
@@ -64,7 +64,7 @@ interface Waiting {
 
 async function verificationsOf(
   verifier: NftVerifier,
-  waiting: readonly Waiting[],
+  waiting: readonly QueuedRow[],
   { records, contents }: { records: ReadRecords | null; contents: LocalContents },
 ): Promise<(RowVerification | null)[]> {
   const verifyEach = async (claims: readonly (Claim | null)[]): Promise<(Verification | null)[]> => {
@@ -121,14 +121,14 @@ export const rowVerifyText = (verification: RowVerification): string | null =>
     ? `changed since the mint, according to the server: ${verification.changed}`
     : verifyText(verification)
 
-interface Changed {
+interface DifferingRow {
   row: RunRow
   claim: Claim
   record: NftRecord
 }
 
 /** Returns the NFT's state as the server reports it; null if the server reports an update but not its metadata. */
-function presentClaim({ claim, record }: Changed): Claim | null {
+function presentClaim({ claim, record }: DifferingRow): Claim | null {
   const owner = record.receiver_wallet_address ?? claim.owner
   if (!isUpdated(record)) return { ...claim, owner }
   const requested = asRequested(record.request_metadata)
@@ -176,7 +176,7 @@ const isUpdated = ({ revision }: NftRecord): boolean => (revision ?? 0) > 0
 const isMissing = (verification: Verification | null): boolean =>
   verification?.verified === false && verification.isMissing === true
 
-function changeText({ claim, record }: Changed): string {
+function changeText({ claim, record }: DifferingRow): string {
   const salt = asRequested(record.request_metadata)?.[PROVENANCE_SALT]
   const owner = record.receiver_wallet_address ?? claim.owner
   const moved = sameAddress(owner, claim.owner) ? [] : [`transferred to ${owner}`]

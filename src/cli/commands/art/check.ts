@@ -3,10 +3,16 @@ import type { ExplainedDeviation } from '../../../art/edition-report.ts'
 import { FITS, type Fit } from '../../../art/render/read-image.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
-import { count as counted } from '../../../core/count.ts'
+import { count as formatCount } from '../../../core/count.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, type ImagesCheck, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
+import {
+  checkImages,
+  findArtWarnings,
+  type ImagesCheck,
+  imageWarnings,
+  printArtWarnings,
+} from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -15,7 +21,7 @@ import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 
 /** Maximum number of deviations in text output. */
-const LISTED = 10
+const MAX_LISTED = 10
 
 const VIEW: View = {
   fields: [
@@ -79,15 +85,15 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const { count, seed = DEFAULT_SEED } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   const art = await readArt(deps, path)
-  const [{ checkArt }, { explain }] = await Promise.all([
+  const [{ checkArt }, { explainDeviations }] = await Promise.all([
     import('../../../art/check.ts'),
     import('../../../art/edition-report.ts'),
   ])
   const artCheck = checkArt(art, { count, seed })
   const images = await checkImages(deps, art, flags.fit ?? null)
   const exitCode = exitCodeOf(artCheck, flags.strict === true)
-  const deviations = explain(art, count - art.oneOfOnes.length, artCheck.deviations)
-  const ofArt = await warningsOf(deps, art, count)
+  const deviations = explainDeviations(art, count - art.oneOfOnes.length, artCheck.deviations)
+  const ofArt = await findArtWarnings(deps, art, count)
   const ofImages = imageWarnings(images, { mayThrow: exitCode === EXIT.ok, io, others: ofArt })
   printArtWarnings(io, ofImages)
   const ofTraits = sharedImages(art, images.hashes)
@@ -97,9 +103,9 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   // In text output, the reasons and warnings are sentences on stderr.
   await output.one(isText ? { ...record, reasons: undefined, warnings: undefined } : record)
   for (const { text } of artCheck.reasons) io.note(safe(text))
-  for (const { text } of deviations.slice(0, LISTED)) io.note(safe(text))
-  if (artCheck.deviations.length > LISTED)
-    io.note(`… and ${artCheck.deviations.length - LISTED} more. Add \`-o json\`.`)
+  for (const { text } of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
+  if (artCheck.deviations.length > MAX_LISTED)
+    io.note(`… and ${artCheck.deviations.length - MAX_LISTED} more. Add \`-o json\`.`)
   io.note(conclusion(artCheck, { path, isStrict: flags.strict === true }))
   for (const kind of [ofTraits, ofArt]) printArtWarnings(io, kind)
   deps.setExitCode(exitCode)
@@ -144,15 +150,16 @@ function exitCodeOf({ verdict, deviations }: ArtCheck, isStrict: boolean): ExitC
 function conclusion(artCheck: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
   const { verdict, count, largest, deviations } = artCheck
   if (verdict === 'possible') {
-    if (deviations.length === 0) return `${counted(count, 'NFT')}: possible, and all trait counts match their weights.`
+    if (deviations.length === 0)
+      return `${formatCount(count, 'NFT')}: possible, and all trait counts match their weights.`
     const deviating =
       deviations.length === 1
         ? 'the count of 1 trait differs from its weight'
-        : `the counts of ${counted(deviations.length, 'trait')} differ from their weights`
-    return `${counted(count, 'NFT')}: possible, but ${deviating}.${isStrict ? ' --strict rejects this edition.' : ''}`
+        : `the counts of ${formatCount(deviations.length, 'trait')} differ from their weights`
+    return `${formatCount(count, 'NFT')}: possible, but ${deviating}.${isStrict ? ' --strict rejects this edition.' : ''}`
   }
   const smaller = largest === null ? '' : ` Try: gdn art check ${shellWord(safe(path))} --count ${largest}`
   return verdict === 'impossible'
-    ? `${counted(count, 'NFT')}: impossible, for the reasons above.${smaller}`
-    : `${counted(count, 'NFT')}: undecided. The search may find an edition with another --seed.${smaller}`
+    ? `${formatCount(count, 'NFT')}: impossible, for the reasons above.${smaller}`
+    : `${formatCount(count, 'NFT')}: undecided. The search may find an edition with another --seed.${smaller}`
 }

@@ -2,20 +2,20 @@ import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
-import { explain } from '../../../art/edition-report.ts'
-import type { Generated } from '../../../art/generate/generate.ts'
+import { explainDeviations } from '../../../art/edition-report.ts'
+import type { GenerateResult } from '../../../art/generate/generate.ts'
 import { EDITION_FILE, MANIFEST_FILE, type Unfinished } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
-import { count as counted } from '../../../core/count.ts'
+import { count as formatCount } from '../../../core/count.ts'
 import { flagError, GdnError, isInterruption } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { isInside } from '../../../core/is-inside.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
-import { printArtWarnings, warningsOf } from '../../art/check-images.ts'
+import { findArtWarnings, printArtWarnings } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughDuration } from '../../batch/progress/progress-text.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
@@ -31,11 +31,11 @@ const MAX_THREADS = 64
 /** Default maximum number of threads. More threads use a lot of memory and are seldom faster. */
 const DEFAULT_THREADS = 8
 /** Minimum number of finished images for which progress includes a rate. */
-const FEW = 5
+const MIN_RATED_IMAGES = 5
 /** Maximum number of manually added files that a warning lists. */
-const LISTED_FILES = 5
+const MAX_LISTED_FILES = 5
 /** Maximum number of deviations in text output. */
-const LISTED = 10
+const MAX_LISTED = 10
 
 const VIEW: View = {
   fields: [
@@ -107,7 +107,7 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
 export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFlags): Promise<void> {
   const { io, cwd } = deps
   const output = createOutput(io, flags, VIEW)
-  const wanted = wantedEdition(flags, cwd)
+  const wanted = editionRequest(flags, cwd)
   const { out, count, seed } = wanted
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
@@ -116,7 +116,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     warnings.push(...issues)
     printArtWarnings(io, issues)
   }
-  warn(await warningsOf(deps, art, count))
+  warn(await findArtWarnings(deps, art, count))
   const { edition, result } = await makeImages(deps, art, { flags, wanted, warn })
   const { images, kept, copied, edited, added } = result
   const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
@@ -128,7 +128,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
       ? null
       : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE), result.changedImages)
   const former = result.former === null ? null : shown(result.former)
-  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
+  const deviations = explainDeviations(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
   const afterwards = outputWarnings({ out: shown(out), former, rows, edited, added })
   const unfinished = result.unfinished.map((folder) => ({
     folder: shown(folder.path),
@@ -150,9 +150,9 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     unfinished_folders: unfinished,
     warnings: [...warnings, ...afterwards],
   })
-  for (const text of deviations.slice(0, LISTED)) io.note(safe(text))
-  const more = deviations.length - LISTED
-  if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
+  for (const text of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
+  const more = deviations.length - MAX_LISTED
+  if (more > 0) io.note(`… and ${formatCount(more, 'trait')} more. Add \`-o json\`.`)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
   printArtWarnings(io, afterwards)
   noteUnfinished(io, unfinished, flags)
@@ -160,7 +160,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   io.note('To allow changes to rows or images after the mint, mint with --dynamic or --unrevealed.')
 }
 
-interface WantedEdition {
+interface EditionRequest {
   /** The full path of the folder to write. */
   out: string
   count: number
@@ -171,7 +171,7 @@ interface WantedEdition {
   only: number
 }
 
-function wantedEdition(flags: ArtGenerateFlags, cwd: string): WantedEdition {
+function editionRequest(flags: ArtGenerateFlags, cwd: string): EditionRequest {
   const { count, seed = DEFAULT_SEED } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   if (flags.out === undefined) throw requiredFlag('--out', 'Add --out <folder>.')
@@ -186,7 +186,7 @@ function wantedEdition(flags: ArtGenerateFlags, cwd: string): WantedEdition {
 
 interface MakeOptions {
   flags: ArtGenerateFlags
-  wanted: WantedEdition
+  wanted: EditionRequest
   warn(issues: readonly ArtIssue[]): void
 }
 
@@ -195,7 +195,7 @@ async function makeImages(
   { io, signals }: Deps,
   art: Art,
   { flags, wanted, warn }: MakeOptions,
-): Promise<{ edition: Edition; result: Generated }> {
+): Promise<{ edition: Edition; result: GenerateResult }> {
   const { out, count, seed, from, only } = wanted
   const { generate } = await import('../../../art/generate/generate.ts')
   return await withProgress(io, 'Choosing the traits', async ({ update }) => {
@@ -244,7 +244,7 @@ function noteUnfinished(
   }
 }
 
-interface Replaced {
+interface ReplacedOutput {
   out: string
   former: string | null
   rows: ChangedRows | null
@@ -253,7 +253,7 @@ interface Replaced {
 }
 
 /** Returns warnings about the former manifest, and about files in the folder that the user changed or added. */
-function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssue[] {
+function outputWarnings({ out, former, rows, edited, added }: ReplacedOutput): ArtIssue[] {
   const texts: string[] = []
   if (former !== null && rows !== null) {
     const { changed, onlyImage } = rows
@@ -270,26 +270,26 @@ function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssu
 }
 
 function addedText(added: readonly string[], out: string, former: string | null): string {
-  const more = added.length > LISTED_FILES ? `, and ${added.length - LISTED_FILES} more` : ''
+  const more = added.length > MAX_LISTED_FILES ? `, and ${added.length - MAX_LISTED_FILES} more` : ''
   const folderText =
     former === null
       ? 'gdn did not change the folder.'
       : `The former folder ${former} now contains ${added.length === 1 ? 'it' : 'them'}.`
-  return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, LISTED_FILES).join(', ')}${more}. ${folderText}`
+  return `${out} had ${formatCount(added.length, 'file')} that gdn did not generate: ${added.slice(0, MAX_LISTED_FILES).join(', ')}${more}. ${folderText}`
 }
 
 const changedImagesText = (images: number, manifest: string): string =>
-  `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, but the rows are the same. If the NFTs of these rows are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
+  `${formatCount(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, but the rows are the same. If the NFTs of these rows are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
-  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} missing from the new manifest. The rows remain in ${former}. To generate part of an edition, use another --out folder.`
+  `${missing} of the ${formatCount(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} missing from the new manifest. The rows remain in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
  * Describes rows that have the number of an earlier NFT but different content. Such an edition can't continue a minted
  * drop.
  */
 const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
-  `${changed} of the ${counted(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To restore the former edition, move ${out} away, and rename ${former} to ${out}.`
+  `${changed} of the ${formatCount(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To restore the former edition, move ${out} away, and rename ${former} to ${out}.`
 
 /** Number of NFTs in the sample that the page shows. */
 const SAMPLE = 12
@@ -346,7 +346,7 @@ function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string;
 
 function progressText({ made, kept, of }: { made: number; kept: number; of: number }, elapsedMs: number): string {
   const text = `Generating images: ${made + kept} of ${of}`
-  if (made < FEW) return text
+  if (made < MIN_RATED_IMAGES) return text
   const perMs = made / elapsedMs
   return `${text}, ${(perMs * 1000).toFixed(1)}/s, about ${roughDuration((of - made - kept) / perMs)} left`
 }

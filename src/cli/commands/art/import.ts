@@ -16,19 +16,19 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { writeWhole } from '../../io/put-file.ts'
+import { writeAtomically } from '../../io/write-file.ts'
 import { createOutput } from '../../render/output.ts'
 import { csvLine, type View } from '../../render/view.ts'
-import { whereTo } from '../../sheet/where-to.ts'
+import { resolveOutputFile } from '../../sheet/resolve-output-file.ts'
 import { throwProblems } from '../batch/validate.ts'
 
 const DEFAULT_OUTPUT = 'manifest.csv'
 const FLAG = '--out'
 const MAX_COLUMNS = 1000
 /** Columns that come first, if they are used. */
-const FIRST = ['id', 'title', 'description', 'image', 'file:animation_url']
+const LEADING_COLUMNS = ['id', 'title', 'description', 'image', 'file:animation_url']
 /** Maximum number of missing numbers and fields that a note shows. */
-const LISTED = 5
+const MAX_LISTED = 5
 
 const FIELDS = ['file', 'format', 'rows', 'images', 'columns', 'omitted_fields', 'warnings']
 const VIEW: View = {
@@ -63,11 +63,11 @@ export function command(deps: Deps, run = importBuild): GdnCommand {
 export async function importBuild(deps: Deps, folder: string, flags: ArtImportFlags): Promise<void> {
   const { io, cwd, signals } = deps
   const output = createOutput(io, flags, VIEW)
-  const { path, replace } = await whereTo(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
+  const { path, replace } = await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
   if (!/\.csv$/i.test(path)) throw flagError(FLAG, 'must be a file whose name ends with .csv')
   const { readBuild } = await import('../../../art/import/read-build.ts')
   const progress = await io.progress('Reading the metadata')
-  let written: Written
+  let written: WrittenManifest
   let build: Build
   try {
     build = await readBuild(folder, {
@@ -122,7 +122,7 @@ async function refuseOutside({ cwd }: Deps, folder: string, path: string): Promi
   )
 }
 
-interface Written {
+interface WrittenManifest {
   images: number
   columns: readonly string[]
 }
@@ -130,11 +130,11 @@ interface Written {
 async function writeManifest(
   { nfts }: Build,
   { path, replace, cwd }: { path: string; replace: boolean; cwd: string },
-): Promise<Written> {
+): Promise<WrittenManifest> {
   const usedNames = new Set(nfts.flatMap(({ cells, files }) => [...cells.keys(), ...files.keys()]))
   const columns = [
-    ...FIRST.filter((name) => name === 'id' || usedNames.has(name)),
-    ...[...usedNames].filter((name) => !FIRST.includes(name)),
+    ...LEADING_COLUMNS.filter((name) => name === 'id' || usedNames.has(name)),
+    ...[...usedNames].filter((name) => !LEADING_COLUMNS.includes(name)),
   ]
   if (columns.length > MAX_COLUMNS) {
     const message = `has ${columns.length} different traits and fields, more than ${MAX_COLUMNS}`
@@ -158,7 +158,7 @@ async function writeManifest(
     const { issues, issueCount } = await validateManifest({ path: draft }, options)
     throwProblems({ issues: issues.map((issue) => atMetadata(issue, columns, nfts)), issueCount }, null)
   }
-  await writeWhole(path, text, { replace, flag: FLAG, check })
+  await writeAtomically(path, text, { replace, flag: FLAG, check })
   return { images, columns }
 }
 
@@ -198,7 +198,7 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
 /** Returns warnings about a build that can be imported but probably isn't what the user intends. */
 function warningsOf({ nfts, folder }: Build): ArtIssue[] {
   const ignored = folder.ignored.map((file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }))
-  const ofTexts = [...equalNames(nfts), ...defaultDescription(nfts), ...spellings(nfts)]
+  const ofTexts = [...equalNames(nfts), ...defaultDescription(nfts), ...findCaseVariants(nfts)]
   return [...ignored, ...ofTexts, ...missingNumbers(nfts), ...otherNumbers(nfts), ...imageWarnings(nfts, folder)]
 }
 
@@ -220,7 +220,7 @@ function defaultDescription(nfts: readonly BuildNft[]): ArtIssue[] {
 }
 
 /** Finds traits and values that differ only in case. Marketplaces show them as different ones. */
-function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
+function findCaseVariants(nfts: readonly BuildNft[]): ArtIssue[] {
   const first = new Map<string, { text: string; file: string }>()
   const warnings: ArtIssue[] = []
   for (const { cells, fields, file, within } of nfts) {
@@ -248,7 +248,7 @@ function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
 }
 
 const listTexts = (texts: readonly string[], total = texts.length): string =>
-  `${texts.slice(0, LISTED).join(', ')}${total > LISTED ? ` and ${total - LISTED} more` : ''}`
+  `${texts.slice(0, MAX_LISTED).join(', ')}${total > MAX_LISTED ? ` and ${total - MAX_LISTED} more` : ''}`
 
 function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
   const byName = new Map<string, BuildNft[]>()
@@ -273,7 +273,7 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   const missing = last - first + 1 - numbers.size
   if (missing === 0) return []
   const listedNumbers: string[] = []
-  for (let number = first; number <= last && listedNumbers.length < LISTED; number++) {
+  for (let number = first; number <= last && listedNumbers.length < MAX_LISTED; number++) {
     if (!numbers.has(number)) listedNumbers.push(String(number))
   }
   return [{ place: {}, message: `Missing numbers: ${listTexts(listedNumbers, missing)}` }]

@@ -1,18 +1,18 @@
 import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
-import { explain } from '../../../art/edition-report.ts'
+import { explainDeviations } from '../../../art/edition-report.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
-import { count as counted } from '../../../core/count.ts'
+import { count as formatCount } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
 import { isInside } from '../../../core/is-inside.ts'
 import { pathExists } from '../../../core/path-exists.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
-import type { EditionView, Picked } from '../../art/edition-view.ts'
+import { checkImages, findArtWarnings, imageWarnings, printArtWarnings } from '../../art/check-images.ts'
+import type { EditionView, RepresentativeNfts } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -21,14 +21,14 @@ import { tilesOf } from '../../image/preview.ts'
 import type { TileSource } from '../../image/tiles.ts'
 import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
-import { writeWhole } from '../../io/put-file.ts'
+import { writeAtomically } from '../../io/write-file.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { openSheet, whereTo } from '../../sheet/where-to.ts'
+import { openSheet, resolveOutputFile } from '../../sheet/resolve-output-file.ts'
 import { addEditionFlags, addFitFlag } from './check.ts'
 
 const DEFAULT_OUTPUT = 'art-preview.html'
 const FLAG = '--out'
-const SAMPLE = 12
+const SAMPLE_SIZE = 12
 const MAX_SAMPLE = 500
 /** Height of an image, in terminal lines. */
 const TILE_LINES = 3
@@ -62,7 +62,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
   })
     .argument('<art.yaml>')
     .with(addEditionFlags)
-    .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE})`, integer(1, MAX_SAMPLE))
+    .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE_SIZE})`, integer(1, MAX_SAMPLE))
     .with(addFitFlag)
     .valueFlag('--out <file>', `Write a page to this file (${DEFAULT_OUTPUT} with --open)`, notEmpty)
     .switchFlag('--force', 'Overwrite an existing file')
@@ -74,15 +74,17 @@ export function command(deps: Deps, run = preview): GdnCommand {
 export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
-  const { count, seed = DEFAULT_SEED, sample = SAMPLE } = flags
+  const { count, seed = DEFAULT_SEED, sample = SAMPLE_SIZE } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   const hasPage = flags.out !== undefined || flags.open === true
   const art = await readArt(deps, path)
   if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? DEFAULT_OUTPUT), cwd: deps.cwd })
-  const where = hasPage ? await whereTo(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG) : null
+  const where = hasPage
+    ? await resolveOutputFile(deps, DEFAULT_OUTPUT, { to: flags.out, force: flags.force }, FLAG)
+    : null
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
-  const ofArt = await warningsOf(deps, art, count)
+  const ofArt = await findArtWarnings(deps, art, count)
   const kinds = [imageWarnings(images, { mayThrow: true, io, others: ofArt }), sharedImages(art, images.hashes), ofArt]
   for (const warnings of kinds) printArtWarnings(io, warnings)
   const { EditionView } = await import('../../art/edition-view.ts')
@@ -91,7 +93,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   if (where !== null) await writePage(deps, view, picked, { ...where, fit: flags.fit ?? null })
   await output.many(recordsOf(view, picked, io.settings.machine ? kinds.flat() : []))
   await drawSample(deps, view, picked, flags.fit ?? null, output.mode === 'table')
-  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations)
+  const deviations = explainDeviations(art, count - art.oneOfOnes.length, edition.deviations)
   for (const { text } of deviations.slice(0, 5)) io.note(safe(text))
   if (deviations.length > 5) io.note(`… and ${deviations.length - 5} more. Run \`gdn art check\` to list all of them.`)
   if (where !== null) io.note(`Wrote ${safe(where.path)}`)
@@ -105,7 +107,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
 /** @param warnings warnings to yield as records after the NFTs, for formats that print nothing else */
 async function* recordsOf(
   view: EditionView,
-  picked: Picked,
+  picked: RepresentativeNfts,
   warnings: readonly ArtIssue[],
 ): AsyncGenerator<DataRecord> {
   for (const group of ['rarest', 'commonest', 'sample'] as const) {
@@ -167,7 +169,7 @@ async function renderer(art: Art, fit: Fit | null): Promise<Renderer> {
 async function writePage(
   { io, signals }: Deps,
   view: EditionView,
-  picked: Picked,
+  picked: RepresentativeNfts,
   { path, replace, fit }: { path: string; replace: boolean; fit: Fit | null },
 ): Promise<void> {
   const { art } = view.edition
@@ -188,11 +190,17 @@ async function writePage(
       return await fileThumbnail(sharp, await readImageFile({ ...oneOfOne, file: oneOfOne.image }))
     }),
   )
-  await writeWhole(path, html, { replace, flag: FLAG })
+  await writeAtomically(path, html, { replace, flag: FLAG })
 }
 
 /** Draws images of the sample if stdout is a terminal that can display images. */
-async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fit | null, isTable: boolean) {
+async function drawSample(
+  deps: Deps,
+  view: EditionView,
+  picked: RepresentativeNfts,
+  fit: Fit | null,
+  isTable: boolean,
+) {
   const layout = isTable ? tilesOf(deps) : null
   if (layout === null) return
   const { art } = view.edition
@@ -213,6 +221,6 @@ async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fi
   })
   await drawTiles(deps, sources, layout)
   if (picked.sample.length + picked.rarest.length > items.length) {
-    deps.io.note(`The images of ${counted(items.length, 'NFT')} are shown.`)
+    deps.io.note(`The images of ${formatCount(items.length, 'NFT')} are shown.`)
   }
 }

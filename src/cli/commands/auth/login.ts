@@ -1,13 +1,13 @@
 import { parseBaseUrl } from '../../../client/base-url.ts'
-import type { KeptIn } from '../../../config/saved-keys.ts'
+import type { KeyStorage } from '../../../config/saved-keys.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { OPENSEA_URL } from '../../../marketplace/opensea.ts'
 import { GdnCommand } from '../../command.ts'
 import { tryKey } from '../../connect/check-key.ts'
-import { keepKey, maskedKey, placeOfKey } from '../../connect/keep-key.ts'
 import { readApiKey } from '../../connect/read-key.ts'
+import { maskedKey, placeOfKey, saveKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -18,12 +18,12 @@ import {
   type ServerFlags,
 } from '../../flags/common.ts'
 import { isSet, safe } from '../../io/io.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 import { serverForKey } from './server-for-key.ts'
 
 export interface LoginFlags extends OutputFlags, ServerFlags {
   keyFile?: string
-  store?: KeptIn
+  store?: KeyStorage
   /** Whether to check the key. `--no-check` sets this to false. */
   check?: boolean
 }
@@ -63,8 +63,8 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
   parseBaseUrl(server.baseUrl, { hasKey: true, allowHttp: false })
   const key = await readApiKey(io, flags.keyFile, `API key for ${server.origin}`)
   if (flags.check !== false) await checkKey(deps, flags, server, key)
-  const keptIn = await keepKey(deps, server.origin, key, flags.store)
-  if (isAskedFor(flags)) {
+  const keptIn = await saveKey(deps, server.origin, key, flags.store)
+  if (isOutputRequested(flags)) {
     const record = { server: server.origin, kept_in: keptIn, key: maskedKey(key), works: flags.check !== false || null }
     await output.one(record)
   }

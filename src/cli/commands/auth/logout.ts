@@ -4,7 +4,7 @@ import { GdnCommand, noServerNamed } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { isSet, safe } from '../../io/io.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 
 export interface LogoutFlags extends OutputFlags, ServerFlags {
   all?: boolean
@@ -41,7 +41,7 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
   }
   if (flags.all && origins.length === 0) io.note('No key is saved.')
   if (isSet(env.GDN_API_KEY)) io.warn('GDN_API_KEY is set, and gdn uses it until you unset it.')
-  if (isAskedFor(flags)) await output.many(deleted)
+  if (isOutputRequested(flags)) await output.many(deleted)
 }
 
 async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {

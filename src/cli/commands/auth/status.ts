@@ -8,7 +8,7 @@ import { EXIT } from '../../../core/exit-codes.ts'
 import { Secret } from '../../../core/secret.ts'
 import { GdnCommand } from '../../command.ts'
 import { tryKey } from '../../connect/check-key.ts'
-import { maskedKey } from '../../connect/keep-key.ts'
+import { maskedKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { isSet } from '../../io/io.ts'
@@ -38,7 +38,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 /** A key and its source. */
-interface FoundKey {
+interface KeyWithSource {
   server: string
   /** The URL to which the key is sent; null if the server isn't running. */
   url: string | null
@@ -86,7 +86,7 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   deps.setExitCode(exitCode)
 }
 
-async function findKeys(deps: Deps, flags: StatusFlags): Promise<FoundKey[]> {
+async function findKeys(deps: Deps, flags: StatusFlags): Promise<KeyWithSource[]> {
   const { env, openKeyring } = deps
   const settings = await deps.settings(flags)
   const serverInUse = settings.baseUrl === null ? null : checkedOrigin(settings.baseUrl.value)
@@ -97,7 +97,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<FoundKey[]> {
       .join(', ')
   const variable = isSet(env.GDN_API_KEY) ? new Secret(env.GDN_API_KEY ?? '') : null
 
-  const keys: FoundKey[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
+  const keys: KeyWithSource[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
     server: origin,
     url: origin === serverInUse ? (settings.baseUrl?.value ?? origin) : origin,
     in_use: origin === serverInUse && variable === null,
@@ -127,7 +127,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<FoundKey[]> {
 }
 
 /** Returns the key of the local backend; an empty array if no local backend was ever started. */
-async function localKey({ env }: Deps, isInUse: boolean): Promise<FoundKey[]> {
+async function localKey({ env }: Deps, isInUse: boolean): Promise<KeyWithSource[]> {
   const dataDir = localDataDirectory(env)
   const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)
   if (key === null) return []

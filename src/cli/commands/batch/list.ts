@@ -2,7 +2,7 @@ import { listRuns, runStatuses } from '../../../batch/runs/runs.ts'
 import { count } from '../../../core/count.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
 import { commandRunRecords } from '../../batch/runs/command-runs.ts'
-import { whichServer } from '../../batch/runs/which-server.ts'
+import { resolveServer } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -33,7 +33,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, runView(io, deps.now(), flags.stateDir))
   const { stateDir } = await deps.settings(flags)
-  const server = await whichServer(deps, flags)
+  const server = await resolveServer(deps, flags)
   const all = await listRuns(stateDir)
   const runs = server === undefined ? all : all.filter((run) => server.has(run))
   const batches = (await runStatuses(stateDir, runs)).map(runData)

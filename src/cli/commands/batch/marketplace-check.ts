@@ -8,7 +8,7 @@ import type { Finding, Findings } from '../../../marketplace/finding.ts'
 import type { Marketplace, RuleName } from '../../../marketplace/rules.ts'
 import { CONTRACT_URI_CALL, decodeString } from '../../../verify/abi.ts'
 import { printWarnings } from '../../batch/check-files.ts'
-import { whichCollection } from '../../connect/which-collection.ts'
+import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 
@@ -58,7 +58,7 @@ export async function openMarketplaceCheck(
   }
 }
 
-const NEEDED = [
+const REQUIRED_FIELDS = [
   { key: 'image', rule: 'collection-image', flag: '--image <file>' },
   { key: 'banner_image', rule: 'collection-banner', flag: '--banner <file>' },
   { key: 'description', rule: 'collection-description', flag: '--description <text>' },
@@ -69,7 +69,7 @@ async function checkCollection(deps: Deps, settings: Settings, findings: Finding
   const collection = await collectionMetadata(deps, settings)
   if (typeof collection === 'string') return deps.io.note(`The collection was not checked: ${safe(collection)}.`)
   const { contract, metadata } = collection
-  for (const { key, rule, flag } of NEEDED) {
+  for (const { key, rule, flag } of REQUIRED_FIELDS) {
     const value = metadata[key]
     if (typeof value === 'string' && value.trim() !== '') continue
     const message = `the metadata in the contract ${contract} has no ${key}`
@@ -85,7 +85,7 @@ async function collectionMetadata(
 ): Promise<string | { contract: string; metadata: Readonly<Record<string, unknown>> }> {
   try {
     const connection = await deps.connect(settings)
-    const { contract, blockchain } = await whichCollection(deps, settings, connection.server)
+    const { contract, blockchain } = await resolveCollection(deps, settings, connection.server)
     const { openVerifier } = await import('../../connect/open-verifier.ts')
     const { verifier, close } = await openVerifier(deps, {}, blockchain, connection.server)
     try {

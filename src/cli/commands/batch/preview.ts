@@ -18,16 +18,16 @@ import {
   withEnsNames,
 } from '../../batch/options/manifest-options.ts'
 import { printDuplicates } from '../../batch/report/row-warnings.ts'
-import { whichServer } from '../../batch/runs/which-server.ts'
+import { resolveServer } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import type { CardRarity, ManifestCards } from '../../sheet/manifest-card.ts'
+import { addSheetFlags, openSheet, resolveOutputFile, type SheetFlags } from '../../sheet/resolve-output-file.ts'
 import { SheetFile } from '../../sheet/sheet-file.ts'
-import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
-import { knownCollection, throwProblems } from './validate.ts'
+import { findCollection, throwProblems } from './validate.ts'
 
 export interface PreviewFlags extends BatchMintFlags, SheetFlags {
   remoteImages?: boolean
@@ -45,14 +45,16 @@ const FIELDS = [
   'minted',
 ]
 // The mapped columns are already printed while the manifest is read.
-const SHOWN = FIELDS.filter((field) => field !== 'mapped_columns')
+const SHOWN_FIELDS = FIELDS.filter((field) => field !== 'mapped_columns')
 const VIEW: View = {
   fields: FIELDS,
   columns: FIELDS,
   id: 'file',
   // The card counts only valid rows, like the page.
   card: (record) =>
-    SHOWN.map((field) => [field === 'rows' && record.errors !== 0 ? 'valid rows' : field, record[field]] as const),
+    SHOWN_FIELDS.map(
+      (field) => [field === 'rows' && record.errors !== 0 ? 'valid rows' : field, record[field]] as const,
+    ),
 }
 
 export function command(deps: Deps, run = preview): GdnCommand {
@@ -85,7 +87,7 @@ const OTHER_COLLECTIONS =
 async function runsOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir: string): Promise<Run[]> {
   const path = await manifestPath(deps, manifest)
   if (path === null) return []
-  const server = await whichServer(deps, flags)
+  const server = await resolveServer(deps, flags)
   const { contract } = flags
   const fits = (run: Run) =>
     run.manifestPath === path &&
@@ -127,7 +129,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
   const { io } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   const name = manifest === '-' ? 'stdin' : basename(manifest)
-  const { path, replace } = await whereTo(deps, `${basename(name, extname(name))}-preview.html`, flags)
+  const { path, replace } = await resolveOutputFile(deps, `${basename(name, extname(name))}-preview.html`, flags)
   const settings = await deps.settings(flags)
   const mapped = new MappedColumns(io, settings)
   const reading = await openReading(deps, manifest, { flags, settings, mapped })
@@ -190,7 +192,7 @@ async function openReading(
 ): Promise<ManifestReading> {
   const manifestFlags = manifestOptions(deps, flags, settings)
   const blockchain =
-    manifestFlags.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain
+    manifestFlags.blockchain ?? settings.blockchain?.value ?? (await findCollection(deps, settings))?.blockchain
   const options = withEnsNames(deps, settings, flags, manifestFlags)
   return readManifest(manifestSource(deps, manifest), {
     ...options,

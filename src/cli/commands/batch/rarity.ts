@@ -18,13 +18,13 @@ import {
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/options/flags.ts'
 import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/options/manifest-options.ts'
 import { GdnCommand } from '../../command.ts'
-import { whichCollection } from '../../connect/which-collection.ts'
+import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, integer } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { knownCollection, throwProblems } from './validate.ts'
+import { findCollection, throwProblems } from './validate.ts'
 
 export interface RarityFlags extends BatchMintFlags {
   traits?: boolean
@@ -96,8 +96,8 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
   }
 }
 
-async function* takeFirst<Item>(items: Iterable<Item>, most: number): AsyncGenerator<Item> {
-  let remaining = most
+async function* takeFirst<Item>(items: Iterable<Item>, max: number): AsyncGenerator<Item> {
+  let remaining = max
   for (const item of items) {
     if (remaining-- <= 0) return
     yield item
@@ -117,18 +117,15 @@ function* traitsOf(ranking: Ranking): Generator<DataRecord> {
 }
 
 /** The ranking, and the fields that identify each NFT, in the order of the manifest or the collection. */
-interface Ranked {
+interface RankedNfts {
   ranking: Ranking
   names: readonly DataRecord[]
 }
 
-async function ofManifest(deps: Deps, settings: Settings, manifest: string, flags: RarityFlags): Promise<Ranked> {
+async function ofManifest(deps: Deps, settings: Settings, manifest: string, flags: RarityFlags): Promise<RankedNfts> {
   const manifestFlags = manifestOptions(deps, flags, settings)
   const blockchain =
-    manifestFlags.blockchain ??
-    settings.blockchain?.value ??
-    (await knownCollection(deps, settings))?.blockchain ??
-    null
+    manifestFlags.blockchain ?? settings.blockchain?.value ?? (await findCollection(deps, settings))?.blockchain ?? null
   const options = withEnsNames(deps, settings, flags, manifestFlags)
   const onMapped = new MappedColumns(deps.io, settings).add
   const rarity = new Rarity()
@@ -145,10 +142,10 @@ async function ofManifest(deps: Deps, settings: Settings, manifest: string, flag
   return { ranking: rarity.rank(), names }
 }
 
-async function ofCollection(deps: Deps, settings: Settings): Promise<Ranked> {
+async function ofCollection(deps: Deps, settings: Settings): Promise<RankedNfts> {
   const { io, signals } = deps
   const { client, server } = await deps.connect(settings)
-  const { contract, blockchain } = await whichCollection(deps, settings, server, io)
+  const { contract, blockchain } = await resolveCollection(deps, settings, server, io)
   const request = { contract_addresses: contract, blockchain }
   const listing = client.call('getnftgdnids', request, { signal: signals.signal })
   const { nft_gdn_ids: ids } = await awaitResponse(io, server.origin, listing)

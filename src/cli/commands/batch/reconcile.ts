@@ -3,16 +3,16 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { addRateFlag, type BatchMintFlags } from '../../batch/options/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
 import { GdnCommand, type Parse } from '../../command.ts'
 import { addVerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, addTimeoutFlag } from '../../flags/common.ts'
 
-type Settled = NonNullable<BatchOptions['settle']>[number]
+type ResolvedRow = NonNullable<BatchOptions['settle']>[number]
 
 export interface ReconcileFlags extends BatchMintFlags {
-  row?: Settled[]
+  row?: ResolvedRow[]
 }
 
 export function command(deps: Deps, run = reconcile): GdnCommand {
@@ -27,7 +27,7 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
   })
     .with(addRunArgument)
     .valueFlag('--row <key=id>', 'Set the outcome of a row: the ID of its NFT, or absent; repeatable', {
-      parse: parseSettled,
+      parse: parseResolvedRow,
       repeatable: true,
     })
     .with(
@@ -41,15 +41,15 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
 }
 
 export async function reconcile(deps: Deps, typed: string | undefined, flags: ReconcileFlags): Promise<void> {
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   await resumeRun(deps, name, flags, {
     reconcileOnly: true,
-    settle: flags.row === undefined ? undefined : onceEach(flags.row),
+    settle: flags.row === undefined ? undefined : refuseRepeatedKeys(flags.row),
   })
 }
 
 /** Parses `key=id`. A key may contain `=`, but an ID can't. */
-const parseSettled: Parse<Settled> = (raw, flag) => {
+const parseResolvedRow: Parse<ResolvedRow> = (raw, flag) => {
   const at = raw.lastIndexOf('=')
   const [key, id] = [raw.slice(0, at), raw.slice(at + 1)]
   if (at > 0 && id !== '') return { key, nftGdnId: id === 'absent' ? null : id }
@@ -59,7 +59,7 @@ const parseSettled: Parse<Settled> = (raw, flag) => {
   })
 }
 
-function onceEach(rows: readonly Settled[]): readonly Settled[] {
+function refuseRepeatedKeys(rows: readonly ResolvedRow[]): readonly ResolvedRow[] {
   const twice = rows.find(({ key }, i) => rows.findIndex((row) => row.key === key) !== i)
   if (twice === undefined) return rows
   throw flagError('--row', `the row ${quoted(twice.key)} is specified twice`, 'Specify each row only once.')

@@ -13,11 +13,11 @@ import { HashTable } from '../../../manifest/hash-table.ts'
 import { dropStateOf, isShuffled } from '../../../reveal/drop-state.ts'
 import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
-import { findRun, type RunFlags, settingsIfFound } from '../../batch/runs/which-server.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
+import { findRun, type RunFlags, settingsIfFound } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
-import { SPENT_FIELDS, spentOf, spentText } from '../../cost/spent.ts'
+import { SPENT_FIELDS, spendingOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, httpAddress, type OutputFlags } from '../../flags/common.ts'
 import type { ImageReader } from '../../image/nft-image.ts'
@@ -25,9 +25,9 @@ import { safe } from '../../io/io.ts'
 import { rowsByState } from '../../render/count.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import type { ReportRow } from '../../sheet/present-nfts.ts'
+import { addSheetFlags, openSheet, resolveOutputFile, type SheetFlags } from '../../sheet/resolve-output-file.ts'
 import type { ReportState } from '../../sheet/result-card.ts'
 import { SheetFile } from '../../sheet/sheet-file.ts'
-import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 
 export interface ReportFlags extends OutputFlags, RunFlags, SheetFlags {
   gateway?: string
@@ -85,19 +85,19 @@ export function command(deps: Deps, run = report): GdnCommand {
 
 export async function report(deps: Deps, typed: string | undefined, flags: ReportFlags): Promise<void> {
   const { io } = deps
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   const storedRun = await findRun(deps, name, flags)
   const output = createOutput(io, flags, VIEW, { manifest: storedRun.manifestPath })
   const status = await runStatus(storedRun)
-  const target = await whereTo(deps, `${storedRun.name}-report.html`, flags)
+  const target = await resolveOutputFile(deps, `${storedRun.name}-report.html`, flags)
   // The local backend may not be running.
   const settingsOrError = await settingsIfFound(deps, storedRun, flags)
   const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
   const facts = await readServerFacts(deps, status, server, settings)
-  const spent = await spentOf(deps, settingsOrError, storedRun, status.counts)
+  const spent = await spendingOf(deps, settingsOrError, storedRun, status.counts)
   const sources = await openSources(deps, { server, settings, facts, typedGateway: flags.gateway })
-  const run = await withDrop(deps, storedRun, sources.client === null ? null : settings)
+  const run = await withShuffleState(deps, storedRun, sources.client === null ? null : settings)
   const { tally, embedded } = await writeReport(deps, { run, status, facts, spent, sources, target })
   await output.one({
     file: target.path,
@@ -150,7 +150,7 @@ async function openSources(deps: Deps, { server, settings, facts, typedGateway }
  *
  * @param settings null if the server is unreachable
  */
-async function withDrop(deps: Deps, run: Run, settings: Settings | null): Promise<Run> {
+async function withShuffleState(deps: Deps, run: Run, settings: Settings | null): Promise<Run> {
   if (settings === null || !isShuffled(run)) return run
   const { learnDropOf } = await import('../../batch/reveal/learn-drop.ts')
   return await learnDropOf(deps, settings, run.id)
@@ -160,7 +160,7 @@ interface Report {
   run: Run
   status: RunStatus
   facts: ServerFacts
-  spent: Awaited<ReturnType<typeof spentOf>>
+  spent: Awaited<ReturnType<typeof spendingOf>>
   sources: Sources
   target: { path: string; replace: boolean }
 }

@@ -13,12 +13,17 @@ import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { manifestOptions } from '../../batch/options/manifest-options.ts'
 import { cellsOfFile } from '../../batch/report/ignored-cells.ts'
-import { chooseFields, columnsLike, printResultsCsv, type ResultRecord } from '../../batch/report/results-csv.ts'
+import {
+  chooseFields,
+  orderColumnsByHeader,
+  printResultsCsv,
+  type ResultRecord,
+} from '../../batch/report/results-csv.ts'
 import { verifyFailed } from '../../batch/report/run-error.ts'
 import { notesOfDrop } from '../../batch/reveal/next-reveal.ts'
 import { StoredNames } from '../../batch/reveal/stored-names.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
-import { findRun, flagsOfServer, type RunFlags, settingsIfFound } from '../../batch/runs/which-server.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
+import { findRun, flagsOfServer, type RunFlags, settingsIfFound } from '../../batch/runs/resolve-server.ts'
 import {
   recordsOf as presentRecords,
   rowVerifyText,
@@ -28,7 +33,7 @@ import {
 import { VerifyTally } from '../../batch/verify/verify-tally.ts'
 import { GdnCommand } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
-import { spentOf, spentText } from '../../cost/spent.ts'
+import { spendingOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type OutputMode, someOf } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -73,7 +78,7 @@ const VERIFIED_VIEW: View = {
 }
 
 /** Returns the view of a shuffled drop, which has a column for the row that was drawn for each NFT. */
-const withDrawn = (view: View): View => ({
+const withDrawnColumn = (view: View): View => ({
   ...view,
   fields: [...view.fields, 'drawn_key', 'drawn_line'],
   columns: view.columns.flatMap((column) => (column === 'title' ? ['drawn_line', column] : column)),
@@ -100,12 +105,12 @@ export function command(deps: Deps, run = results): GdnCommand {
 }
 
 export async function results(deps: Deps, typed: string | undefined, flags: ResultsFlags): Promise<void> {
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   const { io } = deps
   const run = await findRun(deps, name, flags)
   const drawn = keptDraw(run.reading)?.rows
   const usual = flags.verify ? VERIFIED_VIEW : VIEW
-  const fields = isShuffled(run) ? withDrawn(usual) : usual
+  const fields = isShuffled(run) ? withDrawnColumn(usual) : usual
   const view = drawn === undefined ? { ...fields, columns: usual.columns } : fields
   const isCsv = flags.output === 'csv'
   // The view doesn't have manifest columns as fields, so `--fields` is handled separately for CSV.
@@ -131,7 +136,7 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
         `The file no longer contains ${count(missing, 'row')} of the run. The columns that gdn ignores are empty in ${missing === 1 ? 'this row' : 'these rows'}.`,
       )
   }
-  if (matchCount === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
+  if (matchCount === 0 && flags.status !== undefined) io.note(noRowsText(flags.status))
   else if (io.stdoutTty && output.mode === 'table') {
     io.note(
       'The results show the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.',
@@ -144,7 +149,7 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)
-  const spent = await spentOf(deps, await settingsIfFound(deps, run, flags), run, counts)
+  const spent = await spendingOf(deps, await settingsIfFound(deps, run, flags), run, counts)
   io.warn(spent.problem === null ? `Paid: ${spentText(spent.costs)}` : safe(spent.problem))
 }
 
@@ -155,10 +160,10 @@ const withoutFields = ({ fields: _, ...otherFlags }: ResultsFlags): OutputFlags 
 /** Returns the options for printing a run's rows as CSV. */
 async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
   const columnsOfRun = await runColumns(run)
-  const options = readingOf(deps, run, await deps.settings(flags))
+  const options = manifestOptionsOf(deps, run, await deps.settings(flags))
   const header = await headerOf(run, options)
-  const documented = columnsLike(columnsOfRun, header, options, 'of the documentation', view.fields)
-  const spelled = columnsLike(columnsOfRun, header, options, 'of the header', view.fields)
+  const documented = orderColumnsByHeader(columnsOfRun, header, options, 'of the documentation', view.fields)
+  const spelled = orderColumnsByHeader(columnsOfRun, header, options, 'of the header', view.fields)
   const [columns, otherColumns] = flags.forSpreadsheet ? [spelled, documented] : [documented, spelled]
   return {
     columns,
@@ -174,7 +179,7 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
  * Returns the options with which a run's manifest was read. If the project has a column map, this map replaces the
  * recorded one.
  */
-function readingOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
+function manifestOptionsOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
   const { blockchain, contractAddress, reading } = run
   const project = manifestOptions(deps, {}, settings)
   const options: ManifestOptions = {
@@ -233,7 +238,7 @@ async function* countEach<Row>(rows: AsyncIterable<Row>, count: () => void): Asy
   }
 }
 
-const noRowIs = (statuses: readonly ShownStatus[]): string =>
+const noRowsText = (statuses: readonly ShownStatus[]): string =>
   statuses.join() === 'failed' ? 'No row has failed.' : `No row has the status ${statuses.join(' or ')}.`
 
 /**

@@ -1,6 +1,6 @@
 import { addPaceFlags, addSendingFlags, type BatchMintFlags, PACE_ALIASES } from '../../batch/options/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 
@@ -26,6 +26,6 @@ export function command(deps: Deps, run = resume): GdnCommand {
 }
 
 export async function resume(deps: Deps, typed: string | undefined, flags: ResumeFlags): Promise<void> {
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   await resumeRun(deps, name, flags, flags.retryFailed ? { retryFailed: true } : {})
 }

@@ -7,8 +7,8 @@ import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
 import { commandHides, forgetHidden, removalEffect } from '../../../reveal/hidden-rows.ts'
 import { commandRunRecords } from '../../batch/runs/command-runs.ts'
-import { addRunArgument } from '../../batch/runs/which-run.ts'
-import { findRun, type RunFlags, whichServer } from '../../batch/runs/which-server.ts'
+import { addRunArgument } from '../../batch/runs/resolve-run.ts'
+import { findRun, type RunFlags, resolveServer } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
@@ -67,7 +67,7 @@ async function rmNamed(
   name: string,
   flags: RmFlags,
 ): Promise<Pick<Run, 'id' | 'name' | 'manifestPath'>[]> {
-  const commands = await commandRunRecords(stateDir, await whichServer(deps, flags))
+  const commands = await commandRunRecords(stateDir, await resolveServer(deps, flags))
   const command = commands.find(({ run, run_id }) => name === run || name === run_id)
   if (command !== undefined) return [await rmCommand(deps, stateDir, command, flags.yes)]
   const run = await findRun(deps, name, flags)
@@ -107,7 +107,7 @@ async function rmCommand(
  */
 async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise<Run[]> {
   const { io } = deps
-  const limits = { server: await whichServer(deps, flags), collection: flags.contract }
+  const limits = { server: await resolveServer(deps, flags), collection: flags.contract }
   const runs = await listRuns(stateDir)
   const idle = runs.filter((run) => !run.running && isWithin(run, limits))
   const done = new Set((await runStatuses(stateDir, idle)).filter(isFinished).map(({ id }) => id))

@@ -3,14 +3,20 @@ import { listRuns, runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
 import { isUnrevealed } from '../../../state/drops.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
-import { serverFlagsAgain } from '../../batch/options/flags-again.ts'
+import { formatServerFlags } from '../../batch/options/format-flags.ts'
 import { runData, runView } from '../../batch/report/run-view.ts'
 import { notesOfDrop, updateText } from '../../batch/reveal/next-reveal.ts'
 import { commandRunRecords } from '../../batch/runs/command-runs.ts'
-import { addRunArgument, whichRun } from '../../batch/runs/which-run.ts'
-import { findRun, flagsOfServer, type RunFlags, settingsIfFound, whichServer } from '../../batch/runs/which-server.ts'
+import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
+import {
+  findRun,
+  flagsOfServer,
+  type RunFlags,
+  resolveServer,
+  settingsIfFound,
+} from '../../batch/runs/resolve-server.ts'
 import { GdnCommand } from '../../command.ts'
-import { type Spent, spentOf } from '../../cost/spent.ts'
+import { type RunSpending, spendingOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
@@ -37,10 +43,10 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 export async function status(deps: Deps, typed: string | undefined, flags: StatusFlags): Promise<void> {
-  const name = await whichRun(deps, typed, flags)
+  const name = await resolveRun(deps, typed, flags)
   const view = runView(deps.io, deps.now(), flags.stateDir)
   const { stateDir } = await deps.settings(flags)
-  const server = await whichServer(deps, flags)
+  const server = await resolveServer(deps, flags)
   const command = (await commandRunRecords(stateDir, server)).find(({ run, run_id }) => name === run || name === run_id)
   if (command === undefined) {
     const { manifestPath: manifest } = await findRun(deps, name, flags)
@@ -50,7 +56,7 @@ export async function status(deps: Deps, typed: string | undefined, flags: Statu
       const current = await runStatus(run)
       const data = runData(current)
       const spent = flags.costs
-        ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, current.counts)
+        ? await spendingOf(deps, await settingsIfFound(deps, run, flags), run, current.counts)
         : null
       const resume = howToResume(
         { ...run, manifest: run.manifestPath, contract: run.contractAddress },
@@ -109,9 +115,9 @@ async function noteOfOthers({ stateDir, id, name, family, manifestPath }: Run, s
  * Adds server flags to a command. `gdn batch resume` finds the server of the run, so it needs only the specified flags.
  */
 const resumeText = (command: string, specified: StatusFlags, hinted: StatusFlags): string =>
-  `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? specified : hinted)}`
+  `${safe(command)}${formatServerFlags(command.startsWith('gdn batch resume ') ? specified : hinted)}`
 
-interface Seen {
+interface RunSnapshot {
   data: DataRecord
   run: Run & Pick<RunStatus, 'counts'>
   /** The command that resumes the run. */
@@ -124,9 +130,9 @@ interface Seen {
 async function watchRun(
   deps: Deps,
   flags: StatusFlags,
-  look: () => Promise<Seen>,
+  look: () => Promise<RunSnapshot>,
   { view, output, hinted }: { view: View; output: Output; hinted(run: Run): Promise<StatusFlags> },
-): Promise<Seen | null> {
+): Promise<RunSnapshot | null> {
   const { renderOne } = await import('../../render/table.ts')
   const snapshot = await watch(deps, flags, {
     look,
@@ -147,7 +153,7 @@ async function spentByCommand(
   deps: Deps,
   command: Awaited<ReturnType<typeof commandRunRecords>>[number],
   flags: StatusFlags,
-): Promise<Spent> {
+): Promise<RunSpending> {
   const run = {
     id: String(command.run_id),
     name: String(command.run),
@@ -155,7 +161,7 @@ async function spentByCommand(
     url: String(command.server),
     backendId: command.backend_id === null ? null : String(command.backend_id),
   }
-  const { costs, problem } = await spentOf(deps, await settingsIfFound(deps, run, flags), run, command)
+  const { costs, problem } = await spendingOf(deps, await settingsIfFound(deps, run, flags), run, command)
   if (problem === null) return { costs, problem }
   return { costs, problem: `${problem} Servers track the cost only of commands with --max-cost.` }
 }

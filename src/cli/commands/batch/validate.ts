@@ -23,7 +23,7 @@ import {
   type BatchMintFlags,
   TARGET_ALIASES,
 } from '../../batch/options/flags.ts'
-import { flagsAgain, unrevealedAgain } from '../../batch/options/flags-again.ts'
+import { formatManifestFlags, formatUnrevealedFlags } from '../../batch/options/format-flags.ts'
 import {
   MappedColumns,
   manifestOptions,
@@ -33,10 +33,10 @@ import {
 } from '../../batch/options/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/report/row-warnings.ts'
 import { checkShuffleFlags } from '../../batch/reveal/shuffled.ts'
+import { configuredServer } from '../../batch/runs/resolve-server.ts'
 import { RowsOnServer } from '../../batch/runs/rows-on-server.ts'
-import { configuredServer } from '../../batch/runs/which-server.ts'
 import { GdnCommand, wrongAddress } from '../../command.ts'
-import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
+import { type ResolvedCollection, resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, oneOf } from '../../flags/common.ts'
 import { previewOf } from '../../image/preview.ts'
@@ -119,7 +119,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
   const { rows, receivers, files, target } = validated
   const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
-  const sent = await findSent(validation, checks, { ...validated, contractAddress })
+  const sent = await findEarlierRun(validation, checks, { ...validated, contractAddress })
   const warnings = [
     ...rowWarnings.all,
     ...duplicateWarnings(rowWarnings.file, duplicates),
@@ -169,10 +169,7 @@ interface Validation {
 async function readingOptions({ deps, flags, settings }: Validation): Promise<ManifestOptions> {
   const manifestFlags = manifestOptions(deps, { ...flags, dynamic: flags.unrevealed !== undefined }, settings)
   const blockchain =
-    manifestFlags.blockchain ??
-    settings.blockchain?.value ??
-    (await knownCollection(deps, settings))?.blockchain ??
-    null
+    manifestFlags.blockchain ?? settings.blockchain?.value ?? (await findCollection(deps, settings))?.blockchain ?? null
   return { ...withEnsNames(deps, settings, flags, manifestFlags), blockchain }
 }
 
@@ -227,37 +224,38 @@ function withChecks(
 }
 
 /** The manifest's earlier run, and its rows that the server already has. */
-interface Sent extends FoundOnServer {
+interface EarlierRun extends FoundOnServer {
   /** The run on the selected server and in the collection; null if there is none. */
   run: RunStatus | null
 }
 
-async function findSent(
+async function findEarlierRun(
   validation: Validation,
   { rowWarnings: { file }, onServer }: Checks,
   { rows, issueCount, contractAddress, target }: ManifestSummary & { contractAddress: string | null },
-): Promise<Sent> {
+): Promise<EarlierRun> {
   const { deps, manifest, settings } = validation
-  const run = manifest === '-' || issueCount > 0 ? null : await knownRun(validation, contractAddress ?? undefined)
+  const run =
+    manifest === '-' || issueCount > 0 ? null : await findRunOfManifest(validation, contractAddress ?? undefined)
   const collection = issueCount > 0 ? null : { contractAddress, blockchain: target.blockchain }
-  const counted = { file, rows, sent: sentRows(run), onServer }
-  return { run, ...(await onServerAndSupply(deps, settings, collection, counted)) }
+  const counts = { file, rows, sent: sentRows(run), onServer }
+  return { run, ...(await onServerAndSupply(deps, settings, collection, counts)) }
 }
 
 /** Returns the next step for a valid manifest, as a sentence. */
-function nextStep({ manifest, flags }: Validation, rows: number, sent: Sent): string {
-  const args = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
+function nextStep({ manifest, flags }: Validation, rows: number, sent: EarlierRun): string {
+  const args = `${shellWord(safe(manifest))}${formatManifestFlags(flags)}`
   const { run } = sent
   const elsewhere = sent.rows !== null && sent.rows > sentRows(run) ? sent.rows : 0
   if (elsewhere > 0)
     return `The server already has ${elsewhere === rows ? 'all rows' : `${elsewhere} of the rows`}. ${elsewhere === 1 ? 'This row was' : 'These rows were'} minted on another machine or with another state directory. To show the differences: gdn plan ${args}`
   return run === null || !isMinted(run)
-    ? `To preview the mint: gdn batch mint ${args}${unrevealedAgain(flags)} --dry-run`
+    ? `To preview the mint: gdn batch mint ${args}${formatUnrevealedFlags(flags)} --dry-run`
     : `The run ${safe(run.name)} has minted this manifest. To show the differences: gdn plan ${args}`
 }
 
 /** Returns the manifest's run on the selected server and in the collection; null if there is none. */
-async function knownRun(
+async function findRunOfManifest(
   { deps, manifest, settings }: Validation,
   collection: string | undefined,
 ): Promise<RunStatus | null> {
@@ -290,7 +288,7 @@ function sentRows(run: RunStatus | null): number {
  */
 const SUPPLY_MS = 5000
 
-interface Counted {
+interface ValidationCounts {
   file: string
   /** Number of rows of the manifest. */
   rows: number
@@ -314,7 +312,7 @@ async function onServerAndSupply(
   deps: Deps,
   settings: Settings,
   collection: { contractAddress: string | null; blockchain: Blockchain | null } | null,
-  { file, rows, sent, onServer }: Counted,
+  { file, rows, sent, onServer }: ValidationCounts,
 ): Promise<FoundOnServer> {
   const { contractAddress = null, blockchain = null } = collection ?? {}
   const result: FoundOnServer = { rows: null, warnings: [] }
@@ -348,7 +346,7 @@ async function missingFlags(
     ...settings,
     blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' },
   }
-  const hasCollection = contract !== null || (await knownCollection(deps, targetSettings)) !== null
+  const hasCollection = contract !== null || (await findCollection(deps, targetSettings)) !== null
   return [
     ...(!hasServer ? ['Also select a server with --local, --base-url <url>, or a profile (`gdn init`).'] : []),
     ...(hasCollection
@@ -383,9 +381,9 @@ export function throwProblems(
  * Returns the specified collection, or else the only collection that this machine created. Returns null if there are
  * none or several, or if no server is specified.
  */
-export async function knownCollection(deps: Deps, settings: Settings): Promise<ChosenCollection | null> {
+export async function findCollection(deps: Deps, settings: Settings): Promise<ResolvedCollection | null> {
   try {
-    return await whichCollection(deps, settings, await settings.server())
+    return await resolveCollection(deps, settings, await settings.server())
   } catch {
     return null
   }

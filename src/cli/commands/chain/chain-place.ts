@@ -6,8 +6,8 @@ import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainSettings } from '../../../server/settings/types.ts'
 import type { ChainPlace } from '../../../server/setup/with-chain.ts'
 import type { GdnCommand } from '../../command.ts'
+import { backendFlagWords } from '../../connect/add-backend-flags.ts'
 import { administeredPlace, type BackendFlags, dataDirOf, settingsGiven } from '../../connect/data-dir.ts'
-import { placeWords } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
@@ -74,7 +74,7 @@ export function setupCommand(
   { adminKeystore }: { adminKeystore: string | null },
 ): string {
   const admin = adminKeystore === null ? '' : ` --admin-keystore ${shellWord(adminKeystore)}`
-  return `gdn chain setup ${blockchain}${placeWords(flags)}${admin}`
+  return `gdn chain setup ${blockchain}${backendFlagWords(flags)}${admin}`
 }
 
 /** Returns the `gdn chain setup` command. Includes an admin keystore unless the admin's key is in a remote signer. */

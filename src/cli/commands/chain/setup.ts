@@ -19,8 +19,8 @@ import { createOutput, type Output } from '../../render/output.ts'
 import { whileOpening } from '../wallet/while-opening.ts'
 import { addBlockchainArgument, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
+import { pendingOnTimeout } from './pending-on-timeout.ts'
 import { SETUP_VIEW } from './setup-view.ts'
-import { stillPending } from './still-pending.ts'
 
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
 
@@ -137,8 +137,8 @@ async function confirmCost({ deps, flags, network, plan, coin }: PlannedSetup, l
   if (lack !== null) {
     throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
   }
-  const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
-  const action = `${workOf(plan)} on ${network.blockchain} (chain ID ${network.chainId}), for at most ${most}`
+  const maxCostText = `${inCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
+  const action = `${describeWork(plan)} on ${network.blockchain} (chain ID ${network.chainId}), for at most ${maxCostText}`
   if (!flags.yes) await deps.io.confirm(`${action}?`, '--yes')
 }
 
@@ -162,7 +162,7 @@ async function carryOut(planned: PlannedSetup): Promise<void> {
       operators,
       plan,
       now,
-      log: SILENT,
+      log: SILENT_LOG,
       signal: signals.signal,
       // Without a terminal, every message is printed. There are only a few, and one of them reports an unreachable
       // network.
@@ -175,7 +175,7 @@ async function carryOut(planned: PlannedSetup): Promise<void> {
       },
     }).catch((error: unknown) => {
       if (error !== signals.signal.reason) throw error
-      throw resumable(stillPending(error, 'the setup is not confirmed on the network yet'))
+      throw withResumeHint(pendingOnTimeout(error, 'the setup is not confirmed on the network yet'))
     })
     progress.stop()
     await printSetup(planned, 'done', factory)
@@ -199,10 +199,10 @@ function factoryAt(text: string): `0x${string}` {
 }
 
 /** Adds a hint about resuming to an error. */
-const resumable = (error: unknown): unknown =>
+const withResumeHint = (error: unknown): unknown =>
   error instanceof GdnError ? error.with({ hint: 'Run the same command again to resume the setup.' }) : error
 
-const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+const SILENT_LOG = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function openAdmin(deps: Deps, file: string, flags: SetupFlags): Promise<Signer> {
   const { openKeystoreFile } = await import('../../../server/chain/evm/open-signer.ts')
@@ -217,7 +217,7 @@ async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFl
   return new Secret(await askSecret(io, { message: `Password of ${adminKeystore}`, flag: '--password-file' }))
 }
 
-function workOf({ factory, toAuthorize, raises }: SetupPlan): string {
+function describeWork({ factory, toAuthorize, raises }: SetupPlan): string {
   const authorize = `uthorize ${toAuthorize.join(', ')}`
   if (raises)
     return `Replace the pending deployment of the factory${toAuthorize.length > 0 ? ` and a${authorize}` : ''}`

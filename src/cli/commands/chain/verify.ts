@@ -13,10 +13,10 @@ import { addOutputFlags, addTimeoutFlag, apiAddress, notEmpty } from '../../flag
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import { addBlockchainArgument, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
-import { stillPending } from './still-pending.ts'
+import { pendingOnTimeout } from './pending-on-timeout.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
-const LATER =
+const RETRY_HINT =
   'The backend works without verified contracts. Run the same command again later, or write the input for another service with --to input.json.'
 
 const VIEW: View = {
@@ -119,9 +119,9 @@ export async function verify(deps: Deps, name: string, flags: VerifyFlags): Prom
         progress.stop()
         await output.many(records)
         printReasons(io, output.mode, records)
-        if (output.mode === 'table' && records.some(({ status }) => status === 'failed')) io.note(LATER)
+        if (output.mode === 'table' && records.some(({ status }) => status === 'failed')) io.note(RETRY_HINT)
       } catch (error) {
-        throw stillPending(error, 'a service has not returned a result yet')
+        throw pendingOnTimeout(error, 'a service has not returned a result yet')
       } finally {
         progress.stop()
         for (const verifier of verifiers) await verifier.close()

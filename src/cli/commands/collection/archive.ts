@@ -11,7 +11,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { whereTo } from '../../sheet/where-to.ts'
+import { resolveOutputFile } from '../../sheet/resolve-output-file.ts'
 import { printProblems } from './archive/print-problems.ts'
 import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
 import { refuseOther } from './archive/refuse-other.ts'
@@ -77,7 +77,7 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   const output = createOutput(io, flags, VIEW)
   if (flags.to === undefined) throw requiredFlag('--to', 'Add the file to write, such as --to tides.car.')
   const target = await chainContract(deps, typed, flags)
-  const { path, replace } = await whereTo(deps, flags.to, flags)
+  const { path, replace } = await resolveOutputFile(deps, flags.to, flags)
   const previous = replace && (await pathExists(path)) ? await previousArchive(path, target, signals.signal) : null
   const written = await write(deps, path, { target, flags, previous }).finally(() => previous?.close())
   await output.one(archiveRecord(path, written))
@@ -101,10 +101,10 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
 async function previousArchive(path: string, target: ChainContract, signal: AbortSignal): Promise<OpenArchive> {
   const { openArchive } = await import('../../../archive/read-archive.ts')
   const archive = await openArchive(path, { signal }).catch((error: unknown) => {
-    throw error instanceof GdnError ? error.with({ hint: KEPT }) : error
+    throw error instanceof GdnError ? error.with({ hint: UNCHANGED_FILE_HINT }) : error
   })
   try {
-    refuseOther(archive, target, { flag: '--to', hint: KEPT })
+    refuseOther(archive, target, { flag: '--to', hint: UNCHANGED_FILE_HINT })
   } catch (error) {
     await archive.close()
     throw error
@@ -112,7 +112,7 @@ async function previousArchive(path: string, target: ChainContract, signal: Abor
   return archive
 }
 
-const KEPT = 'The file was not changed. Use another file name, or delete this file first.'
+const UNCHANGED_FILE_HINT = 'The file was not changed. Use another file name, or delete this file first.'
 
 interface ArchiveRequest {
   target: ChainContract
@@ -120,7 +120,7 @@ interface ArchiveRequest {
   previous: OpenArchive | null
 }
 
-async function write(deps: Deps, path: string, { target, flags, previous }: ArchiveRequest): Promise<Reported> {
+async function write(deps: Deps, path: string, { target, flags, previous }: ArchiveRequest): Promise<ArchiveReport> {
   const [{ openPartial }, { readCollection }, { writeArchive }, { seedStore }] = await Promise.all([
     import('./archive/partial.ts'),
     import('./archive/read-collection.ts'),
@@ -151,14 +151,14 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Arch
     const [readable, unreadable] = [store.count('readable'), store.count('problems')]
     if (unreadable > 0 && readable < keptBefore) {
       printProblems(deps.io, problems, unreadable)
-      throw fewerFiles(path, keptBefore, readable)
+      throw fewerFilesError(path, keptBefore, readable)
     }
-    const counted = { kept: keptNow, keptFiles, reused: store.count('reused') }
-    return { ...(await writeArchive(store, archived, path, signal)), files: readable, problems, ...counted }
+    const counts = { kept: keptNow, keptFiles, reused: store.count('reused') }
+    return { ...(await writeArchive(store, archived, path, signal)), files: readable, problems, ...counts }
   })
 }
 
-interface Reported extends WrittenArchive {
+interface ArchiveReport extends WrittenArchive {
   /** Number of files in the archive. */
   files: number
   problems: ArchiveProblem[]
@@ -178,7 +178,7 @@ function problemsIn(store: ArchiveStore): ArchiveProblem[] {
   return problems
 }
 
-function archiveRecord(file: string, written: Reported) {
+function archiveRecord(file: string, written: ArchiveReport) {
   const { root, contract, blockchain, standard, block, tokens, files, blocks, bytes, unreadable, problems } = written
   const at = { block_number: block.number, block_hash: block.hash }
   const facts = { file, root, contract_address: contract, blockchain, standard, ...at }
@@ -186,14 +186,14 @@ function archiveRecord(file: string, written: Reported) {
   return { ...facts, tokens, files, blocks, bytes, unreadable, kept, reused, problems, kept_files }
 }
 
-const fewerFiles = (path: string, before: number, now: number) =>
+const fewerFilesError = (path: string, before: number, now: number) =>
   new GdnError('unreadable_files', `${path} has ${count(before, 'file')}, but only ${now} can be read now`, {
     place: { flag: '--to' },
     hint: `The existing archive was kept. ${basename(path)}.partial contains the files that could be read. Run the same command again to read the others, or use another file with --to.`,
   })
 
 /** Prints the problems of the archive. Returns the error of the command. */
-function incompleteError(deps: Deps, path: string, reported: Reported): GdnError {
+function incompleteError(deps: Deps, path: string, reported: ArchiveReport): GdnError {
   const { unreadable, tokens, files, problems } = reported
   printProblems(deps.io, problems, unreadable)
   return new GdnError(

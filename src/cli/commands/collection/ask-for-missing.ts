@@ -3,7 +3,7 @@ import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.t
 import { isEnsName } from '../../../api/ens-name.ts'
 import { wrongAddress } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { askAddress, askBlockchain, askLine, askWhether, mayAsk } from '../../prompt/ask-missing.ts'
+import { askAddress, askBlockchain, askLine, askYesNo, mayPrompt } from '../../prompt/ask-missing.ts'
 
 /** The request fields that gdn prompts for, and `is_locked`, which makes one of these prompts unnecessary. */
 interface CollectionFields {
@@ -24,7 +24,7 @@ export async function askForMissing(
   { yes = false }: { yes?: boolean },
   fields: CollectionFields,
 ): Promise<CollectionFields> {
-  if (!mayAsk(io)) return fields
+  if (!mayPrompt(io)) return fields
   const name = fields.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
   const blockchain = fields.blockchain ?? (await askBlockchain(io))
   const knownBlockchain = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined
@@ -46,7 +46,7 @@ export async function askForMissing(
   // If the output is captured, or with --yes, the API's defaults apply.
   const mayAskMore = !yes && io.stdoutTty && knownBlockchain !== undefined && isEvm(knownBlockchain)
   const whether = async (value: unknown, message: string, flag: string) =>
-    value ?? (mayAskMore ? await askWhether(io, { message, flag, default: false }) : undefined)
+    value ?? (mayAskMore ? await askYesNo(io, { message, flag, default: false }) : undefined)
   // `dynamic` and `enable_burn` are included only if they are true, because the hosted service doesn't support these
   // fields.
   const dynamic =

@@ -5,8 +5,8 @@ import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
 import { type GdnCommand, noCollection, requiredFlag, wrongAddress } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
-import { namedRpc, type ReaderFlags, serverWithNode } from '../../connect/open-verifier.ts'
-import { whichCollection } from '../../connect/which-collection.ts'
+import { type ReaderFlags, serverWithNode, specifiedRpc } from '../../connect/open-verifier.ts'
+import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, httpAddress, notEmpty, positiveNumber, type ServerFlags } from '../../flags/common.ts'
 
@@ -53,11 +53,11 @@ export async function chainContract(
 ): Promise<ChainContract> {
   const contract = await contractOf(deps, typed, flags)
   const settings = await deps.settings({ ...flags, contract })
-  const server = namedRpc(deps, flags) === null ? await serverWithNode(settings) : null
+  const server = specifiedRpc(deps, flags) === null ? await serverWithNode(settings) : null
   const { blockchain } =
     server === null
       ? { blockchain: settings.blockchain?.value }
-      : await whichCollection(deps, settings, server, undefined, '<address>')
+      : await resolveCollection(deps, settings, server, undefined, '<address>')
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
   if (!isEvm(blockchain))
     throw flagError('--blockchain', `has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')

@@ -106,14 +106,14 @@ const changedTokens = (list: readonly Finding[]): ReadonlySet<string | null> =>
     ),
   )
 
-interface Outdated {
+interface ArchiveDifferences {
   lacked: readonly Finding[]
   changed: ReadonlySet<string | null>
   /** The block of the archive, if the tokens can be compared at this block; null otherwise. */
   block: number | null
 }
 
-function outdatedError(path: string, { lacked, changed, block }: Outdated): GdnError {
+function outdatedError(path: string, { lacked, changed, block }: ArchiveDifferences): GdnError {
   const added = lacked.filter(({ kind }) => kind === 'new')
   const ofTokens = added.filter(({ token_id }) => token_id !== null).length
   const parts = [

@@ -11,8 +11,8 @@ import { GdnCommand } from '../../command.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
-import { paidBy, withPaid } from '../../cost/paid.ts'
-import { worstOfRequest } from '../../cost/run-limit.ts'
+import { feeOfTransaction, withPaid } from '../../cost/paid.ts'
+import { maxUseOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -30,11 +30,11 @@ import {
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
-import { mayAsk } from '../../prompt/ask-missing.ts'
+import { mayPrompt } from '../../prompt/ask-missing.ts'
 import { COLLECTION_VIEW } from '../../render/collection-view.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { checkRequest } from '../../request/check-request.ts'
-import { connectDryRun, printDryRun } from '../../request/dry-run.ts'
+import { connectForDryRun, printDryRun } from '../../request/dry-run.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 import { configuredWallet, nameFields, placeOfWallet } from '../../request/named-addresses.ts'
 import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
@@ -121,8 +121,8 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   warnOfQuotes(io, '--name', flags.name)
   const settings = await deps.settings(flags)
   // Report a missing server before the prompts.
-  if (mayAsk(io) && !flags.dryRun) await settings.server()
-  const request = await wantedCollection(deps, settings, flags)
+  if (mayPrompt(io) && !flags.dryRun) await settings.server()
+  const request = await readCollectionRequest(deps, settings, flags)
   if (flags.dryRun) return await dryRun(deps, settings, { request, flags })
 
   const connection = await deps.connect(settings)
@@ -140,7 +140,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
         deps.checkPlan?.({ request })
         await refuseUnlessKnown(deps, connection, request)
         const action = `Create the collection "${request.name}"`
-        const priced = { limit, worst: () => worstOfRequest('createcollection', request) }
+        const priced = { limit, maxUse: () => maxUseOfRequest('createcollection', request) }
         await confirmSpending(deps, connection, { yes: flags.yes, blockchain: request.blockchain, action, priced })
         return request
       },
@@ -152,7 +152,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
 }
 
 /** Returns the request from the flags, the request file and the prompts. */
-async function wantedCollection(deps: Deps, settings: Settings, flags: CreateFlags): Promise<NewCollection> {
+async function readCollectionRequest(deps: Deps, settings: Settings, flags: CreateFlags): Promise<NewCollection> {
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const fromFile =
     flags.file === undefined || file === null
@@ -176,7 +176,7 @@ async function wantedCollection(deps: Deps, settings: Settings, flags: CreateFla
     royalty_receiver: flags.royaltyReceiver,
     max_supply: flags.maxSupply,
   }
-  const fields: Record<string, unknown> = { ...fromFile, ...defined(optionalFields) }
+  const fields: Record<string, unknown> = { ...fromFile, ...withoutUndefined(optionalFields) }
   const { wallet_address, royalty_receiver, blockchain: network } = fields
   const named = { wallet_address, royalty_receiver }
   const addresses = await resolveEnsFields(deps, { settings, flags, blockchain: network }, named, (field) => {
@@ -187,22 +187,22 @@ async function wantedCollection(deps: Deps, settings: Settings, flags: CreateFla
     if (file !== null && fromFile[field] !== undefined) return { file, field }
     return settings.wallet?.value === wallet_address ? placeOfWallet(settings.wallet) : { flag: '--wallet' }
   })
-  return checkRequest(createcollection.request, { ...fields, ...defined(addresses) }, file)
+  return checkRequest(createcollection.request, { ...fields, ...withoutUndefined(addresses) }, file)
 }
 
 /** Returns the fields that are not undefined. */
-const defined = (fields: object): Record<string, unknown> =>
+const withoutUndefined = (fields: object): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
 async function dryRun(
   deps: Deps,
   settings: Settings,
-  { request, flags }: Pick<Requested, 'request' | 'flags'>,
+  { request, flags }: Pick<CreateContext, 'request' | 'flags'>,
 ): Promise<void> {
   deps.checkPlan?.({ request })
   const { blockchain } = request
   if (needsSupport(request).length > 0) {
-    const connection = await connectDryRun(deps, settings)
+    const connection = await connectForDryRun(deps, settings)
     if (connection !== null) await refuseUnlessKnown(deps, connection, request)
   }
   await quoteOperation(deps, settings, flags, { endpoint: 'createcollection', blockchain, content: request })
@@ -259,7 +259,7 @@ async function refuseUnlessKnown(
   }
 }
 
-interface Requested {
+interface CreateContext {
   request: NewCollection
   flags: CreateFlags
   output: Output
@@ -269,7 +269,7 @@ interface Requested {
 async function finish(
   deps: Deps,
   connection: Connection,
-  { request, flags, output }: Requested,
+  { request, flags, output }: CreateContext,
   operation: AcceptedOperation,
 ) {
   const { io } = deps
@@ -298,7 +298,7 @@ async function finish(
   const contract_address = record?.contract_address ?? null
   if (contract_address !== null) await rememberCollection(deps, connection, { ...collection, contract_address })
   const { transaction_gdn_ids: _id, ...fields } = record ?? {}
-  const paid = problem === null ? await paidBy(deps, connection, transaction_gdn_id) : {}
+  const paid = problem === null ? await feeOfTransaction(deps, connection, transaction_gdn_id) : {}
   await output.one({ ...accepted, ...fields, ...paid })
   if (problem === null && output.mode !== 'ids') {
     const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`

@@ -30,8 +30,8 @@ const VIEW: View = {
   more: ['block_number', 'block_hash', 'is_checked'],
 }
 const MAX_NUMBER = 1_000_000_000
-const READING = 'Reading'
-const CHOOSING = 'Choosing'
+const READING_GROUP = 'Reading'
+const CHOOSING_GROUP = 'Choosing'
 
 /** Parses an unsigned 256-bit integer, the type of token IDs in contracts. */
 const uint256: Parse<bigint> = (raw, flag) => {
@@ -41,8 +41,8 @@ const uint256: Parse<bigint> = (raw, flag) => {
 }
 
 export function command(deps: Deps, run = holders): GdnCommand {
-  const reading = { group: READING }
-  const choosing = { group: CHOOSING }
+  const reading = { group: READING_GROUP }
+  const choosing = { group: CHOOSING_GROUP }
   return new GdnCommand({
     about:
       'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, and adds them up. It then compares the total and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers. Each holder then receives as many NFTs as they hold. If each holder should receive only one NFT, add --fields receiver.',
@@ -64,7 +64,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
       ],
     ],
   })
-    .with((own) => addChainContract(own, READING))
+    .with((own) => addChainContract(own, READING_GROUP))
     .valueFlag('--block <n>', 'List the holders at this block', {
       ...reading,
       parse: integer(0, Number.MAX_SAFE_INTEGER),
@@ -89,7 +89,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
       parse: integer(1, MAX_NUMBER),
     })
     .valueFlag('--seed <text>', 'Text that seeds the draw (the hash of the block)', { ...choosing, parse: notEmpty })
-    .with((own) => addEnsFlags(own, CHOOSING), addServerFlags, addOutputFlags)
+    .with((own) => addEnsFlags(own, CHOOSING_GROUP), addServerFlags, addOutputFlags)
     .action(async (contract: string | undefined, flags: HoldersFlags) => await run(deps, contract, flags))
 }
 

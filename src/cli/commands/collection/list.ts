@@ -5,7 +5,7 @@ import { knownCollections, readCollections } from '../../connect/known-collectio
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { collectionData } from '../../render/collection-view.ts'
-import { createOutput, type DataRecord, isAskedFor } from '../../render/output.ts'
+import { createOutput, type DataRecord, isOutputRequested } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { SETTINGS_VIEW, withSettings } from './with-settings.ts'
 
@@ -38,7 +38,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const ids = collections.map(({ transaction_gdn_id }) => transaction_gdn_id)
   const records = await awaitResponse(deps.io, server.origin, readRecords(deps, connection, ids))
   // The table has no column for a setting that the owner can change.
-  const shownRecords = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
+  const shownRecords = isOutputRequested(flags)
+    ? await withSettings(deps, connection, records)
+    : records.map(collectionData)
   const byId = new Map<unknown, DataRecord>(shownRecords.map((record) => [record.transaction_gdn_id, record]))
   await output.many(
     collections.map(({ created_at: _at, ...collection }) => ({

@@ -58,13 +58,13 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   const place = await administeredPlace(deps, flags)
   const [
     { openArchive, openDamaged },
-    { answeringTokens },
+    { countReadableTokens },
     { archivedRoots },
     { rootsWithoutIndex },
     { restoreBlocks },
   ] = await Promise.all([
     import('../../../archive/read-archive.ts'),
-    import('../../../archive/answering-tokens.ts'),
+    import('../../../archive/count-readable-tokens.ts'),
     import('../../../archive/archived-roots.ts'),
     import('../../../archive/complete-content.ts'),
     import('../../../server/database/restore-blocks.ts'),
@@ -81,18 +81,18 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
   try {
     damage.end()
     const { index } = archive
-    const answers = index === null ? null : await answeringTokens(index)
+    const answers = index === null ? null : await countReadableTokens(index)
     const roots = index === null ? rootsWithoutIndex(archive) : archivedRoots(index)
     const { publishes } = await withProgress(io, `Restoring ${count(archive.blocks, 'block')}`, () =>
       orAborted(restoreBlocks(place, { blocks: blocksOf(archive), roots }), signals.signal),
     )
     const { blocks, bytes } = archive
     const restored = { file: path, blocks, bytes, publishes }
-    const served = await howServed(place, flags)
+    const served = await servingText(place, flags)
     if (index !== null && answers !== null) return await reportFiles({ io, output, served }, index, restored, answers)
     await output.one({ ...UNKNOWN, ...restored })
     io.note(`Restored the intact blocks of ${safe(path)}. ${served}`)
-    throw lacks('has a damaged index, so the lost files are unknown')
+    throw incompleteArchiveError('has a damaged index, so the lost files are unknown')
   } finally {
     await archive.close()
   }
@@ -101,7 +101,7 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
 /**
  * Returns a sentence about how the files are served. For PostgreSQL, gdn doesn't know whether a backend is running.
  */
-async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
+async function servingText({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
   if (database.url !== undefined || (await runningBackend(dataDir)) !== null)
     return 'The backend serves the restored files at /ipfs.'
   const named = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
@@ -129,9 +129,9 @@ async function reportFiles(
   restored: { file: string; blocks: number; bytes: number; publishes: boolean },
   { answering, elsewhere }: { answering: number; elsewhere: number },
 ): Promise<void> {
-  const { missingFiles } = await import('../../../archive/missing-files.ts')
+  const { findMissingFiles } = await import('../../../archive/missing-files.ts')
   const { contract, blockchain, tokens } = archive.header
-  const missing = await missingFiles(archive)
+  const missing = await findMissingFiles(archive)
   await output.one({
     ...{ contract_address: contract, blockchain, tokens, answering },
     ...{ ...restored, unreadable: missing.all, problems: missing.first },
@@ -141,8 +141,8 @@ async function reportFiles(
   if (elsewhere > 0)
     io.note(`The backend can't serve the metadata of ${count(elsewhere, 'token')} whose URI isn't an ipfs URL.`)
   const lost = tokens - answering - elsewhere
-  if (lost > 0) throw lacks(`lacks the metadata of ${lost} of ${count(tokens, 'token')}`)
-  if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
+  if (lost > 0) throw incompleteArchiveError(`lacks the metadata of ${lost} of ${count(tokens, 'token')}`)
+  if (missing.all > 0) throw incompleteArchiveError(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
 }
 
 /** Maximum number of damaged parts to print. */
@@ -165,7 +165,7 @@ async function* blocksOf(archive: ArchivedBlocks) {
   for await (const { cid, bytes } of archive.all()) yield { cid: cid.toString(), bytes }
 }
 
-const lacks = (problem: string) =>
+const incompleteArchiveError = (problem: string) =>
   new GdnError('unreadable_files', `the archive ${problem}`, {
     hint: 'Everything else was restored. `gdn collection check` shows which files can be read elsewhere.',
   })

@@ -5,9 +5,9 @@ import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
 import { GdnCommand, noCollection, requiredFlag, wrongAddress } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
-import { type Node, namedNode } from '../../connect/open-network.ts'
+import { type Node, specifiedNode } from '../../connect/open-network.ts'
 import { serverWithNode } from '../../connect/open-verifier.ts'
-import { whichCollection } from '../../connect/which-collection.ts'
+import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { createOutput, type View } from '../../render/output.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
@@ -67,14 +67,14 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   const address = typed === undefined ? undefined : await addressOfCollection(deps, typed, flags, '<address>')
   if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
   const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
-  const node = namedNode(deps, flags)
+  const node = specifiedNode(deps, flags)
   // Connect to the server only if necessary, because a new owner may need only a node.
   let opened: Promise<Connection> | undefined
   const connect = () => (opened ??= deps.connect(settings))
   const { contract, blockchain } =
     node !== null && settings.contract !== null && settings.blockchain !== null
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
-      : await whichCollection(deps, settings, await serverOf(settings, node), deps.io, '<address>')
+      : await resolveCollection(deps, settings, await serverOf(settings, node), deps.io, '<address>')
   if (!isEvm(blockchain)) throw flagError('--blockchain', `collection settings can't be changed on ${blockchain}`)
   const { applySettings, withoutNode } = await import('./set/apply.ts')
   const { newOwner, royaltyReceiver } = await resolveEnsFields(

@@ -5,8 +5,8 @@ import { glanceAtState } from '../../../state/glance.ts'
 import { collectionsOfServers, type KnownCollection } from '../../../state/known-collections.ts'
 import { GdnCommand, requiredFlag, wrongAddress } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
-import { collectionNamed } from '../../connect/named-collection.ts'
-import { namedRpc, serverWithNode } from '../../connect/open-verifier.ts'
+import { findCollectionByName } from '../../connect/named-collection.ts'
+import { serverWithNode, specifiedRpc } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -70,7 +70,7 @@ export async function show(deps: Deps, typedNames: readonly string[], flags: Sho
   const { stateDir } = settings
   const blockchain = flags.blockchain ?? settings.blockchain?.value
   const isHere = () => findByAddress(glanceAtState(stateDir, collectionsOfServers), address ?? '') !== undefined
-  if (address !== null && namedRpc(deps, flags) !== null && (flags.rpcUrl !== undefined || !isHere())) {
+  if (address !== null && specifiedRpc(deps, flags) !== null && (flags.rpcUrl !== undefined || !isHere())) {
     if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b base.')
     const { showContract } = await import('./show-contract.ts')
     return await showContract(deps, { contract: address, blockchain, server: null, flags, stateDir })
@@ -92,7 +92,7 @@ export async function show(deps: Deps, typedNames: readonly string[], flags: Sho
   const ids = names.map((name) => {
     const collection =
       findByAddress(onChain, name) ??
-      collectionNamed(name, remembered, { blockchain: flags.blockchain, place: '<id-or-address>' })
+      findCollectionByName(name, remembered, { blockchain: flags.blockchain, place: '<id-or-address>' })
     return idOf(name, collection?.transaction_gdn_id, flags.blockchain)
   })
   await showCollections(deps, connection, { names, ids, remembered, flags, output })

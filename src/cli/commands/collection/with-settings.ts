@@ -10,7 +10,7 @@ import type { DataRecord, View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
 /** Fields of settings, by the collection field after which they are inserted. */
-const ADDED: Readonly<Record<string, readonly string[]>> = {
+const ADDED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   max_supply: ['minted', 'accepted', 'supply_left'],
   image: ['banner_image', 'external_link', 'has_metadata'],
 }
@@ -19,7 +19,7 @@ const ADDED: Readonly<Record<string, readonly string[]>> = {
 export const SETTINGS_VIEW: View = {
   ...COLLECTION_VIEW,
   fields: [
-    ...COLLECTION_VIEW.fields.flatMap((field) => [field, ...(ADDED[field] ?? [])]),
+    ...COLLECTION_VIEW.fields.flatMap((field) => [field, ...(ADDED_FIELDS[field] ?? [])]),
     ...['contract_uri', 'pending_wallet_address', 'is_read_from_chain', 'settings_problem'],
   ],
   forms: {
@@ -56,7 +56,7 @@ export async function withSettings(
   const problems = new Map<string, string[]>()
   const shownRecords = records.map((record) => {
     const currentSettings = settings.get(record.transaction_gdn_ids)
-    const { problem, is_read_from_chain, ...current } = currentSettings ?? NOT_RETURNED
+    const { problem, is_read_from_chain, ...current } = currentSettings ?? UNKNOWN_SETTINGS
     const { minted, accepted, supply_left } = currentSettings ?? {}
     const name = record.contract_address || record.transaction_gdn_ids
     if (problem !== null) problems.set(problem, [...(problems.get(problem) ?? []), name])
@@ -72,7 +72,7 @@ export async function withSettings(
   return shownRecords
 }
 
-const NOT_RETURNED = {
+const UNKNOWN_SETTINGS = {
   is_read_from_chain: false,
   problem:
     'the server does not return the current settings, so the royalty, description and image are those from the creation request',

@@ -37,14 +37,14 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
   const effective = settingsInEffect(settings).find((setting) => setting.name === settingName)
   if (effective === undefined || effective.value === null) {
     throw new GdnError('not_found_locally', `${settingName} is not set`, {
-      hint: waySet(settingName, settings.profile),
+      hint: howToSet(settingName, settings.profile),
     })
   }
   if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(effective.value))}\n`)
   else await output.one({ ...effective })
 }
 
-function waySet(name: string, profile: string | null): string {
+function howToSet(name: string, profile: string | null): string {
   if (name === 'map' || name === 'unknown_columns') return 'Set the value in the project file, such as gdn.config.json.'
   if (name === 'base_url' && profile === 'local') return 'Run `gdn local start`.'
   return `Run \`gdn config set ${name} <value>\` to set it.`

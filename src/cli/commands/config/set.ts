@@ -9,13 +9,13 @@ import { GdnError } from '../../../core/errors.ts'
 import { withoutKey } from '../../../core/quoted.ts'
 import { knowKeysIn } from '../../../core/secret.ts'
 import { GdnCommand } from '../../command.ts'
-import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
 import { keyIn } from '../../connect/read-key.ts'
+import { placeOfKey, saveKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
-import { createOutput, type DataRecord, isAskedFor, type Output, type View } from '../../render/output.ts'
+import { createOutput, type DataRecord, isOutputRequested, type Output, type View } from '../../render/output.ts'
 import { serverForKey } from '../auth/server-for-key.ts'
 import { nearestSetting } from './nearest-setting.ts'
 
@@ -97,7 +97,7 @@ function refuseOtherThanAddress(field: string, value: string): void {
 
 /** Prints the saved setting if a flag requests output. */
 async function print(output: Output, flags: SetFlags, record: DataRecord): Promise<void> {
-  if (isAskedFor(flags)) await output.one(record)
+  if (isOutputRequested(flags)) await output.one(record)
 }
 
 /**
@@ -111,7 +111,7 @@ async function setKey(deps: Deps, value: string, flags: SetFlags, output: Output
     })
   }
   const { origin } = await serverForKey(deps, await deps.settings(flags))
-  const keptIn = await keepKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
+  const keptIn = await saveKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
   await print(output, flags, { name: 'api_key', server: origin, kept_in: keptIn })
   deps.io.note(
     `Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. gdn sends the key only to that server.`,

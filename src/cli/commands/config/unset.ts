@@ -8,7 +8,7 @@ import { GdnCommand, noServerNamed } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, type DataRecord, isAskedFor, type Output, type View } from '../../render/output.ts'
+import { createOutput, type DataRecord, isOutputRequested, type Output, type View } from '../../render/output.ts'
 import { nearestSetting } from './nearest-setting.ts'
 
 export interface UnsetFlags extends OutputFlags {
@@ -60,7 +60,7 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
 
 /** Prints the removed setting and its profile or server if a flag requests output. */
 async function print(output: Output, flags: UnsetFlags, record: DataRecord): Promise<void> {
-  if (isAskedFor(flags)) await output.one(record)
+  if (isOutputRequested(flags)) await output.one(record)
 }
 
 async function forgetKey(deps: Deps, flags: UnsetFlags, output: Output): Promise<void> {

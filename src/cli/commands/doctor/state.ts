@@ -13,12 +13,12 @@ import { openStateIfThere } from '../../../state/open-state.ts'
 import { commandRuns } from '../../../state/runs.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-const LITTLE_SPACE = 100 * 1024 * 1024
+const LOW_SPACE_BYTES = 100 * 1024 * 1024
 
 /** Checks the directory that records runs and commands. Without this directory, nothing can be resumed. */
 export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const check = 'state'
-  const existing = await nearestThere(stateDir)
+  const existing = await nearestExisting(stateDir)
   const probe = join(existing, `.gdn-doctor-${randomUUID()}`)
   try {
     await writeFile(probe, 'x', { flag: 'wx', mode: 0o600 })
@@ -31,7 +31,7 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   }
   const { bavail, bsize } = await statfs(existing)
   const free = bavail * bsize
-  if (free < LITTLE_SPACE) {
+  if (free < LOW_SPACE_BYTES) {
     return warn(
       check,
       `only ${inMiB(free)} free for ${stateDir}`,
@@ -51,8 +51,8 @@ const inMiB = (bytes: number) => {
 }
 
 /** Returns the folder, or its nearest existing parent. gdn creates the folder on the first write. */
-async function nearestThere(path: string): Promise<string> {
-  return (await pathExists(path)) || dirname(path) === path ? path : await nearestThere(dirname(path))
+async function nearestExisting(path: string): Promise<string> {
+  return (await pathExists(path)) || dirname(path) === path ? path : await nearestExisting(dirname(path))
 }
 
 const CHECK = 'runs'

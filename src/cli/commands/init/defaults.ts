@@ -7,7 +7,7 @@ import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { wrongAddress } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import type { Choice } from '../../io/questions.ts'
-import { askAddress, blockchainChoices, choose, mayAsk } from '../../prompt/ask-missing.ts'
+import { askAddress, blockchainChoices, choose, mayPrompt } from '../../prompt/ask-missing.ts'
 import type { InitFlags } from './init-flags.ts'
 
 export interface Defaults {
@@ -29,7 +29,7 @@ export function checkWallet({ wallet, blockchain }: InitFlags): void {
 
 /** Prompts for the default blockchain and wallet. Both are optional. */
 export async function askDefaults({ io, addresses }: Deps, flags: InitFlags): Promise<Defaults> {
-  if (!mayAsk(io)) return { blockchain: flags.blockchain, wallet: flags.wallet }
+  if (!mayPrompt(io)) return { blockchain: flags.blockchain, wallet: flags.wallet }
   const none: Choice<Blockchain | null> = { name: 'none', value: null, description: 'specify it in each command' }
   const blockchain =
     flags.blockchain ??

@@ -7,11 +7,11 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { tryKey } from '../../connect/check-key.ts'
-import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
 import { readApiKey } from '../../connect/read-key.ts'
+import { placeOfKey, saveKey } from '../../connect/save-key.ts'
 import type { Deps } from '../../deps.ts'
 import { isSet, safe } from '../../io/io.ts'
-import { askText, mayAsk } from '../../prompt/ask-missing.ts'
+import { askText, mayPrompt } from '../../prompt/ask-missing.ts'
 import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { Setup } from './next-steps.ts'
@@ -19,7 +19,7 @@ import type { Setup } from './next-steps.ts'
 const KEY_TRIES = 3
 
 /** A key and its source. Only a `given` key is saved. */
-interface GivenKey {
+interface KeyWithSource {
   key: Secret
   from: 'given' | 'saved' | 'environment'
 }
@@ -35,13 +35,13 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
   const server = await (await deps.settings({ baseUrl })).server()
   // Read a key from a file or a pipe before the first prompt, because the setup can't be completed without a key.
-  const knownKey = flags.keyFile !== undefined || !mayAsk(io) ? await findKey(deps, flags, server) : null
+  const knownKey = flags.keyFile !== undefined || !mayPrompt(io) ? await findKey(deps, flags, server) : null
   await confirmReplacing(deps, flags, profile, baseUrl)
-  const { key, from } = await triedKey(deps, flags, server, knownKey)
+  const { key, from } = await checkedKey(deps, flags, server, knownKey)
   const defaults = await askDefaults(deps, flags)
 
   const override = await profileOverride({ ...deps, profile, baseUrl })
-  const keptIn = from === 'given' ? await keepKey(deps, server.origin, key, flags.store) : null
+  const keptIn = from === 'given' ? await saveKey(deps, server.origin, key, flags.store) : null
   if (keptIn !== null)
     io.note(`The key is saved in ${safe(placeOfKey(deps, keptIn))}. gdn sends the key only to this server.`)
   await writeProfile(deps, profile, { ...defaults, base_url: baseUrl })
@@ -67,7 +67,7 @@ function checkUrl(url: string): string {
 }
 
 async function askUrl({ io, env }: Deps): Promise<string> {
-  if (!mayAsk(io)) throw flagError('--base-url', 'the URL of the service is required', 'Add --base-url <url>.')
+  if (!mayPrompt(io)) throw flagError('--base-url', 'the URL of the service is required', 'Add --base-url <url>.')
   return await askText(io, {
     message: 'URL of the service',
     flag: '--base-url',
@@ -93,7 +93,12 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
 }
 
 /** Returns a given or saved key after checking it. If the server rejects a typed key, prompts again. */
-async function triedKey(deps: Deps, flags: InitFlags, server: Server, knownKey: GivenKey | null): Promise<GivenKey> {
+async function checkedKey(
+  deps: Deps,
+  flags: InitFlags,
+  server: Server,
+  knownKey: KeyWithSource | null,
+): Promise<KeyWithSource> {
   const { io } = deps
   for (let attempt = 1; ; attempt++) {
     const givenKey = knownKey ?? (await findKey(deps, flags, server))
@@ -106,7 +111,7 @@ async function triedKey(deps: Deps, flags: InitFlags, server: Server, knownKey: 
       return givenKey
     } catch (error) {
       progress.stop()
-      const isTyped = givenKey.from === 'given' && flags.keyFile === undefined && mayAsk(io)
+      const isTyped = givenKey.from === 'given' && flags.keyFile === undefined && mayPrompt(io)
       const isRefused = error instanceof GdnError && (error.code === 'unauthorized' || error.code === 'forbidden')
       if (!isTyped || !isRefused || attempt === KEY_TRIES) throw withoutHint(error)
       io.warn(safe(error.message))
@@ -122,7 +127,7 @@ function withoutHint(error: unknown): unknown {
   return error.with(error.code === 'unauthorized' ? { message, hint: undefined } : { message })
 }
 
-async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server: Server): Promise<GivenKey> {
+async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server: Server): Promise<KeyWithSource> {
   const question = `API key for ${server.origin}`
   if (flags.keyFile !== undefined) return { key: await readApiKey(io, flags.keyFile, question), from: 'given' }
   const variable = env.GDN_API_KEY ?? ''
@@ -132,7 +137,7 @@ async function findKey({ io, env, openKeyring }: Deps, flags: InitFlags, server:
     io.note(`Using the saved key for ${server.origin}. Run \`gdn auth login\` to save another key.`)
     return { key: saved, from: 'saved' }
   }
-  if (mayAsk(io)) return { key: await readApiKey(io, undefined, question), from: 'given' }
+  if (mayPrompt(io)) return { key: await readApiKey(io, undefined, question), from: 'given' }
   throw new GdnError('usage', 'the API key is required', {
     place: { flag: '--key-file' },
     hint: 'Add --key-file <file>, or pipe the key in: `… | gdn init --key-file - …`.',

@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import type { KeptIn } from '../../../config/saved-keys.ts'
+import type { KeyStorage } from '../../../config/saved-keys.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 
 /** The flags of `gdn init`. Each replaces a prompt. */
@@ -8,7 +8,7 @@ export interface InitFlags extends OutputFlags {
   local?: boolean
   baseUrl?: string
   keyFile?: string
-  store?: KeptIn
+  store?: KeyStorage
   blockchain?: Blockchain
   wallet?: string
   profile?: string

@@ -4,7 +4,7 @@ import { profileOverride } from '../../../config/profile-override.ts'
 import { flagError } from '../../../core/errors.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import type { Deps } from '../../deps.ts'
-import { askWhether, mayAsk } from '../../prompt/ask-missing.ts'
+import { askYesNo, mayPrompt } from '../../prompt/ask-missing.ts'
 import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { Setup } from './next-steps.ts'
@@ -36,7 +36,7 @@ async function start(deps: Deps, flags: InitFlags): Promise<boolean> {
   if ((await runningBackend(localDataDirectory(env))) !== null) return true
   const isWanted =
     flags.start ??
-    (mayAsk(io) && (await askWhether(io, { message: 'Start the local backend now?', flag: '--start', default: true })))
+    (mayPrompt(io) && (await askYesNo(io, { message: 'Start the local backend now?', flag: '--start', default: true })))
   if (!isWanted) return false
   const { start: startBackend } = await import('../local/start.ts')
   await startBackend(deps, {})

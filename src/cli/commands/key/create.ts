@@ -5,13 +5,13 @@ import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
+import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
-import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags, oneOf, someOf } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 import { localTime } from '../../text/local-time.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 
@@ -99,14 +99,14 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const request = readFlags(flags, deps.now())
   const { createApiKey } = await import('../../../server/services/api-keys.ts')
   const { key, record } = await onDatabase(deps, flags, (store) => createApiKey(store, request))
-  if (isAskedFor(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
+  if (isOutputRequested(flags)) await output.one({ ...keyRecord(record), api_key: key.disclose() })
   else await io.data(`${key.disclose()}\n`)
   const version = record.apiVersion === null ? '' : `, API ${record.apiVersion}`
   const until = record.expiresAt === null ? '' : `, until ${timeOf(io, record.expiresAt)}`
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )
-  io.note(keepPlace(`The key is not shown again. To revoke the key, run \`gdn key revoke ${record.id}\`.`, flags))
+  io.note(addBackendFlags(`The key is not shown again. To revoke the key, run \`gdn key revoke ${record.id}\`.`, flags))
 }
 
 const MINUTE = 60_000

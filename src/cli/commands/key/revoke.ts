@@ -3,7 +3,7 @@ import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/dat
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
+import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
 
 export interface RevokeFlags extends OutputFlags, DataDirFlags {}
@@ -27,6 +27,6 @@ export async function revoke(deps: Deps, idOrPrefix: string, flags: RevokeFlags)
   const output = createOutput(io, flags, KEY_VIEW)
   const { revokeNamedApiKey } = await import('../../../server/services/api-keys.ts')
   const record = await onDatabase(deps, flags, (store) => revokeNamedApiKey(store, idOrPrefix, deps.now()))
-  if (isAskedFor(flags)) await output.one(keyRecord(record))
+  if (isOutputRequested(flags)) await output.one(keyRecord(record))
   io.note(`Revoked the key ${safe(record.name)} (${record.prefix}) of ${safe(record.email ?? 'the local account')}.`)
 }

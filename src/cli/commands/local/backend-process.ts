@@ -13,7 +13,7 @@ const START_WITHIN_MS = 60_000
 const END_WITHIN_MS = 5000
 const LOG_LINES_SHOWN = 15
 
-export interface Started {
+export interface SpawnedBackend {
   url: string
   pid: number
 }
@@ -22,7 +22,7 @@ export interface Started {
  * Starts `gdn serve` detached from this process. Redirects its log and stderr to the log file in the data directory.
  * Reads its ready line from a pipe, because the line contains the key.
  */
-export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<Started> {
+export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<SpawnedBackend> {
   await makePrivateFolder(dataDir)
   const logFile = join(dataDir, LOG_FILE)
   const log = openToAppend(logFile)
@@ -57,7 +57,7 @@ async function firstLine(
   stdout: NodeJS.ReadableStream | null,
   child: ReturnType<typeof spawn>,
   signal: AbortSignal,
-): Promise<Started> {
+): Promise<SpawnedBackend> {
   return await new Promise((resolve, reject) => {
     const timer = setTimeout(
       () => reject(new Error(`it was not ready within ${START_WITHIN_MS / 1000} s`)),
@@ -77,7 +77,7 @@ async function firstLine(
       text += chunk.toString('utf8')
       const end = text.indexOf('\n')
       if (end < 0) return
-      const { url, pid } = JSON.parse(text.slice(0, end)) as Started
+      const { url, pid } = JSON.parse(text.slice(0, end)) as SpawnedBackend
       stop(() => resolve({ url, pid }))
     })
   })

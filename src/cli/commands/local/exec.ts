@@ -11,7 +11,7 @@ import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../../
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
 import { announceFaults, readFaults } from '../../request/faults.ts'
 import { VERSION } from '../../version.ts'
-import { unlessStopped } from '../serving.ts'
+import { runUnlessStopped } from '../serving.ts'
 import { runChild } from './run-child.ts'
 
 const CLOSE_WITHIN_MS = 5000
@@ -84,7 +84,7 @@ async function withBackend(
     logLevel: 'silent',
     logStream: { write: () => {} },
   } as const
-  const started = await unlessStopped(signals, start(deps, options, flags.fork))
+  const started = await runUnlessStopped(signals, start(deps, options, flags.fork))
   if (started === null) throw signals.signal.reason
   const { backend, failed, close } = started
   announceFaults(io, backend.faults)
@@ -106,13 +106,13 @@ async function withBackend(
   }
 }
 
-interface Started {
+interface RunningFork {
   backend: StartedBackend
   failed: AbortSignal
   close(): Promise<void>
 }
 
-async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undefined): Promise<Started> {
+async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undefined): Promise<RunningFork> {
   if (flag === undefined) {
     const { startBackend } = await import('../../../server/main.ts')
     const backend = await startBackend(options)

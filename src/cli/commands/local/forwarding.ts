@@ -11,11 +11,11 @@ export interface ForwardTarget {
 }
 
 /** Matches event types before the first `=`. The value is a bare URL if `:`, `/` or `?` precedes the first `=`. */
-const MAPPED = /^([\w*][\w.,* -]*)=(.*)$/s
+const EVENT_MAPPING = /^([\w*][\w.,* -]*)=(.*)$/s
 
 /** Parses `<url>` (all events) or `<events>=<url>`. */
 export const forwardTarget: Parse<ForwardTarget> = (raw, flag) => {
-  const [, events, url = ''] = MAPPED.exec(raw) ?? []
+  const [, events, url = ''] = EVENT_MAPPING.exec(raw) ?? []
   return events === undefined
     ? { url: address(raw, flag), events: ['*'] }
     : { url: address(url, flag), events: eventTypes(events, flag) }
@@ -55,12 +55,12 @@ export function targetsOf(targets: readonly ForwardTarget[], listened: readonly 
   }))
 }
 
-const AT_ONCE = 4
+const MAX_CONCURRENT = 4
 /** Maximum number of queued events for one URL. When a queue is full, no more events are received. */
-const MAX_WAITING = 10_000
+const MAX_QUEUED = 10_000
 
 /** Posts events to URLs. Each URL has its own queue, so an unresponsive URL doesn't delay the others. */
-export class Forwarding<Event extends { type: string }> {
+export class EventForwarder<Event extends { type: string }> {
   readonly #queues: { target: ForwardTarget; waiting: Event[]; active: number }[]
   readonly #post: (event: Event, url: string) => Promise<void>
   #failure: { error: unknown } | null = null
@@ -73,14 +73,14 @@ export class Forwarding<Event extends { type: string }> {
   /** Returns whether more events can be added. Rethrows the first error of an earlier post. */
   hasRoom(): boolean {
     if (this.#failure !== null) throw this.#failure.error
-    return this.#queues.every(({ waiting }) => waiting.length < MAX_WAITING)
+    return this.#queues.every(({ waiting }) => waiting.length < MAX_QUEUED)
   }
 
   add(event: Event): void {
     for (const queue of this.#queues) {
       if (!isIn(event.type, queue.target.events)) continue
       queue.waiting.push(event)
-      if (queue.active < AT_ONCE) void this.#work(queue)
+      if (queue.active < MAX_CONCURRENT) void this.#work(queue)
     }
   }
 

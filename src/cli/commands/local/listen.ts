@@ -9,9 +9,9 @@ import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
 import { localTime } from '../../text/local-time.ts'
 import { VERSION } from '../../version.ts'
-import { unlessStopped } from '../serving.ts'
+import { runUnlessStopped } from '../serving.ts'
 import { eventTypes } from '../webhook/event-types.ts'
-import { Forwarding, type ForwardTarget, forwardTarget, targetsOf } from './forwarding.ts'
+import { EventForwarder, type ForwardTarget, forwardTarget, targetsOf } from './forwarding.ts'
 
 const LOOK_EVERY_MS = 250
 
@@ -77,7 +77,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
       await listener.close()
     }
   })
-  await unlessStopped(deps.signals, listening)
+  await runUnlessStopped(deps.signals, listening)
 }
 
 /** Prints the secret as data, because secrets in notes are redacted. */
@@ -108,7 +108,9 @@ async function begin(
 
 async function receiveUntilStopped(deps: Deps, flags: ListenFlags, listener: EventReceiver, targets: ForwardTarget[]) {
   const { signal } = deps.signals
-  const forwarding = new Forwarding<ReceivedEvent>(targets, (event, url) => forward(deps, flags, listener, event, url))
+  const forwarding = new EventForwarder<ReceivedEvent>(targets, (event, url) =>
+    forward(deps, flags, listener, event, url),
+  )
   while (!signal.aborted) {
     const received = forwarding.hasRoom() ? await listener.receive() : []
     for (const event of received) {

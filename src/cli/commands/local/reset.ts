@@ -14,7 +14,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { askText } from '../../prompt/ask-missing.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 
 /** The text that the user types to confirm: the name of the local backend's profile. */
 const NAME = 'local'
@@ -43,7 +43,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   const output = createOutput(io, flags, VIEW)
   const dataDir = localDataDirectory(env)
   const tell = async (deleted: boolean) => {
-    if (isAskedFor(flags)) await output.one({ data_dir: dataDir, deleted })
+    if (isOutputRequested(flags)) await output.one({ data_dir: dataDir, deleted })
   }
   const running = await runningBackend(dataDir)
   if (running !== null) {

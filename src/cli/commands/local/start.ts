@@ -19,9 +19,9 @@ import { addOutputFlags, integer, type OutputFlags } from '../../flags/common.ts
 import { addServedApiFlags, type ServedApiFlags, servedApiArgs } from '../../flags/served-api.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesArgs } from '../../flags/stored-files.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
+import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { VERSION } from '../../version.ts'
-import { type Started, spawnBackend } from './backend-process.ts'
+import { type SpawnedBackend, spawnBackend } from './backend-process.ts'
 import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 export interface StartFlags extends OutputFlags, ServedApiFlags, StoredFilesFlags {
@@ -45,8 +45,8 @@ export function command(deps: Deps, run = start): GdnCommand {
 export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   const { io, env } = deps
   const output = createOutput(io, flags, BACKEND_VIEW)
-  const tell = async (backend: Started) => {
-    if (isAskedFor(flags)) await output.one(backendData(backend, dataDir))
+  const tell = async (backend: SpawnedBackend) => {
+    if (isOutputRequested(flags)) await output.one(backendData(backend, dataDir))
   }
   const dataDir = localDataDirectory(env)
   const running = await runningBackend(dataDir)
@@ -67,7 +67,7 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
     return await tell(running)
   }
   const progress = await io.progress('Starting the local backend')
-  let started: Started
+  let started: SpawnedBackend
   try {
     started = await startOnSomePort(deps, flags, dataDir)
   } finally {
@@ -121,7 +121,7 @@ const backendArgs = (flags: StartFlags): string[] => [...servedApiArgs(flags), .
  * Starts the backend on the given port. Without a given port, uses the last port or the default port, or a free one if
  * that port is in use.
  */
-async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
+async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<SpawnedBackend> {
   const more = backendArgs(flags)
   if (flags.port !== undefined) return await spawnBackend(deps, dataDir, ['--port', String(flags.port), ...more])
   const port = Number((await lastPort(dataDir)) ?? DEFAULT_PORT)

@@ -4,7 +4,7 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
+import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 const STOP_WITHIN_MS = 10_000
@@ -28,7 +28,7 @@ export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {
   if (env.GDN_EXEC_DATA_DIR) io.note('The backend of gdn local exec stops when its command ends.')
   else if (backend === null) io.note('The local backend is not running.')
   else await stopBackend(deps, dataDir, backend)
-  if (isAskedFor(flags)) await output.one(backendData(await runningBackend(dataDir), dataDir))
+  if (isOutputRequested(flags)) await output.one(backendData(await runningBackend(dataDir), dataDir))
 }
 
 /** Sends SIGTERM, and then SIGKILL if the backend doesn't exit in time. Neither loses data. */

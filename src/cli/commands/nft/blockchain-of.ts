@@ -4,7 +4,7 @@ import { failureReason } from '../../../api/nft-status.ts'
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import type { KnownCollection } from '../../../state/known-collections.ts'
-import { collectionsAtAGlance, findByAddress, knownCollections } from '../../connect/known-collections.ts'
+import { findByAddress, knownCollections, readCollectionsIfReady } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import type { DataRecord } from '../../render/view.ts'
 
@@ -41,7 +41,7 @@ export async function withBlockchain(
 ): Promise<DataRecord[]> {
   const untold = records.filter((record) => knownBlockchain(record, []) === null)
   const addresses = [...new Set(untold.map(({ contract_address }) => contract_address ?? ''))]
-  const collections = await collectionsAtAGlance(deps, place, addresses)
+  const collections = await readCollectionsIfReady(deps, place, addresses)
   return records.map((record) => {
     const blockchain = knownBlockchain(record, collections)
     return blockchain === null ? record : { ...record, blockchain }

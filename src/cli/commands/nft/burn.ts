@@ -2,9 +2,9 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { storeBurned } from '../../../state/store-burned.ts'
 import { GdnCommand } from '../../command.ts'
 import { findCollection } from '../../connect/find-collection.ts'
-import { costAtMost, printNotes } from '../../cost/at-most.ts'
+import { maximumCost, printNotes } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
-import { worstOfChanges } from '../../cost/run-limit.ts'
+import { maxUseOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type DataRecord } from '../../render/output.ts'
@@ -132,9 +132,9 @@ async function confirm(
   }
   const [blockchain = null, ...otherBlockchains] = new Set(nfts.map((nft) => nft.blockchain))
   const nftsText = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
-  const worst = () => worstOfChanges('burn', nfts.length)
+  const maxUse = () => maxUseOfChanges('burn', nfts.length)
   // Costs on different blockchains can't be added together.
-  const cost = otherBlockchains.length > 0 ? null : await costAtMost(deps, connection, blockchain, { limit, worst })
+  const cost = otherBlockchains.length > 0 ? null : await maximumCost(deps, connection, blockchain, { limit, maxUse })
   printNotes(deps, cost?.notes ?? [])
   const question = `Permanently burn ${nftsText} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`
   await deps.io.confirm(safe(question), '--yes')

@@ -6,7 +6,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import type { GdnCommand } from '../../command.ts'
 import { networkText } from '../../connect/is-without-value.ts'
-import { collectionsAtAGlance, findByAddress } from '../../connect/known-collections.ts'
+import { findByAddress, readCollectionsIfReady } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
@@ -111,7 +111,7 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
  */
 export async function collectionsText(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
   const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]
-  const collections = await collectionsAtAGlance(deps, connection, addresses).catch(() => [])
+  const collections = await readCollectionsIfReady(deps, connection, addresses).catch(() => [])
   const places = nfts.map(({ contract_address, blockchain }) => {
     const name = findByAddress(collections, contract_address)?.name
     return `${name === undefined ? '' : `${name}, `}${shortAddress(contract_address)} on ${networkText(blockchain, connection)}`

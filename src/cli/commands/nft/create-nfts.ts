@@ -13,12 +13,12 @@ import { isMinted } from '../../../operations/waiting.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { paidByMints } from '../../cost/paid.ts'
-import { worstOfRequest } from '../../cost/run-limit.ts'
+import { maxUseOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord, Output } from '../../render/output.ts'
 import { versionHint } from '../../request/api-version.ts'
-import { connectDryRun, printDryRun } from '../../request/dry-run.ts'
+import { connectForDryRun, printDryRun } from '../../request/dry-run.ts'
 import { operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
@@ -78,7 +78,7 @@ export async function createNfts(deps: Deps, creation: NftCreation): Promise<voi
         deps.checkPlan?.({ request: { ...asGiven } })
         await refuseHidden()
         const action = `${verb} ${count(nftCount, 'NFT')} for ${request.receiver_wallet_address}`
-        const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
+        const priced = { limit, maxUse: () => maxUseOfRequest(endpoint, request) }
         await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action, priced })
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
@@ -104,7 +104,7 @@ export async function createNfts(deps: Deps, creation: NftCreation): Promise<voi
  * The server doesn't need to be running.
  */
 async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings }: NftCreation): Promise<void> {
-  const connection = await connectDryRun(deps, settings)
+  const connection = await connectForDryRun(deps, settings)
   if (connection === null) return
   const { blockchain, contract_address: contract, metadata } = request
   const published = { blockchain, contract, metadata, localFiles, what: 'mint' } as const

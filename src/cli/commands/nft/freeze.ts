@@ -2,9 +2,9 @@ import { MAX_FROZEN_PER_REQUEST } from '../../../api/endpoints/freezenft.ts'
 import { chunksOf } from '../../../core/chunks-of.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
-import { costAtMost, printNotes } from '../../cost/at-most.ts'
+import { maximumCost, printNotes } from '../../cost/at-most.ts'
 import { notePaid, withPaid } from '../../cost/paid.ts'
-import { sumOfUses, type WorstUse, worstOfRequest } from '../../cost/run-limit.ts'
+import { type MaximumUse, maxUseOfRequest, sumOfUses } from '../../cost/run-limit.ts'
 import type { Connection, Deps, Intent } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
@@ -155,15 +155,15 @@ async function confirm(
 ): Promise<void> {
   for (const { nft_gdn_id, title } of nfts) deps.io.note(safe(`${title} (${nft_gdn_id})`))
   const nft_gdn_ids = idsOf(nfts)
-  const worst = async () => {
-    const requests: WorstUse[] = []
+  const maxUse = async () => {
+    const requests: MaximumUse[] = []
     for (const together of chunksOf(nft_gdn_ids, MAX_FROZEN_PER_REQUEST)) {
-      requests.push(await worstOfRequest('freezenft', { nft_gdn_ids: together }))
+      requests.push(await maxUseOfRequest('freezenft', { nft_gdn_ids: together }))
     }
     return sumOfUses(requests)
   }
   const [{ blockchain = null } = {}] = nfts
-  const cost = await costAtMost(deps, connection, blockchain, { limit, worst })
+  const cost = await maximumCost(deps, connection, blockchain, { limit, maxUse })
   printNotes(deps, cost.notes)
   const metadataText = nfts.length === 1 ? 'its metadata' : `the metadata of these ${nfts.length} NFTs`
   const question = `Permanently freeze ${metadataText} in ${await collectionsText(deps, connection, nfts)}${cost.text}?`

@@ -13,7 +13,7 @@ import {
   notEmpty,
 } from '../../flags/common.ts'
 import { addEnsFlags } from '../../flags/ens.ts'
-import { askAddress, orAsk } from '../../prompt/ask-missing.ts'
+import { askAddress, orPrompt } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'
 import { isV12 } from '../../request/api-version.ts'
@@ -64,7 +64,7 @@ export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {
   const { blockchain, sender_wallet_address } = prepared.request
   const specified = flags.sender ?? sender_wallet_address
   const ask = async () =>
-    await orAsk<unknown>(deps.io, await configuredWallet(settings, deps.addresses), () =>
+    await orPrompt<unknown>(deps.io, await configuredWallet(settings, deps.addresses), () =>
       askAddress(deps.io, {
         message: 'First owner',
         flag: '--sender',

@@ -10,7 +10,12 @@ import { isObject } from '../../../core/json.ts'
 import { readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestRow } from '../../../manifest/row.ts'
 import { manifestOptions } from '../../batch/options/manifest-options.ts'
-import { columnsLike, ownAnd, printResultsCsv, type ResultRecord } from '../../batch/report/results-csv.ts'
+import {
+  manifestColumnsAnd,
+  orderColumnsByHeader,
+  printResultsCsv,
+  type ResultRecord,
+} from '../../batch/report/results-csv.ts'
 import type { Deps } from '../../deps.ts'
 import { createCsv } from '../../render/csv.ts'
 import { type DataRecord, withBurned } from '../../render/view.ts'
@@ -51,10 +56,10 @@ export async function printSheet(
   const columns = new ManifestColumns(null)
   const rows = records.map((record) => ({ record: { ...record, blockchain } as DataRecord, row: nftAsRow(record) }))
   for (const { row } of rows) columns.learn(row)
-  const shownColumns = columnsLike(columns, header, naming)
+  const shownColumns = orderColumnsByHeader(columns, header, naming)
   await printResultsCsv(deps.io, each(rows), {
     columns: shownColumns,
-    chosen: ownAnd(shownColumns, FIELDS),
+    chosen: manifestColumnsAnd(shownColumns, FIELDS),
     csv: createCsv(deps.io, { forSpreadsheet: true }, header?.separator),
     shown: withBurned,
   })

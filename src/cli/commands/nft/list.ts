@@ -3,7 +3,7 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import { IDS_PER_REQUEST, pagesOfNfts } from '../../../client/read-records.ts'
 import { count } from '../../../core/count.ts'
 import { GdnCommand } from '../../command.ts'
-import { whichCollection } from '../../connect/which-collection.ts'
+import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -58,7 +58,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const needsDetails = output.mode !== 'ids' && output.fields?.every((field) => field === 'nft_gdn_id') !== true
   const settings = await deps.settings(flags)
   const { client, server } = await deps.connect(settings)
-  const { contract, blockchain } = await whichCollection(deps, settings, server, io)
+  const { contract, blockchain } = await resolveCollection(deps, settings, server, io)
   const manifest = flags.forSpreadsheet ? await manifestOf(settings, { contract, blockchain }) : null
   if (manifest !== null) output = createOutput(io, flags, LIST_VIEW, { manifest })
   const request = { contract_addresses: contract, blockchain }

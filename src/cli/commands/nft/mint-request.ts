@@ -2,12 +2,12 @@ import { extname } from 'node:path'
 import { METADATA_KEYS } from '../../../api/metadata-keys.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError, messageOf } from '../../../core/errors.ts'
-import { whichCollection } from '../../connect/which-collection.ts'
+import { resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import type { KeyValue } from '../../flags/common.ts'
 import type { TextQuestion } from '../../io/questions.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
-import { askAddress, askLine, askText, mayAsk, orAsk } from '../../prompt/ask-missing.ts'
+import { askAddress, askLine, askText, mayPrompt, orPrompt } from '../../prompt/ask-missing.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
@@ -80,7 +80,7 @@ async function fromFlags(
 ): Promise<NftRequest> {
   const { io } = deps
   const flags =
-    givenFlags.title === undefined && mayAsk(io)
+    givenFlags.title === undefined && mayPrompt(io)
       ? { ...givenFlags, ...(await askMetadata(deps, givenFlags)) }
       : givenFlags
   if (flags.title === undefined) {
@@ -93,7 +93,7 @@ async function fromFlags(
   const image = flags.image === undefined ? [] : [{ key: 'image', value: flags.image }]
   const media = await readMedia(checkDistinct([...image, ...(flags.media ?? [])], '--media'), deps.cwd)
   printMediaWarnings(deps, media)
-  const collection = await whichCollection(deps, settings, await settings.server(), io)
+  const collection = await resolveCollection(deps, settings, await settings.server(), io)
   const metadata = {
     ...Object.fromEntries(checkDistinct(flags.extra ?? [], '--extra').map(({ key, value }) => [key, value])),
     title: flags.title,
@@ -104,7 +104,7 @@ async function fromFlags(
   const request = {
     contract_address: collection.contract,
     blockchain: collection.blockchain,
-    receiver_wallet_address: await orAsk(io, flags.receiver, () =>
+    receiver_wallet_address: await orPrompt(io, flags.receiver, () =>
       askAddress(io, {
         message: 'Receiver',
         flag: '--receiver',
@@ -142,8 +142,8 @@ async function resolveReceiver(
 /** Prompts for title, description and image. */
 async function askMetadata({ io, cwd }: Deps, flags: NftFlags) {
   const optional = async (value: string | undefined, question: TextQuestion) => {
-    const answer = value ?? (await askText(io, question)).trim()
-    return answer === '' ? undefined : answer
+    const trimmed = value ?? (await askText(io, question)).trim()
+    return trimmed === '' ? undefined : trimmed
   }
   const title = await askLine(io, { message: 'Title', flag: '--title' })
   const description = await optional(flags.description, {
@@ -163,7 +163,7 @@ async function askMetadata({ io, cwd }: Deps, flags: NftFlags) {
 async function collectionOf(deps: Deps, settings: Settings, address: unknown, blockchain: unknown) {
   if (address !== undefined && blockchain !== undefined) return undefined
   const contract = typeof address === 'string' ? { value: address, from: 'contract_address' } : settings.contract
-  return await whichCollection(deps, { ...settings, contract }, await settings.server())
+  return await resolveCollection(deps, { ...settings, contract }, await settings.server())
 }
 
 const RESERVED = new Set([...METADATA_KEYS, '__proto__'])

@@ -1,7 +1,7 @@
 import { wrongAddress } from '../../command.ts'
 
 /** A token of a collection, identified without a server. */
-export interface NamedToken {
+export interface TokenReference {
   contractAddress: string
   tokenId: string
 }
@@ -11,7 +11,7 @@ export interface NamedToken {
  *
  * @throws GdnError `usage` for an address with a wrong length or checksum
  */
-export async function tokenNamed(text: string): Promise<NamedToken | null> {
+export async function parseTokenReference(text: string): Promise<TokenReference | null> {
   const [, contractAddress, tokenId] = /^(0x[0-9a-f]+)\/(\d{1,78})$/i.exec(text) ?? []
   if (contractAddress === undefined || tokenId === undefined) return null
   // Load this module only now, because the checksum needs a package.

@@ -9,9 +9,9 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { openSeaChain } from '../../../marketplace/opensea.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
-import { findRun, settingsOfRun } from '../../batch/runs/which-server.ts'
+import { findRun, settingsOfRun } from '../../batch/runs/resolve-server.ts'
 import { GdnCommand, wrongAddress } from '../../command.ts'
-import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
+import { type ResolvedCollection, resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -67,7 +67,7 @@ export function command(deps: Deps, run = refresh): GdnCommand {
     .action(async (ids: string[], flags: RefreshFlags) => await run(deps, ids, flags))
 }
 
-interface Tokens extends ChosenCollection {
+interface Tokens extends ResolvedCollection {
   /** Returns the IDs of the tokens to refresh. */
   list(): Promise<readonly string[]>
   /** Settings for the server of the collection; null if there is no server. */
@@ -108,7 +108,7 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
   const list = async () => ids
   try {
     const server = await settings.server()
-    const chosen = await whichCollection(deps, settings, server, deps.io)
+    const chosen = await resolveCollection(deps, settings, server, deps.io)
     return { ...chosen, list: ids.length > 0 ? list : () => tokensOfCollection(deps, settings, chosen), settings }
   } catch (error) {
     const { contract, blockchain } = settings
@@ -153,7 +153,7 @@ async function tokensOfRun(deps: Deps, name: string, flags: RefreshFlags): Promi
 async function tokensOfCollection(
   deps: Deps,
   settings: Settings,
-  { contract, blockchain }: ChosenCollection,
+  { contract, blockchain }: ResolvedCollection,
 ): Promise<string[]> {
   const { io, signals } = deps
   const { client, server } = await deps.connect(settings)

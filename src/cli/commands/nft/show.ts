@@ -21,7 +21,7 @@ import { createOutput, type DataRecord, type Output, type RecordCard, type View 
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { noNft, withBlockchain } from './blockchain-of.ts'
-import { type NamedToken, tokenNamed } from './named-token.ts'
+import { parseTokenReference, type TokenReference } from './named-token.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]
@@ -113,8 +113,11 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
  *
  * @throws GdnError `usage`
  */
-async function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: ShowFlags): Promise<NamedToken | null> {
-  const token = (await Promise.all(ids.map(tokenNamed))).find((candidate) => candidate !== null)
+async function tokenIn(
+  ids: readonly string[],
+  { blockchain, rpcUrl, watch }: ShowFlags,
+): Promise<TokenReference | null> {
+  const token = (await Promise.all(ids.map(parseTokenReference))).find((candidate) => candidate !== null)
   if (token === undefined) {
     const idle = blockchain !== undefined ? '--blockchain' : rpcUrl !== undefined ? '--rpc-url' : null
     if (idle === null) return null
@@ -126,7 +129,7 @@ async function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: Sh
   return token
 }
 
-interface Seen {
+interface NftSnapshot {
   records: NftRecord[]
   shown: DataRecord[]
 }
@@ -135,9 +138,9 @@ interface Seen {
 async function watchNfts(
   deps: Deps,
   flags: ShowFlags,
-  look: () => Promise<Seen>,
+  look: () => Promise<NftSnapshot>,
   { view, output: { fields, pick } }: { view: View; output: Output },
-): Promise<Seen | null> {
+): Promise<NftSnapshot | null> {
   const { io } = deps
   const { renderOne, renderTable } = await import('../../render/table.ts')
   const { watch } = await import('../../request/watch.ts')

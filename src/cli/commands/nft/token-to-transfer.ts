@@ -4,8 +4,8 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { blockchainOf } from './blockchain-of.ts'
-import { tokenNamed } from './named-token.ts'
-import type { TransferGiven } from './transfer-request.ts'
+import { parseTokenReference } from './named-token.ts'
+import type { TransferInput } from './transfer-request.ts'
 
 /**
  * Replaces `<contract>/<token ID>`, or a token ID with `--contract`, with the NFT ID that the server assigned. Leaves
@@ -17,10 +17,10 @@ import type { TransferGiven } from './transfer-request.ts'
 export async function findTransferredToken(
   deps: Deps,
   connection: Connection,
-  transfer: TransferGiven,
-): Promise<TransferGiven> {
+  transfer: TransferInput,
+): Promise<TransferInput> {
   const { fields, nftGdnId } = transfer
-  const named = await tokenNamed(nftGdnId)
+  const named = await parseTokenReference(nftGdnId)
   const contract = named?.contractAddress ?? fields.contract_address
   const tokenId = named?.tokenId ?? (/^\d{1,78}$/.test(nftGdnId) ? nftGdnId : null)
   if (typeof contract !== 'string' || tokenId === null) return transfer

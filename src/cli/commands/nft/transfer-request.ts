@@ -17,7 +17,7 @@ import type { OutputFlags, ServerFlags, WaitFlags } from '../../flags/common.ts'
 import type { EnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
-import { askAddress, askLine, orAsk } from '../../prompt/ask-missing.ts'
+import { askAddress, askLine, orPrompt } from '../../prompt/ask-missing.ts'
 import { isV12 } from '../../request/api-version.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 import { nameFields } from '../../request/named-addresses.ts'
@@ -37,7 +37,7 @@ export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, Oper
 }
 
 /** A transfer as the user specified it. Missing fields are looked up later. */
-export interface TransferGiven {
+export interface TransferInput {
   nftGdnId: string
   /** An address, or an ENS name until `resolveTransfer` replaces it. */
   receiver: string
@@ -49,7 +49,7 @@ export interface TransferGiven {
 }
 
 /** Merges the argument, the flags and the file. The argument and the flags take precedence. Sends no request. */
-export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferGiven> {
+export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferInput> {
   const { io } = deps
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
   const { tokenid, ...fromFile } =
@@ -60,11 +60,11 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     contract_address: flags.contract,
     blockchain: flags.blockchain,
     token_id: flags.tokenId ?? fromFile.token_id ?? tokenid,
-    nft_gdn_id: await orAsk<unknown>(io, id ?? flags.nftGdnId ?? fromFile.nft_gdn_id, () =>
+    nft_gdn_id: await orPrompt<unknown>(io, id ?? flags.nftGdnId ?? fromFile.nft_gdn_id, () =>
       askLine(io, { message: 'NFT to transfer (its nft_gdn_id)', flag: '<nft_gdn_id>' }),
     ),
     sender_wallet_address: flags.sender,
-    receiver_wallet_address: await orAsk<unknown>(io, flags.receiver ?? fromFile.receiver_wallet_address, () =>
+    receiver_wallet_address: await orPrompt<unknown>(io, flags.receiver ?? fromFile.receiver_wallet_address, () =>
       askAddress(io, {
         message: 'New owner',
         flag: '--receiver',
@@ -113,8 +113,8 @@ export async function resolveTransfer(
   deps: Deps,
   connection: Pick<Connection, 'client' | 'server' | 'settings'>,
   flags: TransferFlags,
-  transfer: TransferGiven,
-): Promise<TransferGiven> {
+  transfer: TransferInput,
+): Promise<TransferInput> {
   const { receiver_wallet_address, sender_wallet_address } = transfer.fields
   const named = { receiver_wallet_address, sender_wallet_address }
   if (!Object.values(named).some(isEnsName)) return transfer
@@ -136,7 +136,7 @@ function receiverProblem(receiver: string): string | null {
 }
 
 /** Thrown instead of completing a request if the receiver already owns the NFT. */
-export class AlreadyOwned extends Error {
+export class AlreadyOwnedError extends Error {
   readonly nft: NftRecord
 
   constructor(nft: NftRecord) {
@@ -149,12 +149,12 @@ export class AlreadyOwned extends Error {
  * Returns the complete request. Looks up missing fields on the server, but not the blockchain for v1.2, which doesn't
  * need it.
  *
- * @throws AlreadyOwned if the sender is looked up and is the receiver
+ * @throws AlreadyOwnedError if the sender is looked up and is the receiver
  */
 export async function completeTransfer(
   deps: Deps,
   { client, server, settings }: { client: Pick<ApiClient, 'call'>; server: Server; settings: Settings },
-  transfer: TransferGiven,
+  transfer: TransferInput,
 ): Promise<Record<string, unknown>> {
   const { nftGdnId, receiver, fields } = transfer
   const needed = ['contract_address', 'token_id', 'sender_wallet_address', ...(isV12(settings) ? [] : ['blockchain'])]
@@ -165,7 +165,7 @@ export async function completeTransfer(
   refuseOtherToken(nft, transfer)
   const owner = nft.receiver_wallet_address
   if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
-    throw new AlreadyOwned(nft)
+    throw new AlreadyOwnedError(nft)
   }
   const contract = typeof fields.contract_address === 'string' ? fields.contract_address : (nft.contract_address ?? '')
   const complete = {
@@ -187,7 +187,7 @@ export async function completeTransfer(
 export async function blockchainOfTransfer(
   deps: Deps,
   { client, ...place }: Pick<Connection, 'client' | 'server' | 'settings'>,
-  { nftGdnId, fields }: TransferGiven,
+  { nftGdnId, fields }: TransferInput,
 ): Promise<Blockchain | null> {
   const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
   if (nft === undefined) throw unknownNfts([nftGdnId], { takesTokens: true })
@@ -202,7 +202,7 @@ export async function blockchainOfTransfer(
  *
  * @throws GdnError `invalid_input`
  */
-function refuseOtherToken(nft: NftRecord, { nftGdnId, fields, fromFlags, file }: TransferGiven): void {
+function refuseOtherToken(nft: NftRecord, { nftGdnId, fields, fromFlags, file }: TransferInput): void {
   const { contract_address, token_id } = fields
   const isOther =
     typeof contract_address === 'string' &&

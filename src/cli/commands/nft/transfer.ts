@@ -10,7 +10,7 @@ import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { paidFeeOf, withPaid } from '../../cost/paid.ts'
-import { worstOfRequest } from '../../cost/run-limit.ts'
+import { maxUseOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
   addOutputFlags,
@@ -34,7 +34,7 @@ import { knownBlockchain, twoNfts } from './blockchain-of.ts'
 import { findTransferredToken } from './token-to-transfer.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {
-  AlreadyOwned,
+  AlreadyOwnedError,
   blockchainOfTransfer,
   completeTransfer,
   readTransfer,
@@ -93,7 +93,7 @@ export function command(deps: Deps, run = transfer): GdnCommand {
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {
   const output = createOutput(deps.io, flags, withPaid(TRANSFER_VIEW))
   await sendTransfer(deps, id, flags, output).catch(async (error: unknown) => {
-    if (!(error instanceof AlreadyOwned)) throw error
+    if (!(error instanceof AlreadyOwnedError)) throw error
     const { nft_gdn_id, token_id, status, contract_address, receiver_wallet_address } = error.nft
     if (flags.dryRun) await output.many([])
     else {
@@ -153,7 +153,7 @@ async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferF
         await refuseUntransferable(deps, connection, request)
         deps.checkPlan?.({ [resolved.nftGdnId]: request })
         const blockchain = request.blockchain ?? knownBlockchain(request, await knownCollections(deps, connection))
-        const priced = { limit, worst: () => worstOfRequest('transfernft', request) }
+        const priced = { limit, maxUse: () => maxUseOfRequest('transfernft', request) }
         await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action: questionOf(request), priced })
         return request
       },

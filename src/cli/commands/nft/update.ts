@@ -10,7 +10,7 @@ import { NOT_PROVEN } from '../../../plan/plan-notes.ts'
 import { GdnCommand } from '../../command.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { withPaid } from '../../cost/paid.ts'
-import { worstOfRequest } from '../../cost/run-limit.ts'
+import { maxUseOfRequest } from '../../cost/run-limit.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, addWaitFlags, notEmpty } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -74,7 +74,7 @@ export function command(deps: Deps, run = update): GdnCommand {
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : withPaid(CHANGE_VIEW))
-  const changesOf = await readChanges(deps, flags)
+  const changesOf = await readMetadataEdit(deps, flags)
   const connection = await deps.connect(await deps.settings(flags))
   const [nft] = await findNftsOnChain(deps, connection, [id])
   if (nft === undefined) return
@@ -124,7 +124,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     async request(limit: bigint | null) {
       deps.checkPlan?.(intent)
       await refuseHidden()
-      const priced = { limit, worst: () => worstOfRequest('updatednft', request) }
+      const priced = { limit, maxUse: () => maxUseOfRequest('updatednft', request) }
       const action = `Update ${nft.title} (${id})`
       await confirmSpending(deps, connection, { yes: flags.yes, blockchain, action, priced })
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
@@ -196,9 +196,9 @@ function warnOfMisspelled(
 }
 
 /** Returns the new metadata, given the current metadata. */
-type Changes = (before: NftMetadata) => { metadata: Record<string, unknown>; localFiles: readonly LocalFile[] }
+type MetadataEdit = (before: NftMetadata) => { metadata: Record<string, unknown>; localFiles: readonly LocalFile[] }
 
-async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
+async function readMetadataEdit(deps: Deps, flags: UpdateFlags): Promise<MetadataEdit> {
   const { title, description, image, media = [], extra = [], attr = [], file } = flags
   const named = [title, description, image].some((value) => value !== undefined)
   const changesFields = named || [...media, ...extra, ...attr].length > 0

@@ -8,7 +8,7 @@ import { type BeaconFlags, openBeaconOf } from '../../connect/open-beacon.ts'
 import { type NftVerifier, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import type { ServerFlags } from '../../flags/common.ts'
-import type { NamedToken } from './named-token.ts'
+import type { TokenReference } from './named-token.ts'
 
 /**
  * Proves from chain and storage that the metadata of a token matches the commitment of its collection. Needs no API
@@ -19,7 +19,7 @@ import type { NamedToken } from './named-token.ts'
 export async function verifyToken(
   deps: Deps,
   flags: ReaderFlags & BeaconFlags & ServerFlags & { blockchain?: Blockchain },
-  token: NamedToken,
+  token: TokenReference,
 ): Promise<(ProofResult & { server: Server | null }) | null> {
   const blockchain = (await deps.settings(flags)).blockchain?.value
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
@@ -50,7 +50,7 @@ export async function checkProvenance(
   deps: Deps,
   flags: BeaconFlags,
   { chain, storage }: Exclude<NftVerifier, { reason: string }>,
-  token: NamedToken,
+  token: TokenReference,
 ): Promise<ProvenanceCheck> {
   const { verifyProvenance } = await import('../../../reveal/verify-provenance.ts')
   const openBeacon = () => openBeaconOf(deps, flags)

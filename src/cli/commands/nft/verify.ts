@@ -22,7 +22,7 @@ import { addEnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import { blockchainOf, noNft, twoNfts } from './blockchain-of.ts'
-import { tokenNamed } from './named-token.ts'
+import { parseTokenReference } from './named-token.ts'
 import {
   FILES_NOT_READ,
   ON_CHAIN_VIEW,
@@ -74,14 +74,14 @@ export function command(deps: Deps, run = verify): GdnCommand {
 
 export async function verify(deps: Deps, id: string | undefined, flags: VerifyNftFlags): Promise<void> {
   const nftGdnId = oneId(id, flags)
-  const token = await tokenNamed(nftGdnId)
+  const token = await parseTokenReference(nftGdnId)
   refuseMisused(token === null ? flags : { ...flags, onChain: true })
   if (token !== null) return await (await import('./token/prove-token.ts')).proveToken(deps, flags, token)
   const output = createOutput(deps.io, flags, flags.onChain ? ON_CHAIN_VIEW : VERIFY_VIEW)
   const connection = await deps.connect(await deps.settings(flags))
   const { client } = connection
   const { signal } = deps.signals
-  const { record, owner, blockchain } = await complete(deps, connection, nftGdnId, flags)
+  const { record, owner, blockchain } = await resolveTarget(deps, connection, nftGdnId, flags)
   const responseFor = async (receiver_wallet_address: string) => {
     const request = { receiver_wallet_address, blockchain, nft_gdn_ids: [nftGdnId] }
     return (await client.call('getisgdnnft', request, { signal })).response
@@ -197,7 +197,7 @@ function refuseUnreadable(blockchain: Blockchain): void {
   })
 }
 
-interface Complete {
+interface VerifyTarget {
   /** The NFT's record; null if the flags specify everything, so that the record isn't needed. */
   record: NftRecord | null
   owner: string
@@ -205,12 +205,12 @@ interface Complete {
 }
 
 /** Returns the owner and the blockchain, from the flags or else from the server. */
-async function complete(
+async function resolveTarget(
   deps: Deps,
   { client, server, settings }: Connection,
   id: string,
   flags: VerifyNftFlags,
-): Promise<Complete> {
+): Promise<VerifyTarget> {
   if (flags.receiver !== undefined && flags.blockchain !== undefined && !flags.onChain) {
     const owner = await ownerOf(deps, settings, flags, flags.receiver, flags.blockchain)
     return { record: null, owner, blockchain: flags.blockchain }

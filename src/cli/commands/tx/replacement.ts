@@ -6,6 +6,7 @@ import type { ShownTransaction } from '../../../server/admin/transactions.ts'
 import type { ReplacementCost, ReplacementFees } from '../../../server/pipeline/evm/public-network/replacement-cost.ts'
 import type { TransactionAction } from '../../../server/store/schema.ts'
 import { GdnCommand } from '../../command.ts'
+import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import {
   addDataDirFlag,
   administeredPlace,
@@ -13,7 +14,6 @@ import {
   type DataDirFlags,
   onPlace,
 } from '../../connect/data-dir.ts'
-import { keepPlace } from '../../connect/keep-place.ts'
 import { coinsIn } from '../../cost/estimate.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -96,7 +96,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
     const replaced = await onPlace(deps, place, (store) => requestAction(store, name, action, deps.now()))
     await output.one({ ...(await withLinks(deps, flags, [replaced]))[0], ...cost.data })
     const when = waitsFor === null ? 'at the next check' : 'when fees fall, or the limit is raised'
-    deps.io.note(keepPlace(`The backend ${does(cost)} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
+    deps.io.note(addBackendFlags(`The backend ${does(cost)} ${when}. ${see}, run \`gdn tx show ${name}\`.`, flags))
   })
 }
 
@@ -122,7 +122,7 @@ export async function replacementOf(
   const chainId = settings?.chainId ?? chainIdNamed(blockchain)
   const currency = chainId === null ? null : coinOf(chainId)
   const coin = currency ?? 'coins'
-  const waitsFor = cost === null ? null : waitsForOf(cost, coin)
+  const waitsFor = cost === null ? null : waitReasonText(cost, coin)
   const isCanceled = cost?.isCanceled ?? false
   const data = {
     max_cost_before_wei: cost === null ? null : String(cost.before),
@@ -136,12 +136,12 @@ export async function replacementOf(
     costsMoney: true,
     waitsFor,
     nowText: ` (now at most ${inCoins(cost.before, 'up')} ${coin})`,
-    atMostText: atMostOf(cost, coin),
+    atMostText: maxCostText(cost, coin),
     data,
   }
 }
 
-function atMostOf({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: string): string {
+function maxCostText({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: string): string {
   const isLess = atCurrentFees !== null && (after === null || atCurrentFees < after)
   const currentCost = isLess ? `${inCoins(atCurrentFees, 'up')} ${coin} at the current fees` : null
   if (after === null)
@@ -149,7 +149,7 @@ function atMostOf({ after, limitedBy, atCurrentFees }: ReplacementCost, coin: st
   return `, for at most ${inCoins(after, 'up')} ${coin} (${currentCost === null ? limitedBy : `${limitedBy}; ${currentCost}`})`
 }
 
-function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null {
+function waitReasonText({ waitsFor }: ReplacementCost, coin: string): string | null {
   if (waitsFor === null) return null
   const { limit, needed, left } = waitsFor
   const leaves = limit === 'max_fee_gwei' ? 'allows' : 'leaves'

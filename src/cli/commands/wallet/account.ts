@@ -6,7 +6,7 @@ import { quoted } from '../../../core/quoted.ts'
 import type { GdnCommand, Parse } from '../../command.ts'
 import { notEmpty } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
-import { askLine, orAsk } from '../../prompt/ask-missing.ts'
+import { askLine, orPrompt } from '../../prompt/ask-missing.ts'
 import { checkRequest } from '../../request/check-request.ts'
 
 /** The email address to use with the local backend, which has one account and accepts any address. */
@@ -31,7 +31,7 @@ export async function signedUrlRequest(
 ): Promise<z.output<typeof getpresignedurl.request>> {
   const server = await settings.server()
   const knownEmail = flags.email ?? settings.email?.value ?? (server.source === 'local' ? LOCAL_EMAIL : undefined)
-  const email = await orAsk(io, knownEmail, () =>
+  const email = await orPrompt(io, knownEmail, () =>
     askLine(io, { message: 'E-mail address of your account', flag: '--email' }),
   )
   if (email === undefined) {

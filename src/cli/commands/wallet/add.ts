@@ -16,7 +16,7 @@ import { clearReservation } from '../../../wallet/reservation.ts'
 import { GdnCommand, requiredFlag, wrongAddress } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 
 export interface AddFlags extends OutputFlags, Pick<ServerFlags, 'stateDir'> {
   from?: string
@@ -64,7 +64,7 @@ export async function add(
   if (from === undefined) {
     const contact = namedOf(typed, typedAddress)
     await save(deps, flags, (sql, folder) => enter(sql, folder, contact, deps.now()), [contact.name])
-    if (isAskedFor(flags)) await output.one({ ...contact })
+    if (isOutputRequested(flags)) await output.one({ ...contact })
     return io.note(`@${contact.name} is ${contact.address}.`)
   }
   if (typed !== undefined) throw flagError('--from', "can't be used with <name>", 'Use one of them.')
@@ -76,10 +76,10 @@ export async function add(
   const { added, joined } = await save(
     deps,
     flags,
-    (sql, folder) => enterAll(sql, folder, contactsFile, deps.now()),
+    (sql, folder) => saveContacts(sql, folder, contactsFile, deps.now()),
     names,
   )
-  if (isAskedFor(flags)) await output.many(contacts.map(({ name, address }) => ({ name, address })))
+  if (isOutputRequested(flags)) await output.many(contacts.map(({ name, address }) => ({ name, address })))
   const before = added === contacts.length ? '' : ` ${contacts.length - added} were already saved.`
   io.note(`Saved ${count(added, 'contact')}.${before} Run \`gdn wallet list\` to list all names.`)
   await noteGroups(deps, joined)
@@ -91,7 +91,7 @@ async function noteGroups(
   joined: ReadonlyMap<string, readonly string[]>,
 ): Promise<void> {
   const groups = [...joined].slice(0, MAX_SHOWN)
-  for (const [group, members] of groups) io.note(`Added to @${group}: ${shownMembers(members)}.`)
+  for (const [group, members] of groups) io.note(`Added to @${group}: ${formatMembers(members)}.`)
   if (joined.size > groups.length) io.note(`Added members to ${count(joined.size - groups.length, 'other group')}.`)
   if (joined.size === 0) return
   const book = await addresses()
@@ -105,7 +105,7 @@ async function noteGroups(
 const MAX_SHOWN = 10
 
 /** Formats the members of a group that a command has added or removed. */
-export const shownMembers = (members: readonly string[]): string =>
+export const formatMembers = (members: readonly string[]): string =>
   members.slice(0, MAX_SHOWN).join(', ') + (members.length > MAX_SHOWN ? ` and ${members.length - MAX_SHOWN} more` : '')
 
 function namedOf(typed: string | undefined, address: string | undefined): NamedAddress {
@@ -148,7 +148,7 @@ function enter(sql: Sql, folder: string, { name, address }: NamedAddress, now: n
   })
 }
 
-interface Entered {
+interface SavedContacts {
   /** The number of new contacts. */
   added: number
   /** The new members of each group, by group name. */
@@ -160,7 +160,7 @@ interface Entered {
  *
  * @throws GdnError `invalid_input` if the file or its names have problems. The error lists all of them.
  */
-function enterAll(sql: Sql, folder: string, { contacts, issues }: Contacts, now: number): Entered {
+function saveContacts(sql: Sql, folder: string, { contacts, issues }: Contacts, now: number): SavedContacts {
   const all = [...issues]
   let added = 0
   const joined = new Map<string, string[]>()

@@ -18,7 +18,7 @@ import type { Deps } from '../../deps.ts'
 import { addJsonFlag, addStateDirFlag, type CommonFlags, notEmpty, oneOf } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { findKeystore } from './find-keystore.ts'
-import { addPasswordFlag, knownPassword } from './password.ts'
+import { addPasswordFlag, readPassword } from './password.ts'
 import { whileOpening } from './while-opening.ts'
 
 const FORMATS = ['keystore', 'private-key', 'keypair'] as const
@@ -111,7 +111,7 @@ async function exportedContent(deps: Deps, { text, keystore, file }: FoundKeysto
     throw flagError('--format', 'keypair is for Solana wallets, but this is an EVM wallet', 'Use --format private-key.')
   }
   if (format === 'keystore') return { content: text, address: written, format }
-  const password = await knownPassword(deps.io, flags.passwordFile)
+  const password = await readPassword(deps.io, flags.passwordFile)
   if (isAnswer) {
     // The keystore contains a service's response, which was saved because it contained no usable wallet.
     const bytes = await whileOpening(deps, () => decrypt(keystore, password, file))

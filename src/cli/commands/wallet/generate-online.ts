@@ -4,10 +4,10 @@ import { GdnError } from '../../../core/errors.ts'
 import { generateWallet, type WalletSource } from '../../../wallet/generate.ts'
 import type { Deps } from '../../deps.ts'
 import { signedUrlRequest } from './account.ts'
-import type { GenerateFlags, Making, WalletGenerator } from './generator.ts'
+import type { GenerateFlags, GeneratorInput, WalletGenerator } from './generator.ts'
 import { walletSource } from './wallet-source.ts'
 
-interface MakingOnline extends Making {
+interface OnlineGeneratorInput extends GeneratorInput {
   source: WalletSource
   /** Folders in which to save a keystore if the wallet folder isn't writable. */
   otherFolders: readonly string[]
@@ -34,7 +34,7 @@ export async function withServer(deps: Deps, flags: GenerateFlags): Promise<Wall
   return async (making) => {
     const source = await walletSource(deps, connection, request)
     try {
-      await makeAll(deps, { ...making, source, otherFolders: placesElse(deps, settings.stateDir) })
+      await makeAll(deps, { ...making, source, otherFolders: alternativeFolders(deps, settings.stateDir) })
     } finally {
       await source.close()
     }
@@ -43,7 +43,7 @@ export async function withServer(deps: Deps, flags: GenerateFlags): Promise<Wall
 
 async function makeAll(
   deps: Deps,
-  { source, otherFolders, reservations, folder, password, made: newWallets }: MakingOnline,
+  { source, otherFolders, reservations, folder, password, made: newWallets }: OnlineGeneratorInput,
 ) {
   const { io, signals } = deps
   const count = reservations.length
@@ -83,7 +83,7 @@ async function makeAll(
 }
 
 /** Returns folders in which to save a keystore if the wallet folder isn't writable. */
-function placesElse({ env, cwd }: Deps, stateDir: string): string[] {
+function alternativeFolders({ env, cwd }: Deps, stateDir: string): string[] {
   const places = [stateDir, env.HOME ?? '', cwd, tmpdir()]
   return [...new Set(places.filter((place) => isAbsolute(place)))]
 }

@@ -15,7 +15,7 @@ export interface GenerateFlags extends OutputFlags, ServerFlags, AccountFlags, N
 }
 
 /** The input of both wallet generators. */
-export interface Making {
+export interface GeneratorInput {
   reservations: readonly NameReservation[]
   folder: string
   password: Secret
@@ -24,4 +24,4 @@ export interface Making {
 }
 
 /** Generates a wallet for each reservation. */
-export type WalletGenerator = (making: Making) => Promise<void>
+export type WalletGenerator = (making: GeneratorInput) => Promise<void>

@@ -16,8 +16,8 @@ import { cannotPrompt } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import type { Io } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
-import { askSecret, mayAsk } from '../../prompt/ask-missing.ts'
-import { knownPassword } from './password.ts'
+import { askSecret, mayPrompt } from '../../prompt/ask-missing.ts'
+import { readPassword } from './password.ts'
 import { keyKind } from './wallet-record.ts'
 import { whileOpening } from './while-opening.ts'
 
@@ -27,7 +27,7 @@ export interface KeyFlags {
   passwordFile?: string
 }
 
-export interface GivenKey {
+export interface ImportedKey {
   key: WalletKey
   /** The password of the keystore that contained the key; null if the key wasn't encrypted. */
   password: Secret | null
@@ -39,13 +39,13 @@ export interface GivenKey {
  * @param file null for a pipe or a prompt
  * @throws GdnError `usage` or `invalid_input`. The error contains no part of the key.
  */
-export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags): Promise<GivenKey> {
+export async function readImportedKey(deps: Deps, file: string | null, flags: KeyFlags): Promise<ImportedKey> {
   const { io } = deps
   checkFlags(io, file, flags)
   const name = file ?? 'stdin'
   const text = file === null ? await fromStdin(io, flags) : await fromFile(file, deps.cwd)
   const keyAndPassword = isKeystore(text)
-    ? await openGivenKey(deps, text, name, flags)
+    ? await openImportedKey(deps, text, name, flags)
     : { key: await parseKey(text, name, flags), password: null }
   const { blockchain } = flags
   if (blockchain !== undefined && keyKind(blockchain) !== keyFormat(keyAndPassword.key)) {
@@ -82,7 +82,7 @@ function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, pass
 
 async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
   if (io.stdin.isTTY !== true) return await readInput(io, '-')
-  if (!mayAsk(io)) throw cannotPrompt('<file>', 'Pipe the key in, or pass a file.')
+  if (!mayPrompt(io)) throw cannotPrompt('<file>', 'Pipe the key in, or pass a file.')
   return await askSecret(io, {
     message: 'Private key or mnemonic',
     flag: '<file>',
@@ -123,10 +123,15 @@ async function fromFile(typedPath: string, cwd: string): Promise<string> {
 const parseKey = async (text: string, name: string, { blockchain, path }: KeyFlags) =>
   await parsePrivateKey(text, name, { kind: keyKind(blockchain), path })
 
-async function openGivenKey(deps: Deps, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
+async function openImportedKey(
+  deps: Deps,
+  text: string,
+  name: string,
+  { passwordFile }: KeyFlags,
+): Promise<ImportedKey> {
   // Report a damaged file before the password prompt.
   parseKeystore(text, name)
-  const password = await knownPassword(deps.io, passwordFile)
+  const password = await readPassword(deps.io, passwordFile)
   const { address, privateKey } = await whileOpening(deps, () =>
     openKeystore(text, password, name).catch(nameFileOfPassword(passwordFile)),
   )

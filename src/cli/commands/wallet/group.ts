@@ -15,8 +15,8 @@ import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
-import { createOutput, type DataRecord, isAskedFor, type View } from '../../render/output.ts'
-import { shownMembers } from './add.ts'
+import { createOutput, type DataRecord, isOutputRequested, type View } from '../../render/output.ts'
+import { formatMembers } from './add.ts'
 
 export interface GroupFlags extends OutputFlags, Pick<ServerFlags, 'stateDir'> {
   add?: string[]
@@ -84,11 +84,11 @@ export async function group(
   const name = readName(typed, place, 'group')
   const change = typedMembers.length > 0 ? replaceAll(book, typedMembers, flags) : changeSome(book, name, flags)
   const { before, members } = await save(deps, { name, change, stateDir: flags.stateDir })
-  if (isAskedFor(flags)) await output.many(members.map((member) => memberRecord(book, member)))
+  if (isOutputRequested(flags)) await output.many(members.map((member) => memberRecord(book, member)))
   const [added, removed] = [withoutMembers(members, before), withoutMembers(before, members)]
   const changes = [
-    ...(before.length === 0 || added.length === 0 ? [] : [` Added: ${shownMembers(added)}.`]),
-    ...(removed.length === 0 ? [] : [` Removed: ${shownMembers(removed)}.`]),
+    ...(before.length === 0 || added.length === 0 ? [] : [` Added: ${formatMembers(added)}.`]),
+    ...(removed.length === 0 ? [] : [` Removed: ${formatMembers(removed)}.`]),
   ]
   io.note(`The group @${name} has ${count(members.length, 'member')}.${changes.join('')}`)
 }

@@ -16,7 +16,7 @@ import {
   type ServerFlags,
 } from '../../flags/common.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { givenKey, type KeyFlags } from './given-key.ts'
+import { type KeyFlags, readImportedKey } from './given-key.ts'
 import { addNewPasswordFlags, type NewPasswordFlags, newPassword } from './password.ts'
 import { WALLET_VIEW, walletRecord } from './wallet-record.ts'
 
@@ -59,7 +59,11 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   const folder = walletsDirectory(deps.env)
   const book = await deps.addresses()
   const typedName = flags.name === undefined ? undefined : readName(flags.name, { flag: '--name' })
-  const { key, password: knownPassword } = await givenKey(deps, file === undefined || file === '-' ? null : file, flags)
+  const { key, password: knownPassword } = await readImportedKey(
+    deps,
+    file === undefined || file === '-' ? null : file,
+    flags,
+  )
 
   const isUnchanged = async (): Promise<boolean> => {
     const holder = holderOf(book, key.address, typedName)

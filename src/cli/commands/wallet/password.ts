@@ -6,7 +6,7 @@ import { cannotPrompt, type GdnCommand } from '../../command.ts'
 import { notEmpty } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
-import { askSecret, mayAsk } from '../../prompt/ask-missing.ts'
+import { askSecret, mayPrompt } from '../../prompt/ask-missing.ts'
 
 const FLAG = '--password-file'
 
@@ -26,8 +26,8 @@ export interface NewPasswordFlags {
 
 /** Returns the password for a new keystore. A prompt asks for it twice. */
 export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPasswordFlags): Promise<Secret> {
-  const problemOf: Problem = (password) => newPasswordProblem(password, { weak: weakPassword === true })
-  const givenSecret = await givenPassword(io, passwordFile, problemOf)
+  const problemOf: PasswordProblem = (password) => newPasswordProblem(password, { weak: weakPassword === true })
+  const givenSecret = await passwordFromInput(io, passwordFile, problemOf)
   if (givenSecret !== null) return givenSecret
   const first = await ask(io, 'Password for the keystore', (typed) => {
     const problem = problemOf(typed)
@@ -37,27 +37,27 @@ export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPas
   return new Secret(first)
 }
 
-export async function knownPassword(io: Io, file: string | undefined): Promise<Secret> {
-  const givenSecret = await givenPassword(io, file, passwordProblem)
+export async function readPassword(io: Io, file: string | undefined): Promise<Secret> {
+  const givenSecret = await passwordFromInput(io, file, passwordProblem)
   return (
     givenSecret ??
     new Secret(await ask(io, 'Password of the keystore', (typed) => typed !== '' || 'the password is required'))
   )
 }
 
-type Problem = (password: string) => string | null
+type PasswordProblem = (password: string) => string | null
 
 /** Returns the password from a file or a pipe; null if gdn must prompt for it. */
-async function givenPassword(io: Io, file: string | undefined, problemOf: Problem): Promise<Secret | null> {
+async function passwordFromInput(io: Io, file: string | undefined, problemOf: PasswordProblem): Promise<Secret | null> {
   if (file !== undefined && file !== '-') return fromFile(file, problemOf)
   if (file === '-' || io.stdin.isTTY !== true) {
     const text = await readInput(io, '-')
     if (text !== '' || file === '-') return passwordIn(text, 'stdin', problemOf)
-  } else if (mayAsk(io)) return null
+  } else if (mayPrompt(io)) return null
   throw cannotPrompt(FLAG, `Add ${FLAG} <file>, or pipe the password in.`)
 }
 
-function fromFile(file: string, problemOf: Problem): Secret {
+function fromFile(file: string, problemOf: PasswordProblem): Secret {
   try {
     return readPasswordFile(file, problemOf)
   } catch (error) {

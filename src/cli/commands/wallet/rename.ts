@@ -12,7 +12,7 @@ import { clearReservation } from '../../../wallet/reservation.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 
 export type RenameFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
 
@@ -56,6 +56,6 @@ export async function rename(deps: Deps, typed: string, typedNew: string, flags:
       }, signals.signal),
     { signal: signals.signal },
   )
-  if (isAskedFor(flags)) await output.one({ name, address })
+  if (isOutputRequested(flags)) await output.one({ name, address })
   io.note(`Renamed @${from} to @${name}.`)
 }

@@ -11,7 +11,7 @@ import { readName } from '../../../wallet/names.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 
 export type RmFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
 
@@ -49,23 +49,23 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
     throw (await deps.addresses()).unknownNameError(name, place)
   }
   const { address, groups } = deleted
-  if (isAskedFor(flags)) await output.one({ name, address })
+  if (isOutputRequested(flags)) await output.one({ name, address })
   if (address === null)
     return io.note(`Deleted the group @${name}. The saved addresses of its members are not deleted.`)
   io.note(`Deleted the name @${name} of ${address}.`)
   if (groups.length > 0) io.warn(`@${name} is still a member of ${groups.map((group) => `@${group}`).join(', ')}.`)
 }
 
-interface Deleted {
+interface DeletedName {
   /** The address; null for a group. */
   address: string | null
   /** The groups of which the name is a member. */
   groups: string[]
 }
 
-async function deleteSaved(stateDir: string, name: string, signal: AbortSignal): Promise<Deleted | null> {
+async function deleteSaved(stateDir: string, name: string, signal: AbortSignal): Promise<DeletedName | null> {
   if (!existsSync(statePath(stateDir))) return null
-  const remove = (sql: Sql): Deleted | null => {
+  const remove = (sql: Sql): DeletedName | null => {
     const address = deleteAddress(sql, name)
     if (address === null) return deleteGroup(sql, name) ? { address, groups: [] } : null
     const groups = savedGroups(sql).filter(({ members }) => members.includes(`@${name}`))

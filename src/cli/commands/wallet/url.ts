@@ -1,7 +1,7 @@
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor, type View } from '../../render/output.ts'
+import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
 import { localTimeIn } from '../../text/local-time.ts'
 import { type AccountFlags, addAccountFlags, signedUrlRequest } from './account.ts'
 import { signedUrl } from './wallet-source.ts'
@@ -35,7 +35,7 @@ export async function url(deps: Deps, flags: UrlFlags): Promise<void> {
   const signed = await signedUrl(deps, await deps.connect(settings), request)
   const expires_at = expiryOf(signed)
   // Print the URL on a separate line, so that the user can copy it.
-  if (isAskedFor(flags)) await output.one({ url: signed.href, expires_at })
+  if (isOutputRequested(flags)) await output.one({ url: signed.href, expires_at })
   else await io.data(`${signed.href}\n`)
   if (expires_at !== null)
     io.note(`Anyone with the URL can use it until ${io.stderrTty ? localTimeIn(expires_at) : expires_at}.`)

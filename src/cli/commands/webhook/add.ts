@@ -1,12 +1,12 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
+import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
-import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
+import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { eventTypes } from './event-types.ts'
 import { warnPrivate } from './warn-private.ts'
 import { webhookView } from './webhook-view.ts'
@@ -55,17 +55,20 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const request = { url, events: flags.event.flat(), email: flags.email, now: deps.now() }
   const { addWebhook } = await import('../../../server/admin/webhooks.ts')
   const { webhook, secret, others } = await onDatabase(deps, flags, (store) => addWebhook(store, request))
-  if (isAskedFor(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
+  if (isOutputRequested(flags)) await output.one({ ...webhook, signing_secret: secret.disclose() })
   else await io.data(`${secret.disclose()}\n`)
   const account = webhook.email === null ? 'the local account' : safe(webhook.email)
   io.note(`This secret signs the events of the webhook ${webhook.id} of ${account}: ${webhook.events.join(', ')}.`)
   io.note(
-    keepPlace(`The secret is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`, flags),
+    addBackendFlags(
+      `The secret is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`,
+      flags,
+    ),
   )
   const [other] = others
   if (other !== undefined) {
     io.warn(
-      keepPlace(
+      addBackendFlags(
         `Another webhook has the same URL. Events of types that both webhooks receive are delivered twice. To delete the other webhook, run \`gdn webhook rm ${other}\`.`,
         flags,
       ),

@@ -3,7 +3,7 @@ import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/dat
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
+import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { webhookView } from './webhook-view.ts'
 
 export interface RmFlags extends OutputFlags, DataDirFlags {
@@ -34,6 +34,6 @@ export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> 
     await deps.io.confirm(question, '--yes', { message: 'nothing was deleted' })
   }
   const webhook = await onDatabase(deps, flags, (store) => removeWebhook(store, id, deps.now()))
-  if (isAskedFor(flags)) await output.one({ ...webhook })
+  if (isOutputRequested(flags)) await output.one({ ...webhook })
   deps.io.note(`Deleted the webhook to ${safe(webhook.url)}.`)
 }

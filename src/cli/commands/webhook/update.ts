@@ -4,7 +4,7 @@ import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/dat
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
+import { createOutput, isOutputRequested } from '../../render/output.ts'
 import { eventTypes } from './event-types.ts'
 import { warnPrivate } from './warn-private.ts'
 import { webhookView } from './webhook-view.ts'
@@ -47,7 +47,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const changes = { url: target?.href, events: flags.event?.flat() }
   const { updateWebhook } = await import('../../../server/admin/webhooks.ts')
   const webhook = await onDatabase(deps, flags, (store) => updateWebhook(store, id, changes, deps.now()))
-  if (isAskedFor(flags)) await output.one({ ...webhook })
+  if (isOutputRequested(flags)) await output.one({ ...webhook })
   io.note(`The webhook to ${safe(webhook.url)} receives ${webhook.events.join(', ')}.`)
   if (target?.isPrivate) await warnPrivate(deps, flags)
 }

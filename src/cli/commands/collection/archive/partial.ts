@@ -1,12 +1,12 @@
 import { basename, dirname } from 'node:path'
-import { type Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
+import { type ArchivedCollection, ArchiveStore } from '../../../../archive/archive-store.ts'
 import { GdnError, isInterruption, messageOf, systemCode } from '../../../../core/errors.ts'
 import { shellWord } from '../../../../core/shell-word.ts'
 import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
 import { safe } from '../../../io/io.ts'
 import type { ChainContract } from '../chain-contract.ts'
 
-export interface WantedArchive {
+export interface ArchiveTarget {
   target: Pick<ChainContract, 'contract' | 'blockchain'>
   block: number | undefined
   wholeDirectory: boolean
@@ -20,7 +20,7 @@ export interface WantedArchive {
  */
 export async function openPartial<Result>(
   path: string,
-  requested: WantedArchive,
+  requested: ArchiveTarget,
   task: (store: ArchiveStore) => Promise<Result>,
 ): Promise<Result> {
   const partial = `${path}.partial`
@@ -47,7 +47,7 @@ export async function openPartial<Result>(
   }
 }
 
-function differenceOf(archived: Archived, { target, block, wholeDirectory }: WantedArchive): string | null {
+function differenceOf(archived: ArchivedCollection, { target, block, wholeDirectory }: ArchiveTarget): string | null {
   const { contract, blockchain } = archived
   if (contract !== target.contract || blockchain !== target.blockchain) return `of ${contract} on ${blockchain}`
   if (block !== undefined && archived.block.number !== block) return `of block ${archived.block.number}`

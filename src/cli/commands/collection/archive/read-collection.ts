@@ -1,4 +1,4 @@
-import type { Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
+import type { ArchivedCollection, ArchiveStore } from '../../../../archive/archive-store.ts'
 import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
 import type { ArchiveLimits } from '../../../../archive/limits.ts'
 import { listContractUri, listMinted } from '../../../../archive/list-more.ts'
@@ -42,7 +42,7 @@ const LISTINGS = 3
  * Reads a collection into the store: its tokens at one block, their metadata and their files. Resumes an earlier call
  * that stopped.
  */
-export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
+export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<ArchivedCollection> {
   const { store, flags, target } = options
   const archived = store.archived() ?? (await listCollection(deps, options))
   if (gatewaysOf(flags, target.server).length === 0 && hasIpfsUri(store)) throw noGateway()
@@ -58,11 +58,11 @@ function hasIpfsUri(store: ArchiveStore): boolean {
 }
 
 /** Stores the list of the collection's tokens. */
-async function listCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
+async function listCollection(deps: Deps, options: ReadCollectionOptions): Promise<ArchivedCollection> {
   const { target, flags, store, wanted } = options
   const { contract, blockchain, server, settings } = target
   for (let listing = 1; ; listing++) {
-    let archived: Archived | null = null
+    let archived: ArchivedCollection | null = null
     let isEmbedded = false
     store.clear()
     const connect = server === null || wanted !== null ? null : async () => (await deps.connect(settings)).client
@@ -105,7 +105,7 @@ const requireGateway =
 function archivedAt(
   { target, wholeDirectory }: ReadCollectionOptions,
   { standard, block, chainId }: ReadHolders,
-): Archived {
+): ArchivedCollection {
   const { contract, blockchain } = target
   const facts = { contract, blockchain, chainId, block, wholeDirectory }
   return { ...facts, standard: standard === 'erc1155' ? standard : 'erc721' }
@@ -138,7 +138,7 @@ async function listAt(
 async function readFiles(
   deps: Deps,
   { target, flags, store, limits, wholeDirectory, keepsFiles, onKept }: ReadCollectionOptions,
-  { standard, block }: Archived,
+  { standard, block }: ArchivedCollection,
 ): Promise<void> {
   const { io, sleep, signals, steadyNow } = deps
   const { signal } = signals

@@ -13,14 +13,14 @@ export interface ReadingFlags extends ChainContractFlags {
   allowPrivateFiles?: boolean
 }
 
-const READING = 'Reading'
-const LIMITS = 'Limits'
+const READING_GROUP = 'Reading'
+const LIMITS_GROUP = 'Limits'
 const ARWEAVE = 'https://arweave.net'
 
 /** Adds the flags that select a contract, and the flags for reading its files. */
 export function addReadingFlags(command: GdnCommand): GdnCommand {
-  addChainContract(command, READING)
-  const reading = { group: READING }
+  addChainContract(command, READING_GROUP)
+  const reading = { group: READING_GROUP }
   command.valueFlag('--block <n>', 'Block at which to read the tokens (the last final block)', {
     ...reading,
     parse: integer(0, Number.MAX_SAFE_INTEGER),
@@ -31,13 +31,17 @@ export function addReadingFlags(command: GdnCommand): GdnCommand {
     repeatable: true,
   })
   command.valueFlag('--arweave-gateway <url>', `Gateway for ar URLs (${ARWEAVE})`, { ...reading, parse: httpAddress })
-  command.switchFlag('--allow-private-files', 'Also fetch files from private addresses (for development)', READING)
+  command.switchFlag(
+    '--allow-private-files',
+    'Also fetch files from private addresses (for development)',
+    READING_GROUP,
+  )
   command.valueFlag('--max-file-size <size>', 'Maximum size of a file, such as 50MB (100MiB)', {
-    group: LIMITS,
+    group: LIMITS_GROUP,
     parse: byteSize,
   })
   return command.valueFlag('--max-size <size>', 'Maximum total size of the files (20GiB)', {
-    group: LIMITS,
+    group: LIMITS_GROUP,
     parse: byteSize,
   })
 }

@@ -144,22 +144,22 @@ function readingError(path: string, error: unknown): unknown {
   return fileProblem(error) === null ? error : stateError(dirname(path), error)
 }
 
-const RESUMES = 'To resume, run the same command again.'
-const OTHER_NODE = 'Try again later, or use the URL of another node.'
+const RESUME_HINT = 'To resume, run the same command again.'
+const OTHER_NODE_HINT = 'Try again later, or use the URL of another node.'
 
-const isOfNode = ({ code }: GdnError) => code === 'unreachable' || code === 'bad_answer'
+const isNodeError = ({ code }: GdnError) => code === 'unreachable' || code === 'bad_answer'
 
 /** Adds a hint about how to resume to the error of an interrupted read. */
 function withResume(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
   if (isInterruption(error)) return error.with({ hint: 'Run the same command again to resume.' })
-  return isOfNode(error) ? error.with({ hint: `${OTHER_NODE} ${RESUMES}` }) : error
+  return isNodeError(error) ? error.with({ hint: `${OTHER_NODE_HINT} ${RESUME_HINT}` }) : error
 }
 
 /** Replaces a hint about the server, because the user specified a node. */
 function withNodeHint(error: unknown): unknown {
-  if (!(error instanceof GdnError) || !isOfNode(error) || error.hint?.startsWith(OTHER_NODE)) return error
-  return error.with({ hint: OTHER_NODE })
+  if (!(error instanceof GdnError) || !isNodeError(error) || error.hint?.startsWith(OTHER_NODE_HINT)) return error
+  return error.with({ hint: OTHER_NODE_HINT })
 }
 
 /** Returns a function that shows the rate and the remaining time. */

@@ -20,18 +20,18 @@ import { RpcError } from '../../../../server/chain/rpc/rpc-response.ts'
 import { coinOf } from '../../../../server/settings/networks.ts'
 import { glanceAtState } from '../../../../state/glance.ts'
 import { collectionsOfServers } from '../../../../state/known-collections.ts'
-import { serverFlagsAgain } from '../../../batch/options/flags-again.ts'
+import { formatServerFlags } from '../../../batch/options/format-flags.ts'
 import { findByAddress } from '../../../connect/known-collections.ts'
 import { type Node, withNetwork } from '../../../connect/open-network.ts'
 import { costsMoney } from '../../../cost/confirm-spending.ts'
 import { spentText } from '../../../cost/spent.ts'
 import type { Connection, Deps, Intent, WalletSpending } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
-import { type DataRecord, isAskedFor, type Output } from '../../../render/output.ts'
+import { type DataRecord, isOutputRequested, type Output } from '../../../render/output.ts'
 import { refuseChanged } from '../../../request/intent.ts'
-import { stillPending } from '../../chain/still-pending.ts'
+import { pendingOnTimeout } from '../../chain/pending-on-timeout.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
-import { knownPassword } from '../../wallet/password.ts'
+import { readPassword } from '../../wallet/password.ts'
 import { whileOpening } from '../../wallet/while-opening.ts'
 import { type SettingChange, settingChanges, settingText } from './changes.ts'
 import type { SetFlags } from './flags.ts'
@@ -57,7 +57,7 @@ export interface SettingsTarget {
 }
 
 /** State that the steps of the command share. */
-interface Editing extends SettingsTarget {
+interface EditContext extends SettingsTarget {
   deps: Deps
   network: RemoteNetwork
   /** Returns the description and image that the collection was created with. */
@@ -80,7 +80,7 @@ export async function applySettings(deps: Deps, target: SettingsTarget): Promise
       await output.many([])
       return io.note('Nothing to change.')
     }
-    const wanted: Wanted = {
+    const wanted: RequiredSigner = {
       role: flags.acceptOwner ? 'new owner' : 'owner',
       address: flags.acceptOwner ? (current.pendingOwner ?? current.owner) : current.owner,
     }
@@ -96,14 +96,14 @@ export async function applySettings(deps: Deps, target: SettingsTarget): Promise
     await sendChanges(editing, plan, signer)
     if (flags.newOwner !== undefined) {
       io.note(
-        `To accept the ownership, the new owner runs \`gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>\`. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
+        `To accept the ownership, the new owner runs \`gdn collection set ${contract} -b ${blockchain}${formatServerFlags(flags)} --accept-owner --wallet <name>\`. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
       )
     }
   })
 }
 
 /** Compares the flags with the settings in the contract. */
-async function compare(editing: Editing) {
+async function compare(editing: EditContext) {
   const { deps, connect, creation, network, contract, blockchain, flags } = editing
   const current = await readOwnerSettings(network, contract)
   const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
@@ -114,7 +114,7 @@ async function compare(editing: Editing) {
 
 /** Writes the changes to a file for the Safe that must sign them. */
 async function writeForSafe(
-  { deps, network, contract, flags, output }: Editing,
+  { deps, network, contract, flags, output }: EditContext,
   file: string,
   { wanted: from, changes }: Pick<Plan, 'wanted' | 'changes'>,
 ): Promise<void> {
@@ -123,19 +123,23 @@ async function writeForSafe(
   const dryRun = flags.dryRun === true
   const { address } = await writeSafeBatch(deps, network, { file, contract, from, changes, description, dryRun })
   const status = dryRun ? 'planned' : 'written'
-  if (dryRun && deps.io.stdoutTty && !isAskedFor(flags)) return await deps.io.read(`${description}\n`)
+  if (dryRun && deps.io.stdoutTty && !isOutputRequested(flags)) return await deps.io.read(`${description}\n`)
   await output.many(changes.map((change) => ({ ...recordOf(change, status), safe_address: address })))
 }
 
 interface Plan {
-  wanted: Wanted
+  wanted: RequiredSigner
   changes: readonly SettingChange[]
   offer: Offer
   /** The spending of the wallet, without its maximum. */
-  spending: Omit<WalletSpending, 'most'>
+  spending: Omit<WalletSpending, 'maxCostWei'>
 }
 
-async function planChanges(editing: Editing, wanted: Wanted, changes: readonly SettingChange[]): Promise<Plan> {
+async function planChanges(
+  editing: EditContext,
+  wanted: RequiredSigner,
+  changes: readonly SettingChange[],
+): Promise<Plan> {
   const { deps, connect, settings, node, network, contract, blockchain } = editing
   const offer = await priceChanges(network, { from: wanted.address, contract, changes })
   const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
@@ -144,25 +148,25 @@ async function planChanges(editing: Editing, wanted: Wanted, changes: readonly S
 }
 
 /** Shows what a command without --dry-run would change, and the maximum cost. */
-async function showPlan({ deps, node, flags, output }: Editing, { changes, offer, spending }: Plan): Promise<void> {
+async function showPlan({ deps, node, flags, output }: EditContext, { changes, offer, spending }: Plan): Promise<void> {
   const { io } = deps
   deps.checkPlan?.(intentOf(changes))
-  await deps.quote?.({ ...spending, most: offer.most }, null)
+  await deps.quote?.({ ...spending, maxCostWei: offer.maxCostWei }, null)
   // On a terminal, the columns of a table would truncate the values.
-  if (io.stdoutTty && !isAskedFor(flags)) await io.read(changes.map(textOfChange).join(''))
-  else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offeredOf(offer, change) })))
+  if (io.stdoutTty && !isOutputRequested(flags)) await io.read(changes.map(textOfChange).join(''))
+  else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offerRecord(offer, change) })))
   io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
 }
 
-async function refuseWithoutFunds({ network }: Editing, { wanted, offer, spending }: Plan): Promise<void> {
+async function refuseWithoutFunds({ network }: EditContext, { wanted, offer, spending }: Plan): Promise<void> {
   const { blockchain, coin } = spending
   const balance = await network.publicNetwork.balance(wanted.address)
-  const lacks = missingFunds({ ...wanted, blockchain, coin }, balance, offer.most)
+  const lacks = missingFunds({ ...wanted, blockchain, coin }, balance, offer.maxCostWei)
   if (lacks !== null) throw new GdnError('refused', lacks, { hint: 'Nothing was sent. Fund the wallet first.' })
 }
 
 /** Sends one transaction for each change, and waits for it. */
-async function sendChanges(editing: Editing, plan: Plan, signer: Signer): Promise<void> {
+async function sendChanges(editing: EditContext, plan: Plan, signer: Signer): Promise<void> {
   const { deps, network, contract, flags, output } = editing
   const { offer } = plan
   if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_WAIT_MS)
@@ -185,7 +189,7 @@ async function sendChanges(editing: Editing, plan: Plan, signer: Signer): Promis
       records.push(sentRecord(editing, offer, { change, ...sent }))
     }
   } catch (error) {
-    throw isSending ? stillPending(error, 'the network has not confirmed all changes yet') : error
+    throw isSending ? pendingOnTimeout(error, 'the network has not confirmed all changes yet') : error
   } finally {
     progress.stop()
     // Print these records even after an error, because the changes were made.
@@ -196,25 +200,28 @@ async function sendChanges(editing: Editing, plan: Plan, signer: Signer): Promis
 }
 
 /** Requests permission for the changes that are still to be made. */
-async function permitRemaining(editing: Editing, { changes, offer, spending }: Plan): Promise<SettingChange[]> {
+async function permitRemaining(editing: EditContext, { changes, offer, spending }: Plan): Promise<SettingChange[]> {
   const { deps } = editing
   // An earlier, interrupted command may have already made some of the changes.
   const { changes: remaining } = await compare(editing)
   deps.checkPlan?.(intentOf(remaining))
   refuseChanged(intentOf(changes), intentOf(remaining), { isBegun: true, hint: CHANGED_HINT })
-  await deps.permit({ ...spending, most: remaining.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
+  await deps.permit({
+    ...spending,
+    maxCostWei: remaining.reduce((sum, change) => sum + costOf(offer, change).maxCostWei, 0n),
+  })
   return remaining
 }
 
 type SentChange = Awaited<ReturnType<typeof sendCall>> & { change: SettingChange }
 
 const sentRecord = (
-  { network, node }: Editing,
+  { network, node }: EditContext,
   offer: Offer,
   { change, transactionHash, gasUsed, feePaid }: SentChange,
 ): DataRecord => ({
   ...recordOf(change, 'confirmed'),
-  ...offeredOf(offer, change),
+  ...offerRecord(offer, change),
   transaction_hash: transactionHash,
   gas_used: Number(gasUsed),
   fee_paid_wei: feePaid === null ? null : String(feePaid),
@@ -267,24 +274,25 @@ const totalOf = (records: readonly DataRecord[]): DataRecord => {
   return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
 }
 
-const costOf = ({ costs }: Offer, { setting }: SettingChange): MostCost => costs.get(setting) ?? { gas: 0n, most: 0n }
+const costOf = ({ costs }: Offer, { setting }: SettingChange): TransactionCost =>
+  costs.get(setting) ?? { gas: 0n, maxCostWei: 0n }
 
-const offeredOf = (offer: Offer, change: SettingChange): DataRecord => ({
-  max_fee_wei: String(costOf(offer, change).most),
+const offerRecord = (offer: Offer, change: SettingChange): DataRecord => ({
+  max_fee_wei: String(costOf(offer, change).maxCostWei),
 })
 
 /** The maximum gas of a transaction, and its maximum cost in wei. */
-interface MostCost {
+interface TransactionCost {
   gas: bigint
-  most: bigint
+  maxCostWei: bigint
 }
 
 interface Offer {
   fees: Fees
   /** The maximum cost of each setting's change. */
-  costs: ReadonlyMap<string, MostCost>
+  costs: ReadonlyMap<string, TransactionCost>
   /** The maximum total cost, in wei. */
-  most: bigint
+  maxCostWei: bigint
   /** The maximum total cost in coins, such as `0.001 POL`. */
   text: string
 }
@@ -294,13 +302,13 @@ async function priceChanges(
   { from, contract: to, changes }: { from: Hex; contract: Hex; changes: readonly SettingChange[] },
 ): Promise<Offer> {
   const [fees, dataFee] = await Promise.all([network.publicNetwork.suggestFees(), readDataFee(network.request)])
-  const costs = new Map<string, MostCost>()
+  const costs = new Map<string, TransactionCost>()
   for (const { setting, estimate } of changes) {
     try {
       const data = encodeOwnerCall(estimate)
       const gas = await estimateGas(network, { from, to, data })
       const used = { gasLimit: gas, bytes: ENVELOPE_BYTES + size(data) }
-      costs.set(setting, { gas, most: maxCostOf(used, { data: dataFee, offered: fees.maxFeePerGas }) })
+      costs.set(setting, { gas, maxCostWei: maxCostOf(used, { data: dataFee, offered: fees.maxFeePerGas }) })
     } catch (error) {
       if (!(error instanceof RpcError)) throw error
       throw new GdnError('refused', `the change to ${setting} would fail: ${safe(error.message)}`, {
@@ -308,15 +316,20 @@ async function priceChanges(
       })
     }
   }
-  const most = [...costs.values()].reduce((sum, cost) => sum + cost.most, 0n)
-  return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'coins'}` }
+  const totalMaxCost = [...costs.values()].reduce((sum, cost) => sum + cost.maxCostWei, 0n)
+  return {
+    fees,
+    costs,
+    maxCostWei: totalMaxCost,
+    text: `${inCoins(totalMaxCost, 'up')} ${coinOf(network.chainId) ?? 'coins'}`,
+  }
 }
 
 /**
  * Returns whether the account that accepts the ownership already is the owner, for example because the command is
  * repeated.
  */
-async function isOwner({ deps, network, flags: { wallet, safe: file } }: Editing, owner: Hex): Promise<boolean> {
+async function isOwner({ deps, network, flags: { wallet, safe: file } }: EditContext, owner: Hex): Promise<boolean> {
   if (file !== undefined) {
     const { readSafe } = await import('../../../../server/chain/evm/owner/safe.ts')
     return await readSafe(network, owner, 'owner').then(
@@ -332,7 +345,7 @@ async function isOwner({ deps, network, flags: { wallet, safe: file } }: Editing
 }
 
 /** The account that must sign the changes. */
-interface Wanted {
+interface RequiredSigner {
   role: 'owner' | 'new owner'
   address: Hex
 }
@@ -341,7 +354,7 @@ interface Wanted {
  * Returns the keystore file of the wallet that must sign the changes; null for a dry run without a wallet. Checks the
  * address in the file, so that even a dry run refuses the wrong wallet.
  */
-async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Wanted): Promise<string | null> {
+async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: RequiredSigner): Promise<string | null> {
   if (wallet === undefined) {
     if (dryRun) return null
     const problem = `is required: the ${wanted.role} ${wanted.address} must sign the changes`
@@ -354,7 +367,11 @@ async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Want
 }
 
 /** If the account that must sign is a contract, adds a hint about `--safe` to an error about `--wallet`. */
-async function withSafeHint(network: RemoteNetwork, error: unknown, { role, address }: Wanted): Promise<unknown> {
+async function withSafeHint(
+  network: RemoteNetwork,
+  error: unknown,
+  { role, address }: RequiredSigner,
+): Promise<unknown> {
   if (!(error instanceof GdnError) || error.place?.flag !== '--wallet') return error
   const { isContract } = await import('../../../../server/chain/evm/owner/safe.ts')
   // The hint is optional, so ignore an error of the node.
@@ -364,7 +381,7 @@ async function withSafeHint(network: RemoteNetwork, error: unknown, { role, addr
   })
 }
 
-function refuseOther(address: Hex, wanted: Wanted): void {
+function refuseOther(address: Hex, wanted: RequiredSigner): void {
   if (sameAddress(address, wanted.address)) return
   throw new GdnError(
     'refused',
@@ -376,9 +393,9 @@ function refuseOther(address: Hex, wanted: Wanted): void {
   )
 }
 
-async function openWallet({ deps, flags }: Editing, file: string, wanted: Wanted): Promise<Signer> {
+async function openWallet({ deps, flags }: EditContext, file: string, wanted: RequiredSigner): Promise<Signer> {
   const { passwordFile } = flags
-  const password = await knownPassword(deps.io, passwordFile)
+  const password = await readPassword(deps.io, passwordFile)
   const signer = await whileOpening(deps, () => openKeystoreFile(file, password, passwordFile))
   refuseOther(signer.address, wanted)
   return signer
@@ -403,7 +420,7 @@ function textOfChange({ setting, before, after }: SettingChange): string {
 }
 
 /** Asks for confirmation before gas is spent on a public network, and before a change that can't be undone. */
-async function confirm(editing: Editing, { changes, offer, spending }: Plan): Promise<void> {
+async function confirm(editing: EditContext, { changes, offer, spending }: Plan): Promise<void> {
   const {
     deps: { io },
     settings: { stateDir },

@@ -84,9 +84,19 @@ export function settingChanges(
   return changes
 }
 
-type Plain = (setting: string, before: unknown, after: unknown, call: OwnerCall, final?: string) => SettingChange
+type CreatePlainChange = (
+  setting: string,
+  before: unknown,
+  after: unknown,
+  call: OwnerCall,
+  final?: string,
+) => SettingChange
 
-function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, plain: Plain): SettingChange[] {
+function ownershipOf(
+  flags: SetFlags,
+  { owner, pendingOwner }: OwnerSettings,
+  plain: CreatePlainChange,
+): SettingChange[] {
   if (flags.newOwner !== undefined) {
     const to = wallet(flags.newOwner, '--new-owner')
     if (to === pendingOwner || (to === owner && pendingOwner === null)) return []

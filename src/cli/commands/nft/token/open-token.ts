@@ -4,15 +4,15 @@ import type { Server } from '../../../../config/server.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import { parseTokenId } from '../../../../verify/abi.ts'
 import type { Block } from '../../../../verify/block-at.ts'
-import type { ContractReader } from '../../../../verify/contract/answers.ts'
+import type { ContractReader } from '../../../../verify/contract/contract-reader.ts'
 import { readToken } from '../../../../verify/contract/read-token.ts'
 import { requiredFlag } from '../../../command.ts'
-import { collectionsAtAGlance } from '../../../connect/known-collections.ts'
-import { namedRpc, type ReaderFlags, serverWithNode } from '../../../connect/open-verifier.ts'
+import { readCollectionsIfReady } from '../../../connect/known-collections.ts'
+import { type ReaderFlags, serverWithNode, specifiedRpc } from '../../../connect/open-verifier.ts'
 import { refuseSolana, withContract } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { ServerFlags } from '../../../flags/common.ts'
-import type { NamedToken } from '../named-token.ts'
+import type { TokenReference } from '../named-token.ts'
 import { namedServer } from '../verify-token.ts'
 
 export type TokenFlags = ReaderFlags & ServerFlags & { blockchain?: Blockchain }
@@ -39,12 +39,12 @@ export interface TokenOptions {
 export async function withKnownBlockchain<Flags extends TokenFlags>(
   deps: Deps,
   flags: Flags,
-  { contractAddress }: NamedToken,
+  { contractAddress }: TokenReference,
 ): Promise<Flags> {
   const settings = await deps.settings(flags)
   const server = settings.blockchain === null ? await namedServer(deps, flags) : null
   if (server === null) return flags
-  const [collection] = await collectionsAtAGlance(deps, { server, settings }, [contractAddress])
+  const [collection] = await readCollectionsIfReady(deps, { server, settings }, [contractAddress])
   return collection === undefined ? flags : { ...flags, blockchain: collection.blockchain }
 }
 
@@ -56,7 +56,7 @@ export async function withKnownBlockchain<Flags extends TokenFlags>(
 export async function openToken(
   deps: Deps,
   flags: TokenFlags,
-  { contractAddress, tokenId }: NamedToken,
+  { contractAddress, tokenId }: TokenReference,
   { usesConfigured, more }: TokenOptions,
 ): Promise<OpenToken> {
   const id = parseTokenId(tokenId)
@@ -66,7 +66,7 @@ export async function openToken(
   const blockchain = settings.blockchain?.value
   if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
   if (!isEvm(blockchain)) throw refuseSolana(blockchain)
-  const isNamed = namedRpc(deps, flags) !== null
+  const isNamed = specifiedRpc(deps, flags) !== null
   const named = await namedServer(deps, flags)
   const server = isNamed || named !== null ? named : usesConfigured ? await serverWithNode(settings) : null
   if (!isNamed && server === null) {

@@ -8,7 +8,7 @@ import type { Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
 import { createOutput, type View } from '../../../render/output.ts'
 import { verifyText } from '../../../render/verify-text.ts'
-import type { NamedToken } from '../named-token.ts'
+import type { TokenReference } from '../named-token.ts'
 import {
   FILES_NOT_READ,
   ON_CHAIN_VIEW,
@@ -42,7 +42,7 @@ const MAX_URI = 200
  * Proves from chain and storage that a token's metadata matches its collection's commitment, or else the CID in its
  * token URI. Prints the result.
  */
-export async function proveToken(deps: Deps, givenFlags: VerifyNftFlags, token: NamedToken): Promise<void> {
+export async function proveToken(deps: Deps, givenFlags: VerifyNftFlags, token: TokenReference): Promise<void> {
   const output = createOutput(deps.io, givenFlags, TOKEN_VIEW)
   const flags = await withKnownBlockchain(deps, givenFlags, token)
   const resolved = await withOwner(deps, flags)
@@ -120,7 +120,7 @@ const withDifferences = (verification: Verification, differences: readonly Diffe
  * the contract itself.
  */
 function throwUnlessMatching(
-  { tokenId, contractAddress }: NamedToken,
+  { tokenId, contractAddress }: TokenReference,
   verification: Verification,
   { content, isOfGdn }: { content: ContentCheck; isOfGdn: boolean },
 ) {

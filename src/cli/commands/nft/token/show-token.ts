@@ -1,14 +1,14 @@
 import { checksumAddress } from '../../../../api/address.ts'
 import { isTraitType, readAttribute, shownValue } from '../../../../api/traits.ts'
 import { isRecord } from '../../../../core/json.ts'
-import type { RoyaltyAnswer } from '../../../../verify/contract/read-contract.ts'
+import type { Royalty } from '../../../../verify/contract/read-contract.ts'
 import { blockData } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { OutputFlags } from '../../../flags/common.ts'
 import { safe } from '../../../io/io.ts'
 import { royaltyText, STANDARDS, shortText, shownAddress } from '../../../render/contract-text.ts'
 import { type CardRow, createOutput, type DataRecord, type RecordCard, type View } from '../../../render/output.ts'
-import type { NamedToken } from '../named-token.ts'
+import type { TokenReference } from '../named-token.ts'
 import { withGateway } from './gateway-access.ts'
 import { openToken, type TokenFlags, withKnownBlockchain } from './open-token.ts'
 import { readTokenMetadata } from './read-metadata.ts'
@@ -21,7 +21,11 @@ const FIELDS = [
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', card: cardOf }
 
 /** Shows a token of any contract: the contract's data about the token, and its metadata. */
-export async function showToken(deps: Deps, token: NamedToken, givenFlags: TokenFlags & OutputFlags): Promise<void> {
+export async function showToken(
+  deps: Deps,
+  token: TokenReference,
+  givenFlags: TokenFlags & OutputFlags,
+): Promise<void> {
   const output = createOutput(deps.io, givenFlags, VIEW)
   const flags = await withKnownBlockchain(deps, givenFlags, token)
   const { facts, block, blockchain, server } = await openToken(deps, flags, token, { usesConfigured: true })
@@ -54,7 +58,7 @@ export async function showToken(deps: Deps, token: NamedToken, givenFlags: Token
 function cardOf(record: DataRecord): RecordCard {
   const metadata = isRecord(record.metadata) ? record.metadata : {}
   const { name, description, image, attributes, ...otherMetadata } = metadata
-  const royalty = record.royalty as RoyaltyAnswer | null
+  const royalty = record.royalty as Royalty | null
   const reasons = isRecord(record.not_readable) ? Object.values(record.not_readable) : []
   const time = String(record.block_time).replace('.000Z', 'Z')
   return [

@@ -19,7 +19,7 @@ const MAX_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 const BLOCK = 'application/vnd.ipld.raw'
 
-class Unproven extends Error {
+class UnverifiedContentError extends Error {
   readonly kind: 'differs' | 'unknown'
 
   constructor(kind: 'differs' | 'unknown', reason: string) {
@@ -41,28 +41,30 @@ export async function readVerifiedFile(url: string, access: GatewayAccess): Prom
   const blocks = checkedBlocks(access)
   const nodeAt = async (cid: typeof root) => {
     const node = await readNode(blocks, cid)
-    if (node === null) throw new Unproven('unknown', `${url} contains an unsupported kind of node in its path`)
+    if (node === null)
+      throw new UnverifiedContentError('unknown', `${url} contains an unsupported kind of node in its path`)
     return node
   }
   try {
     let cid = root
     for (const part of path) {
       const entry = await findEntry(nodeAt, await nodeAt(cid), part)
-      if (entry === null) throw new Unproven('differs', `its directory has no ${JSON.stringify(part)}`)
+      if (entry === null) throw new UnverifiedContentError('differs', `its directory has no ${JSON.stringify(part)}`)
       cid = entry
     }
     const node = await nodeAt(cid)
-    if (isDirectory(node)) throw new Unproven('differs', `${url} is a directory`)
+    if (isDirectory(node)) throw new UnverifiedContentError('differs', `${url} is a directory`)
     const parts: Uint8Array[] = []
     let size = 0
     for await (const bytes of streamNode(blocks, cid, node)) {
       size += bytes.length
-      if (size > MAX_BYTES) throw new Unproven('unknown', `${url} is larger than ${MAX_BYTES / 1024 / 1024} MiB`)
+      if (size > MAX_BYTES)
+        throw new UnverifiedContentError('unknown', `${url} is larger than ${MAX_BYTES / 1024 / 1024} MiB`)
       parts.push(bytes)
     }
     return { kind: 'matches', bytes: Buffer.concat(parts), cid: cid.toString() }
   } catch (error) {
-    if (error instanceof Unproven) return { kind: error.kind, reason: error.message }
+    if (error instanceof UnverifiedContentError) return { kind: error.kind, reason: error.message }
     if (access.signal.aborted) throw error
     if (error instanceof GdnError && OF_GATEWAY.has(error.code)) return { kind: 'unknown', reason: error.message }
     // The blocks match their CIDs, but they don't form a file.
@@ -79,7 +81,8 @@ function checkedBlocks({ gateway, transport, clock, userAgent, signal }: Gateway
   let count = 0
   return {
     async get(text: string): Promise<Uint8Array> {
-      if (++count > MAX_BLOCKS) throw new Unproven('unknown', `the file has more than ${MAX_BLOCKS} blocks`)
+      if (++count > MAX_BLOCKS)
+        throw new UnverifiedContentError('unknown', `the file has more than ${MAX_BLOCKS} blocks`)
       const { status, headers, body } = await retryRead(origin, clock, signal, () =>
         transport.request({
           method: 'GET',
@@ -90,14 +93,15 @@ function checkedBlocks({ gateway, transport, clock, userAgent, signal }: Gateway
           signal,
         }),
       )
-      if (status !== 200) throw new Unproven('unknown', `${origin} returned HTTP ${status} for the block ${text}`)
+      if (status !== 200)
+        throw new UnverifiedContentError('unknown', `${origin} returned HTTP ${status} for the block ${text}`)
       const cid = parseCid(text)
       if (cid !== null && matchesCid(cid, body)) return body
       // Other gateways ignore the requested format and return the file to which the block belongs.
       const isBlock = headers['content-type']?.startsWith(BLOCK) === true || cid?.code === RAW
       throw isBlock
-        ? new Unproven('differs', `${origin} returned content that does not match ${text}`)
-        : new Unproven('unknown', `${origin} does not return blocks, so the content can't be checked`)
+        ? new UnverifiedContentError('differs', `${origin} returned content that does not match ${text}`)
+        : new UnverifiedContentError('unknown', `${origin} does not return blocks, so the content can't be checked`)
     },
   }
 }

@@ -2,10 +2,10 @@ import { checksumAddress } from '../../../../api/address.ts'
 import { sameAddress } from '../../../../api/same-address.ts'
 import { decodeNumber } from '../../../../verify/abi.ts'
 import type { Difference } from '../../../../verify/compare-metadata.ts'
-import { type Answer, answerProblem } from '../../../../verify/contract/answers.ts'
+import { type CallOutcome, problemOf } from '../../../../verify/contract/contract-reader.ts'
 import { metadataPlace, parseMetadata } from '../../../../verify/contract/token-uri.ts'
 import type { Deps } from '../../../deps.ts'
-import type { NamedToken } from '../named-token.ts'
+import type { TokenReference } from '../named-token.ts'
 import { withGateway } from './gateway-access.ts'
 import { type OpenToken, openToken, type TokenFlags, type TokenOptions } from './open-token.ts'
 
@@ -32,7 +32,7 @@ export interface CheckedToken extends OpenToken {
 type VerifyFlags = TokenFlags & { receiver?: string }
 
 /** Checks a token of any contract: the owner, if the user specifies one, and the content of the metadata. */
-export async function checkToken(deps: Deps, flags: VerifyFlags, token: NamedToken): Promise<CheckedToken> {
+export async function checkToken(deps: Deps, flags: VerifyFlags, token: TokenReference): Promise<CheckedToken> {
   const differences: Difference[] = []
   const compareOwner: TokenOptions['more'] = async (reader, facts, id) => {
     const { receiver } = flags
@@ -51,10 +51,10 @@ export async function checkToken(deps: Deps, flags: VerifyFlags, token: NamedTok
   return { ...open, differences, content: await checkContent(deps, flags, open) }
 }
 
-function differenceOfBalance(receiver: string, balance: Answer<bigint> | undefined): Difference[] {
+function differenceOfBalance(receiver: string, balance: CallOutcome<bigint> | undefined): Difference[] {
   const what = `balance of ${receiver}`
   if (balance === undefined || 'problem' in balance) {
-    const why = balance === undefined ? 'has no response' : (answerProblem(balance) ?? '')
+    const why = balance === undefined ? 'has no response' : (problemOf(balance) ?? '')
     return [{ what, expected: 'at least 1', found: `unknown: balanceOf(address,uint256) ${why}` }]
   }
   return balance.value > 0n ? [] : [{ what, expected: 'at least 1', found: '0' }]

@@ -1,5 +1,5 @@
 import { openRun, type Run, type ServerOfRuns } from '../../../batch/runs/runs.ts'
-import { refuseOtherBackend, type SeenBackend } from '../../../client/backend.ts'
+import { type IdentifiedBackend, refuseOtherBackend } from '../../../client/backend.ts'
 import { localBackendId } from '../../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
@@ -19,8 +19,8 @@ export interface RunFlags extends ServerFlags {
 type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
 
 /** Returns the server that a flag selects; undefined means any server. The server may be unreachable. */
-export async function whichServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
-  return namesServer(flags) ? await configuredServer(deps, await deps.settings(flags)) : undefined
+export async function resolveServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
+  return hasServerFlag(flags) ? await configuredServer(deps, await deps.settings(flags)) : undefined
 }
 
 /**
@@ -36,7 +36,7 @@ export async function configuredServer(deps: Deps, settings: Settings): Promise<
   const server = await settings.server()
   const { origin } = server
   if (!server.loopback) return { name: origin, has: (run) => run.origin === origin }
-  const id = (await seenAt(deps, server))?.id ?? null
+  const id = (await readBackend(deps, server))?.id ?? null
   const has: ServerOfRuns['has'] = (run) =>
     id === null ? parseUrl(run.url ?? '')?.origin === origin : run.backendId === id
   return { name: origin, has }
@@ -52,26 +52,26 @@ export async function findRun(deps: Deps, name: string, flags: RunFlags): Promis
   const settings = await deps.settings(flags)
   const { stateDir, contract } = settings
   const limits = { collection: flags.contract, cwd: deps.cwd }
-  const selected = await whichServer(deps, flags)
+  const selected = await resolveServer(deps, flags)
   try {
     return await openRun(stateDir, name, { ...limits, server: selected })
   } catch (error) {
     // A profile may have no server.
     const isConfigured = settings.baseUrl !== null || settings.profile === 'local'
-    if (!namesRuns(error) || (contract === null && (selected !== undefined || !isConfigured))) throw error
+    if (!listsRuns(error) || (contract === null && (selected !== undefined || !isConfigured))) throw error
     const server = selected ?? (isConfigured ? await configuredServer(deps, settings) : undefined)
     return await openRun(stateDir, name, { ...limits, server, contract: contract?.value }).catch((other: unknown) => {
-      throw namesRuns(other) ? other : error
+      throw listsRuns(other) ? other : error
     })
   }
 }
 
 /** Returns whether the details of an error list runs to choose from. */
-export const namesRuns = (error: unknown): boolean =>
+export const listsRuns = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'not_found_locally' && error.details !== undefined
 
 /** Returns the backend that responds at a server; null if none responds. */
-async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
+async function readBackend(deps: Deps, server: Server): Promise<IdentifiedBackend | null> {
   const backend = await deps.identify(server, 'once').catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'bad_answer') return null
     throw error
@@ -92,7 +92,7 @@ export async function settingsOfRun<Flags extends ServerFlags>(
   flags: Flags,
 ): Promise<Settings> {
   const settings = await deps.settings(flags)
-  if (namesServer(flags)) {
+  if (hasServerFlag(flags)) {
     await refuseOtherServer(deps, run, await settings.server())
     return settings
   }
@@ -117,7 +117,7 @@ export async function flagsOfServer<Flags extends ServerFlags>(
   run: RunOnServer,
   flags: Flags,
 ): Promise<Flags> {
-  if (namesServer(flags)) return flags
+  if (hasServerFlag(flags)) return flags
   const configured = await configuredServer(deps, await deps.settings(flags)).catch(() => null)
   if (configured?.has(run) === true) return flags
   const local = run.backendId === null ? null : await localBackendId(localDataDirectory(deps.env))
@@ -127,7 +127,7 @@ export async function flagsOfServer<Flags extends ServerFlags>(
 
 async function isServerOf(deps: Deps, run: RunOnServer, server: Server): Promise<boolean> {
   if (!server.loopback) return run.origin === server.origin
-  const backend = await seenAt(deps, server)
+  const backend = await readBackend(deps, server)
   return backend !== null && runOrigin(server, backend) === run.origin
 }
 
@@ -143,7 +143,7 @@ async function refuseOtherServer(deps: Deps, run: RunOnServer, server: Server): 
 
 /** Creates the error for a run whose backend doesn't respond, or whose URL has another backend. */
 async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
-  const backend = await seenAt(deps, last)
+  const backend = await readBackend(deps, last)
   const hint = 'Run `gdn local start`, or start the backend and add --base-url <url>.'
   if (backend === null) {
     const name = run.backendId === null ? '' : ` (${run.backendId})`
@@ -169,10 +169,10 @@ async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<Gdn
 export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | GdnError> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
     const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')
-    if (isGone && !namesServer(flags)) return error
+    if (isGone && !hasServerFlag(flags)) return error
     throw error
   })
 }
 
-const namesServer = ({ local, baseUrl, profile }: ServerFlags): boolean =>
+const hasServerFlag = ({ local, baseUrl, profile }: ServerFlags): boolean =>
   local === true || baseUrl !== undefined || profile !== undefined

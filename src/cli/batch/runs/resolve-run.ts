@@ -4,9 +4,9 @@ import { type GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { notEmpty } from '../../flags/common.ts'
 import type { Choice } from '../../io/questions.ts'
-import { choose, mayAsk } from '../../prompt/ask-missing.ts'
+import { choose, mayPrompt } from '../../prompt/ask-missing.ts'
 import { age } from './age.ts'
-import { type RunFlags, whichServer } from './which-server.ts'
+import { type RunFlags, resolveServer } from './resolve-server.ts'
 
 /** Adds the run argument, and the flag that selects one of several runs. */
 export function addRunArgument(command: GdnCommand): void {
@@ -21,16 +21,16 @@ export function addRunContractFlag(command: GdnCommand): void {
 }
 
 /** Returns the specified run. If none is specified, prompts for one of the runs on this machine. */
-export async function whichRun(deps: Deps, typed: string | undefined, flags: RunFlags): Promise<string> {
+export async function resolveRun(deps: Deps, typed: string | undefined, flags: RunFlags): Promise<string> {
   if (typed !== undefined) return typed
-  const choices = mayAsk(deps.io) ? await runChoices(deps, flags) : []
+  const choices = mayPrompt(deps.io) ? await runChoices(deps, flags) : []
   if (choices.length > 0) return await choose(deps.io, { message: 'Run', flag: '<run>', choices })
   throw new GdnError('usage', 'missing required argument "run"', { hint: 'Run `gdn batch list` to list the runs.' })
 }
 
 async function runChoices(deps: Deps, flags: RunFlags): Promise<Choice<string>[]> {
   const { stateDir } = await deps.settings(flags)
-  const server = await whichServer(deps, flags)
+  const server = await resolveServer(deps, flags)
   const runs = await listRuns(stateDir)
   return runs
     .filter((run) => isWithin(run, { server, collection: flags.contract }))

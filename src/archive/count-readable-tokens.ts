@@ -6,22 +6,22 @@ import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
 
 /** Number of cached nodes. The tokens of a collection share the nodes of their directories. */
-const RECENT_NODES = 16
+const MAX_CACHED_NODES = 16
 
 /**
  * Counts the tokens whose URI can be read from the blocks of an archive, and the tokens whose URI isn't an ipfs URL.
  * Doesn't rely on the file entries in the index.
  */
-export async function answeringTokens(archive: OpenArchive): Promise<{ answering: number; elsewhere: number }> {
+export async function countReadableTokens(archive: OpenArchive): Promise<{ answering: number; elsewhere: number }> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
-  const recent = new BoundedMap<StoredNode>(RECENT_NODES)
+  const recent = new BoundedMap<StoredNode>(MAX_CACHED_NODES)
   const read = async (text: string): Promise<StoredNode | null> => {
     const cid = parseCid(text)
     const node = recent.get(text) ?? (cid === null ? null : await readNode(archive, cid))
     if (node !== null) recent.set(text, node)
     return node
   }
-  const answers = async (cid: string, path: readonly string[]): Promise<boolean> => {
+  const isReadable = async (cid: string, path: readonly string[]): Promise<boolean> => {
     let node = await read(parseCid(cid)?.toString() ?? '')
     for (const name of path) {
       const entry = node === null ? null : await findEntry((link) => read(link.toString()), node, name)
@@ -35,7 +35,7 @@ export async function answeringTokens(archive: OpenArchive): Promise<{ answering
     const url = readableUrl(uri, '')
     if ('problem' in url || url.kind !== 'ipfs') counts.elsewhere++
     // A URI that leads to a malformed node can't be read. Malformed nodes cause many types of errors.
-    else if (await answers(url.cid, url.path).catch(() => false)) counts.answering++
+    else if (await isReadable(url.cid, url.path).catch(() => false)) counts.answering++
   }
   return counts
 }

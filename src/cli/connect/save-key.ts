@@ -1,5 +1,5 @@
 import { credentialsFile } from '../../config/paths.ts'
-import { forgetKeyringEntry, type KeptIn, saveApiKey } from '../../config/saved-keys.ts'
+import { forgetKeyringEntry, type KeyStorage, saveApiKey } from '../../config/saved-keys.ts'
 import { messageOf } from '../../core/errors.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
@@ -8,12 +8,12 @@ import { safe } from '../io/io.ts'
 /**
  * Saves a key for a server in the system keyring, or in a file if the keyring doesn't work or the user chooses a file.
  */
-export async function keepKey(
+export async function saveKey(
   { env, openKeyring, io }: Deps,
   origin: string,
   key: Secret,
-  place?: KeptIn,
-): Promise<KeptIn> {
+  place?: KeyStorage,
+): Promise<KeyStorage> {
   if (place !== 'file') {
     try {
       await saveApiKey(env, origin, key, await openKeyring())
@@ -32,14 +32,14 @@ export async function keepKey(
 }
 
 /** Describes where a key is saved. */
-export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeptIn): string {
+export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeyStorage): string {
   return keptIn === 'keyring' ? 'the system keyring' : `${credentialsFile(env)}, which only you can read`
 }
 
-const SHOWN = 8
+const MAX_SHOWN_CHARS = 8
 
 /** Returns the first characters of a key, at most a quarter of it. Different servers use different prefixes. */
 export function maskedKey(key: Secret): string {
   const text = key.reveal()
-  return `${text.slice(0, Math.min(SHOWN, Math.floor(text.length / 4)))}…`
+  return `${text.slice(0, Math.min(MAX_SHOWN_CHARS, Math.floor(text.length / 4)))}…`
 }

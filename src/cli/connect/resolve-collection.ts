@@ -8,16 +8,16 @@ import type { KnownCollection } from '../../state/known-collections.ts'
 import { noCollection, wrongAddress } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
-import { askBlockchain, askCollection, type Choosable, ofRunText, orAsk } from '../prompt/ask-missing.ts'
+import { askBlockchain, askCollection, type CollectionChoice, ofRunText, orPrompt } from '../prompt/ask-missing.ts'
 import { findByAddress, knownCollections, readCollections } from './known-collections.ts'
 
-export interface ChosenCollection {
+export interface ResolvedCollection {
   contract: string
   blockchain: Blockchain
 }
 
 /** A collection with a run of the manifest of a command. */
-export interface CollectionOfRun extends ChosenCollection {
+export interface CollectionOfRun extends ResolvedCollection {
   run: string
 }
 
@@ -29,14 +29,14 @@ export interface CollectionOfRun extends ChosenCollection {
  * @param place the flag or argument that names the collection, for errors
  * @param ofRuns the collections with runs of a manifest, which are the first choices
  */
-export async function whichCollection(
+export async function resolveCollection(
   deps: Deps,
   settings: Settings,
   server: Server,
   io?: Io,
   place: '--contract' | '<address>' = '--contract',
   ofRuns: readonly CollectionOfRun[] = [],
-): Promise<ChosenCollection> {
+): Promise<ResolvedCollection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
   const collections = isNamed ? [] : await knownCollections(deps, { settings, server })
   const wantedBlockchain = settings.blockchain?.value
@@ -46,20 +46,21 @@ export async function whichCollection(
         collection.contract_address !== null && (wantedBlockchain ?? collection.blockchain) === collection.blockchain,
     )
     .toReversed()
-  const known = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
-  const fitting = withRunsFirst(known, ofRuns)
+  const candidates = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
+  const fitting = withRunsFirst(candidates, ofRuns)
   const chosen =
     settings.contract === null
-      ? (onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wantedBlockchain))))
+      ? (onlyCollectionOf(fitting) ??
+        (await promptIfPossible(io, (at) => askCollection(at, fitting, wantedBlockchain))))
       : { contract: settings.contract.value, blockchain: undefined }
-  if (chosen === undefined) throw notNamed(fitting, collections, { place, hasRuns: ofRuns.length > 0 })
+  if (chosen === undefined) throw noCollectionError(fitting, collections, { place, hasRuns: ofRuns.length > 0 })
   const { contract } = chosen
-  if (wantedBlockchain === undefined) refuseMistyped(contract, settings)
+  if (wantedBlockchain === undefined) refuseInvalidAddress(contract, settings)
   const blockchain =
     wantedBlockchain ??
     chosen.blockchain ??
     findByAddress(collections, contract)?.blockchain ??
-    (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
+    (await promptIfPossible(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
     throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
   }
@@ -68,11 +69,11 @@ export async function whichCollection(
   return { contract, blockchain }
 }
 
-const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
-  io === undefined ? undefined : await orAsk(io, undefined, () => ask(io))
+const promptIfPossible = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
+  io === undefined ? undefined : await orPrompt(io, undefined, () => ask(io))
 
 /** Rejects a value that isn't an address on any blockchain, before the prompt for the blockchain. */
-function refuseMistyped(contract: string, { contract: named }: Settings): void {
+function refuseInvalidAddress(contract: string, { contract: named }: Settings): void {
   const isOfSolana = addressProblem(contract, 'solana') === null
   const problem = isOfSolana ? null : evmAddressProblem(contract)
   if (problem !== null) throw wrongAddress(contract, problem, named?.from ?? '--contract')
@@ -100,17 +101,21 @@ async function ofAccount(
   }
 }
 
-function withRunsFirst(known: readonly KnownCollection[], ofRuns: readonly CollectionOfRun[]): Choosable[] {
+function withRunsFirst(
+  collections: readonly KnownCollection[],
+  ofRuns: readonly CollectionOfRun[],
+): CollectionChoice[] {
   const runOf = ({ contract_address: contract, blockchain }: KnownCollection) =>
     ofRuns.find((of) => of.blockchain === blockchain && sameAddress(of.contract, contract ?? ''))
-  const nameOf = (of: CollectionOfRun) => known.find((collection) => runOf(collection) === of)?.name ?? 'a collection'
+  const nameOf = (of: CollectionOfRun) =>
+    collections.find((collection) => runOf(collection) === of)?.name ?? 'a collection'
   return [
     ...ofRuns.map((of) => ({ ...of, name: nameOf(of), contract_address: of.contract })),
-    ...known.filter((collection) => runOf(collection) === undefined),
+    ...collections.filter((collection) => runOf(collection) === undefined),
   ]
 }
 
-function onlyOf(fitting: readonly Choosable[]): ChosenCollection | undefined {
+function onlyCollectionOf(fitting: readonly CollectionChoice[]): ResolvedCollection | undefined {
   const [only, ...otherCollections] = fitting
   if (only === undefined || only.contract_address === null || otherCollections.length > 0) return undefined
   return { contract: only.contract_address, blockchain: only.blockchain }
@@ -119,7 +124,11 @@ function onlyOf(fitting: readonly Choosable[]): ChosenCollection | undefined {
 const MAX_CHOICES = 10
 
 /** Formats collections to choose from, as a hint. */
-function choicesOf(fitting: readonly Choosable[], collections: readonly KnownCollection[], flag: string): string {
+function choicesOf(
+  fitting: readonly CollectionChoice[],
+  collections: readonly KnownCollection[],
+  flag: string,
+): string {
   const lines = fitting.slice(0, MAX_CHOICES).map(({ name, contract_address: contract, blockchain, run }) => {
     const isFound = findByAddress(collections, contract ?? '')?.blockchain === blockchain
     return `  ${flag}${contract}${isFound ? '' : ` --blockchain ${blockchain}`}  ${name} on ${blockchain}${ofRunText(run)}`
@@ -128,8 +137,8 @@ function choicesOf(fitting: readonly Choosable[], collections: readonly KnownCol
   return ['Add one of these:', ...lines, ...more].join('\n')
 }
 
-function notNamed(
-  fitting: readonly Choosable[],
+function noCollectionError(
+  fitting: readonly CollectionChoice[],
   collections: readonly KnownCollection[],
   { place, hasRuns }: { place: '--contract' | '<address>'; hasRuns: boolean },
 ): GdnError {

@@ -3,10 +3,10 @@ import { callOf } from '../abi.ts'
 import type { CallResult, ChainReader } from '../chain-reader.ts'
 
 /** The answer of a contract, which is either a value or the reason why there is none. */
-export type Answer<Value> = { value: Value } | { problem: string }
+export type CallOutcome<Value> = { value: Value } | { problem: string }
 
 /** A function to call, and a decoder for its result. The decoder returns null for malformed data. */
-export interface Question<Value> {
+export interface ContractCall<Value> {
   /** Address of the contract to call. Default: the contract of the reader. */
   to?: string
   /** Signature of the function, such as `balanceOf(address)`. */
@@ -21,11 +21,11 @@ export interface Question<Value> {
 }
 
 export interface ContractReader {
-  ask<Value>(questions: readonly Question<Value>[]): Promise<Answer<Value>[]>
+  ask<Value>(questions: readonly ContractCall<Value>[]): Promise<CallOutcome<Value>[]>
   /** Reads storage slots, which proxies use for their addresses. */
-  storage(slots: readonly string[]): Promise<Answer<string>[]>
+  storage(slots: readonly string[]): Promise<CallOutcome<string>[]>
   /** Reads the code at an address. The code is `0x` if there is none. */
-  codeAt(address: string): Promise<Answer<string>>
+  codeAt(address: string): Promise<CallOutcome<string>>
 }
 
 /** Gas limit of a call. It suffices for any read-only function, but limits a result to about 1 MiB. */
@@ -49,11 +49,11 @@ export function contractReader(node: Node, contract: string, block: string): Con
       return await ask(calls)
     } catch (error) {
       // Results that are too large or too slow in a batch may be readable one by one.
-      if (!isOfNode(error)) throw error
+      if (!isNodeError(error)) throw error
       const results: CallResult[] = []
       for (const question of calls) {
         const [result] = await ask([question]).catch((problem: unknown): CallResult[] => {
-          if (!isOfNode(problem)) throw problem
+          if (!isNodeError(problem)) throw problem
           return [{ kind: 'failed', message: problem.message }]
         })
         results.push(result ?? { kind: 'failed', message: 'no response' })
@@ -68,24 +68,24 @@ export function contractReader(node: Node, contract: string, block: string): Con
         return isLarge ? call : { ...call, gas: GAS }
       })
       const results = await orOneByOne(calls, (part) => node.call(part, block))
-      return questions.map((question, at) => answerOf(results[at], question))
+      return questions.map((question, at) => outcomeOf(results[at], question))
     },
     async storage(slots) {
       const results = await orOneByOne(slots, (part) => node.storageAt(contract, part, block))
-      return slots.map((_, at) => answerOf(results[at], { decode: String }))
+      return slots.map((_, at) => outcomeOf(results[at], { decode: String }))
     },
     async codeAt(address) {
       const [result] = await orOneByOne([address], (addresses) => node.codeAt(addresses, block))
-      return result?.kind === 'value' ? { value: result.data } : { problem: callProblem(result) }
+      return result?.kind === 'value' ? { value: result.data } : { problem: describeFailure(result) }
     },
   }
 }
 
-function answerOf<Value>(
+function outcomeOf<Value>(
   result: CallResult | undefined,
-  { decode, isLarge = false }: Pick<Question<Value>, 'decode' | 'isLarge'>,
-): Answer<Value> {
-  if (result?.kind !== 'value') return { problem: callProblem(result) }
+  { decode, isLarge = false }: Pick<ContractCall<Value>, 'decode' | 'isLarge'>,
+): CallOutcome<Value> {
+  if (result?.kind !== 'value') return { problem: describeFailure(result) }
   if (result.data === '0x') return { problem: 'returns no data' }
   const maxBytes = isLarge ? MAX_LARGE_BYTES : MAX_BYTES
   if (result.data.length > 2 + 2 * maxBytes) return { problem: `returns more than ${maxBytes / 1024} KiB` }
@@ -96,18 +96,18 @@ function answerOf<Value>(
 /**
  * Returns the problem of a result without a value. Omits the text of a revert, because the contract chooses this text.
  */
-function callProblem(result: CallResult | undefined): string {
+function describeFailure(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'
   const message = result?.kind === 'failed' ? result.message : 'no response'
   return `failed on the node: ${message.slice(0, MAX_MESSAGE)}`
 }
 
-const isOfNode = (error: unknown): error is GdnError =>
+const isNodeError = (error: unknown): error is GdnError =>
   error instanceof GdnError && (error.code === 'unreachable' || error.code === 'bad_answer')
 
 /** Returns the value of an answer, or null. */
-export const valueIn = <Value>(answer: Answer<Value> | undefined): Value | null =>
+export const valueIn = <Value>(answer: CallOutcome<Value> | undefined): Value | null =>
   answer !== undefined && 'value' in answer ? answer.value : null
 
 /** Returns the reason why an answer has no value, or null if it has one. */
-export const answerProblem = (answer: Answer<unknown>): string | null => ('problem' in answer ? answer.problem : null)
+export const problemOf = (answer: CallOutcome<unknown>): string | null => ('problem' in answer ? answer.problem : null)

@@ -11,7 +11,7 @@ const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
 /**
  * Returns the flags that select a backend, in the form of a command's arguments. Omits a URL that contains a password.
  */
-export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
+export function backendFlagWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
   const flags = [
     ['--data-dir', dataDir],
     ['--database-url', databaseUrl === undefined || holdsPassword(databaseUrl) ? undefined : databaseUrl],
@@ -21,17 +21,17 @@ export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string
 }
 
 /** Adds flags to the commands in a text, so that they use the same backend as the current command. */
-export function keepPlace(text: string, flags: PlaceFlags): string {
+export function addBackendFlags(text: string, flags: PlaceFlags): string {
   return text.replace(COMMAND, (command, noun) => {
     if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
-    const place = placeWords(noun === 'chain' ? flags : { ...flags, config: undefined })
+    const place = backendFlagWords(noun === 'chain' ? flags : { ...flags, config: undefined })
     return `${command.slice(0, -1)}${place}\``
   })
 }
 
 /** Returns an error whose message and hint include the flags that select the backend. */
-export function withPlace(error: GdnError, flags: PlaceFlags): GdnError {
-  const message = keepPlace(error.message, flags)
-  const hint = error.hint === undefined ? undefined : keepPlace(error.hint, flags)
+export function withBackendFlags(error: GdnError, flags: PlaceFlags): GdnError {
+  const message = addBackendFlags(error.message, flags)
+  const hint = error.hint === undefined ? undefined : addBackendFlags(error.hint, flags)
   return message === error.message && hint === error.hint ? error : error.with({ message, hint })
 }

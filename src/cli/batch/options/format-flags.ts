@@ -14,33 +14,33 @@ export const flagsOfRun = <Flags extends BatchMintFlags>(
  * Formats the flags that select the rows, the collection and the server, for use in another command with the same
  * manifest.
  */
-export function flagsAgain(flags: BatchMintFlags): string {
+export function formatManifestFlags(flags: BatchMintFlags): string {
   const { contract, blockchain, receiver, sender } = flags
-  const args = valuesAgain({ contract, blockchain, receiver, sender })
+  const args = formatValueFlags({ contract, blockchain, receiver, sender })
   for (const { key, value } of flags.map ?? []) args.push(`--map ${shellWord(safe(`${key}=${value}`))}`)
   if (flags.unknownColumns !== undefined) args.push(`--unknown-columns ${flags.unknownColumns}`)
-  return joinFlags(args) + serverFlagsAgain(flags)
+  return joinFlags(args) + formatServerFlags(flags)
 }
 
 /** Formats all flags that affect the plan, for use in another command with the same manifest. */
-export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): string {
+export function formatPlanFlags(flags: BatchMintFlags & { takeOver?: boolean }): string {
   const { run, takeOver, newRows, adopt, allowExchanged } = flags
   const args = [
-    ...valuesAgain({ run }),
+    ...formatValueFlags({ run }),
     ...(takeOver === true ? ['--take-over'] : []),
     ...(newRows === true ? ['--new-rows'] : []),
     ...(adopt === true ? ['--adopt'] : []),
     ...(allowExchanged === true ? ['--allow-exchanged'] : []),
   ]
-  return flagsAgain(flags) + joinFlags(args)
+  return formatManifestFlags(flags) + joinFlags(args)
 }
 
 /** Returns the command that plans and applies a manifest, in backticks. */
-export const applyAgain = (file: string | null, flags: BatchMintFlags): string =>
-  `\`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\``
+export const applyCommand = (file: string | null, flags: BatchMintFlags): string =>
+  `\`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${formatPlanFlags(flags)}\``
 
 /** Returns the command that compares a manifest with its NFTs, in backticks. */
-export const planAgain = (file: string | null, flags: BatchMintFlags): string =>
+export const planCommand = (file: string | null, flags: BatchMintFlags): string =>
   `\`${manifestCommand('plan', file, flags)}\``
 
 /** Returns the command that reveals the NFTs of a manifest. */
@@ -48,25 +48,26 @@ export const revealCommand = (file: string | null, flags: BatchMintFlags): strin
   manifestCommand('reveal', file, { ...flags, newRows: false, allowExchanged: false })
 
 /** Like `revealCommand`, in backticks. */
-export const revealAgain = (file: string | null, flags: BatchMintFlags): string => `\`${revealCommand(file, flags)}\``
+export const quotedRevealCommand = (file: string | null, flags: BatchMintFlags): string =>
+  `\`${revealCommand(file, flags)}\``
 
 const manifestCommand = (verb: 'plan' | 'reveal', file: string | null, flags: BatchMintFlags): string =>
-  `gdn ${verb} ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}`
+  `gdn ${verb} ${shellWord(safe(file ?? '<manifest>'))}${formatPlanFlags(flags)}`
 
 /** Formats the flags that select the server and the state directory, for use in another command. */
-export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
-  const args = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
+export function formatServerFlags({ baseUrl, profile, local, stateDir }: ServerFlags): string {
+  const args = formatValueFlags({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
   if (local) args.push('--local')
   return joinFlags(args)
 }
 
-export const unrevealedAgain = ({
+export const formatUnrevealedFlags = ({
   unrevealed,
   shuffle,
   shuffleMargin,
 }: Pick<BatchMintFlags, 'unrevealed' | 'shuffle' | 'shuffleMargin'>): string =>
   joinFlags([
-    ...valuesAgain({ unrevealed }),
+    ...formatValueFlags({ unrevealed }),
     ...(shuffle === true ? ['--shuffle'] : []),
     ...(shuffleMargin === undefined ? [] : [`--shuffle-margin ${shuffleMargin / 1000}s`]),
   ])
@@ -74,7 +75,7 @@ export const unrevealedAgain = ({
 /** Joins flags with a space before each, so that they can be appended to a command. */
 const joinFlags = (flags: readonly string[]): string => flags.map((flag) => ` ${flag}`).join('')
 
-const valuesAgain = (values: Readonly<Record<string, string | undefined>>): string[] =>
+const formatValueFlags = (values: Readonly<Record<string, string | undefined>>): string[] =>
   Object.entries(values).flatMap(([name, value]) =>
     value === undefined ? [] : [`--${name} ${shellWord(safe(value))}`],
   )

@@ -21,7 +21,7 @@ const isSet = (value: string | undefined) => value !== undefined && value !== ''
  * GDN_IMAGES overrides the detection. gdn doesn't query the terminal, because the response could be late, missing or
  * mixed with typed input.
  */
-export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): DrawMethod | null {
+export function detectDrawMethod({ env, tty, colors, hasBlocks }: Terminal): DrawMethod | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
   const blocks = !hasBlocks || colors < 2 ? null : colors === 2 ? 'blocks-256' : 'blocks'
   const setting = env.GDN_IMAGES

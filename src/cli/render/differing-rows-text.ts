@@ -6,13 +6,13 @@ import { count } from '../../core/count.ts'
  *
  * @param plan the `gdn plan` command for the manifest, in backticks
  */
-export const keptText = (rows: number, plan: string): string =>
+export const differingRowsText = (rows: number, plan: string): string =>
   `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} already sent with different values and won't be sent again. To compare ${rows === 1 ? 'it with its NFT' : 'them with their NFTs'}, run ${plan}.`
 
 /**
  * Describes rows that were removed from the manifest.
  *
- * @param plan as in `keptText`
+ * @param plan as in `differingRowsText`
  */
 export const removedText = (rows: number, plan: string): string =>
   `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} no longer in the manifest. ${rows === 1 ? 'Its NFT is kept' : 'Their NFTs are kept'}. To show which NFTs have no row, run ${plan}.`

@@ -23,10 +23,10 @@ interface PlanInput {
 }
 
 /** The input of a plan, and the findings that its phases share. */
-export type Planning = ReturnType<typeof newPlanning>
+export type PlanState = ReturnType<typeof newPlanState>
 
 /** Returns a plan before its first phase. The client must have learned what the server supports. */
-export function newPlanning(input: PlanInput) {
+export function newPlanState(input: PlanInput) {
   const { store, options, deps, pairs } = input
   const { contractAddress, blockchain, signal, backend, origin, takeOver = false, label = null } = options
   const { client } = deps
@@ -34,8 +34,14 @@ export function newPlanning(input: PlanInput) {
   const hasUpdates = client.supports('updates') === true
   const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences, hasUpdates }
   const { marker } = store.drop
-  // `noTransfers` is read when a row requires a transfer.
-  const abilities: Abilities = { updates: hasUpdates, noTransfers: null, takeOver, sendersOwn: !hasReferences, marker }
+  // `noTransfersReason` is read when a row requires a transfer.
+  const abilities: Abilities = {
+    updates: hasUpdates,
+    noTransfersReason: null,
+    takeOver,
+    sendersOwn: !hasReferences,
+    marker,
+  }
   /** Rows that got an ID after they were minted, with the pairs to store. */
   const paired: StoredPair[] = pairs.identified.map((pair) => ({ ...pair, key: pair.row.key }))
   return {

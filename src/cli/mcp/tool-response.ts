@@ -2,7 +2,7 @@ import { EXIT_BY_CODE, formatProblem, GdnError, messageOf } from '../../core/err
 import type { CommandOutcome } from './call.ts'
 
 /** A tool's response. Only `data` and `error` contain third-party text. */
-export interface Answer {
+export interface ToolResponse {
   status: 'ok' | 'planned' | 'running' | 'error'
   exit_code: number | null
   plan_id: string | null
@@ -26,7 +26,7 @@ interface Page {
 /** Maximum length of the data in characters. This is about 10,000 tokens. */
 const MAX_CHARS = 40_000
 
-const NOTHING: Answer = {
+const EMPTY_RESPONSE: ToolResponse = {
   status: 'ok',
   exit_code: null,
   plan_id: null,
@@ -37,11 +37,17 @@ const NOTHING: Answer = {
 }
 
 /** Returns the answer of a read-only tool. The data starts at an offset. */
-export function answerOf({ code, data, error }: CommandOutcome, offset: number): Answer {
+export function pagedResponse({ code, data, error }: CommandOutcome, offset: number): ToolResponse {
   const part = pageOf(data, offset)
   const failed = error ?? { code: codeOf(code), message: 'The data contains the problems.', hint: null, details: null }
   const isError = code !== 0 && !(code === 10 && error === null)
-  return { ...NOTHING, ...part, status: isError ? 'error' : 'ok', exit_code: code, error: isError ? failed : null }
+  return {
+    ...EMPTY_RESPONSE,
+    ...part,
+    status: isError ? 'error' : 'ok',
+    exit_code: code,
+    error: isError ? failed : null,
+  }
 }
 
 /** Returns the main error code for an exit code, for commands that report problems as data, such as `gdn doctor`. */
@@ -49,25 +55,25 @@ const codeOf = (exitCode: number): string =>
   Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
 /** Returns the answer of a tool without an offset parameter. The data starts at the beginning of the result. */
-export function firstPageOf(outcome: CommandOutcome): Answer {
-  const { page, ...answer } = answerOf(outcome, 0)
+export function firstPageResponse(outcome: CommandOutcome): ToolResponse {
+  const { page, ...answer } = pagedResponse(outcome, 0)
   return { ...answer, page: page && { ...page, next_offset: null } }
 }
 
 /** Returns the answer of a call that returns while its plan is still running. */
-export const runningAnswer = (plan_id: string, next: string, data: object): Answer => ({
-  ...NOTHING,
+export const runningResponse = (plan_id: string, next: string, data: object): ToolResponse => ({
+  ...EMPTY_RESPONSE,
   status: 'running',
   plan_id,
   next,
   data,
 })
 
-export function failedAnswer(error: unknown): Answer {
+export function failedResponse(error: unknown): ToolResponse {
   const gdnError = error instanceof GdnError ? error : null
   const { code = 'unexpected', hint = null, details = null, exitCode = 1 } = gdnError ?? {}
   const message = gdnError === null ? messageOf(error) : formatProblem(gdnError)
-  return { ...NOTHING, status: 'error', exit_code: exitCode, error: { code, message, hint, details } }
+  return { ...EMPTY_RESPONSE, status: 'error', exit_code: exitCode, error: { code, message, hint, details } }
 }
 
 /** Returns as much of the data as fits into a response, starting at an offset. */

@@ -6,7 +6,7 @@ import { fileError } from '../../core/file-error.ts'
 import { pathExists } from '../../core/path-exists.ts'
 
 /** Returns the path of a file's draft: a hidden name in the same folder. */
-export const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
+export const draftPathOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
 
 /**
  * Moves the draft to the path of its file. Without `replace`, refuses to overwrite an existing file. On file systems
@@ -14,7 +14,7 @@ export const draftOf = (path: string) => join(dirname(path), `.${basename(path)}
  *
  * @param flag the flag that specifies the path, for the error
  */
-export async function putFile(
+export async function moveDraft(
   draft: string,
   path: string,
   { replace, flag }: { replace: boolean; flag: string },
@@ -37,12 +37,12 @@ export async function putFile(
  * @param check called with the draft before it is moved; can throw to discard the draft
  * @throws GdnError `usage` if the file can't be written
  */
-export async function writeWhole(
+export async function writeAtomically(
   path: string,
   text: string,
   { check, ...how }: { replace: boolean; flag: string; check?: (draft: string) => Promise<void> },
 ): Promise<void> {
-  const draft = draftOf(path)
+  const draft = draftPathOf(path)
   try {
     const file = await open(draft, 'wx')
     try {
@@ -52,15 +52,15 @@ export async function writeWhole(
       await file.close()
     }
     await check?.(draft)
-    await putFile(draft, path, how)
+    await moveDraft(draft, path, how)
   } catch (error) {
-    throw error instanceof GdnError || systemCode(error) === undefined ? error : cantWrite(path, error, how.flag)
+    throw error instanceof GdnError || systemCode(error) === undefined ? error : unwritableError(path, error, how.flag)
   } finally {
     await rm(draft, { force: true })
   }
 }
 
-export function cantWrite(path: string, error: unknown, flag: string): GdnError {
+export function unwritableError(path: string, error: unknown, flag: string): GdnError {
   // On some file systems, such as /proc, creating a file fails with ENOENT even if the folder exists.
   const ofFolder = systemCode(error) === 'ENOENT' ? "files can't be created in this folder" : undefined
   const reason = ofFolder ?? fileError(error)?.message ?? messageOf(error)

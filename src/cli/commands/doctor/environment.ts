@@ -6,7 +6,7 @@ import { parseUrl } from '../../../core/parse-url.ts'
 import { isSet } from '../../io/io.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-const VARIABLES = OWN_VARIABLES.map(({ name }) => name)
+const VARIABLE_NAMES = OWN_VARIABLES.map(({ name }) => name)
 
 /** Reports the version of Node.js. The status is always ok, because gdn doesn't start on an unsupported version. */
 export function checkNode(): Finding {
@@ -17,12 +17,12 @@ export function checkNode(): Finding {
 export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
   const set = Object.keys(env).filter((name) => name.startsWith('GDN_') && env[name] !== '')
   for (const name of set) {
-    if (VARIABLES.includes(name)) continue
-    const near = nearest(name, VARIABLES)
+    if (VARIABLE_NAMES.includes(name)) continue
+    const near = nearest(name, VARIABLE_NAMES)
     if (near !== undefined)
       return warn('environment', `${name} is not a gdn environment variable`, `Did you mean ${near}?`)
   }
-  const knownNames = set.filter((name) => VARIABLES.includes(name))
+  const knownNames = set.filter((name) => VARIABLE_NAMES.includes(name))
   return ok(
     'environment',
     knownNames.length === 0 ? 'no gdn environment variable is set' : `${knownNames.join(', ')} set`,

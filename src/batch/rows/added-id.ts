@@ -1,14 +1,14 @@
 import { idOfNft } from '../../state/draft-rows.ts'
 import type { Drop } from '../../state/drops.ts'
 import type { StateReader } from '../../state/open-state.ts'
-import type { KeptRow } from './manifest-row.ts'
+import type { StoredRow } from './manifest-row.ts'
 import { rowKey, rowReferenceId } from './row-key.ts'
 
 /** Maximum number of digits to which a number is padded. */
 const MAX_DIGITS = 6
 
 /** The ID that a row got after its NFT was minted without one. */
-export interface GivenId {
+export interface AddedId {
   /** The ID, or null if it isn't known. */
   id: string | null
   /** Whether another machine added the ID. */
@@ -16,18 +16,19 @@ export interface GivenId {
 }
 
 /**
- * Returns the ID that was added to a row after the mint. If another machine added the ID, calls `givenId` to guess it.
+ * Returns the ID that was added to a row after the mint. If another machine added the ID, calls `addedIdOf` to guess
+ * it.
  *
- * @param alias see `givenId`
+ * @param alias see `addedIdOf`
  */
-export async function findGivenId(
+export async function findAddedId(
   { state, drop }: { state: StateReader; drop: Drop },
   alias: string,
-  row: KeptRow,
+  row: StoredRow,
   { nftGdnId, tokenId = null }: { nftGdnId: string; tokenId?: string | null | undefined },
-): Promise<GivenId> {
+): Promise<AddedId> {
   const knownId = await state.read((sql) => idOfNft(sql, drop, nftGdnId))
-  return { id: knownId ?? givenId(drop.referenceScope, alias, row, tokenId), isElsewhere: knownId === null }
+  return { id: knownId ?? addedIdOf(drop.referenceScope, alias, row, tokenId), isElsewhere: knownId === null }
 }
 
 /**
@@ -36,10 +37,10 @@ export async function findGivenId(
  *
  * @param alias the reference ID that the server stores for the row with its ID
  */
-function givenId(
+function addedIdOf(
   scope: string,
   alias: string,
-  { row: { metadata, line }, position }: Pick<KeptRow, 'row' | 'position'>,
+  { row: { metadata, line }, position }: Pick<StoredRow, 'row' | 'position'>,
   tokenId: string | null,
 ): string | null {
   const numbers = [position + 1, position, line, ...(tokenId === null ? [] : [tokenId])].map(String)

@@ -28,7 +28,7 @@ export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
  * @param flag the flag that specifies the path
  * @throws GdnError `usage` if the path isn't a file in an existing folder; `not_confirmed`
  */
-export async function whereTo(
+export async function resolveOutputFile(
   { io, cwd }: Pick<Deps, 'io' | 'cwd'>,
   usual: string,
   { to, force }: { to?: string | undefined; force?: boolean | undefined },
