@@ -37,20 +37,26 @@ export interface StoredRowText {
   body: Uint8Array
 }
 
-/** Yields the kept texts of the rows that a run claims. Unrevealed rows have none, because they share a placeholder. */
+/**
+ * Yields the kept texts of the rows that a run claims. A row that was applied has the text as sent and the text as
+ * applied. Unrevealed rows have none, because they share a placeholder.
+ */
 export function* storedRowTexts(sql: Sql, drop: Drop): Generator<StoredRowText> {
   if (isUnrevealed(drop)) return
-  let last: StoredRowText | undefined
+  type Texts = Omit<StoredRowText, 'body'> & { sent: Uint8Array | null; applied: Uint8Array | null }
+  let last: Texts | undefined
   do {
-    const page = sql.all<StoredRowText>(
-      `SELECT o.id, o.identity, substr(o.identity, ?) AS key, CASE WHEN n.body IS NULL THEN o.plain END AS plain,
-          coalesce(n.body, o.body) AS body
+    const page = sql.all<Texts>(
+      `SELECT o.id, o.identity, substr(o.identity, ?) AS key, o.plain, o.body AS sent, n.body AS applied
         FROM operations o ${BY_IDENTITY} LEFT JOIN nfts n ON n.operation_id = o.id AND n.position = 0
         WHERE o.run_id = ? AND (o.identity, o.id) > (?, ?) AND ${CLAIMING_OPERATIONS} AND coalesce(n.body, o.body) IS NOT NULL
         ORDER BY o.identity, o.id LIMIT ?`,
       ...[drop.scope.length + 1, drop.id, last?.identity ?? '', last?.id ?? '', PAGE],
     )
-    yield* page
+    for (const { sent, applied, plain, ...row } of page) {
+      if (sent !== null) yield { ...row, plain, body: sent }
+      if (applied !== null) yield { ...row, plain: null, body: applied }
+    }
     last = page.length < PAGE ? undefined : page.at(-1)
   } while (last !== undefined)
 }
@@ -79,12 +85,12 @@ export interface SharedRow {
  *
  * @param which.kept the rows of `storedRowTexts`, each with its portable content hash
  * @param which.hasNames whether the stored rows have ENS names
- * @param which.areLists whether both runs have a list of receivers
+ * @param which.lists the number of the two runs that have a list of receivers. Users don't choose the IDs of its rows
  */
 export function sharedRows(
   sql: Sql,
   { id, scope, setId }: Drop,
-  which: { kept: Iterable<StoredRowText & { portable: string }>; hasNames: boolean; areLists: boolean },
+  which: { kept: Iterable<StoredRowText & { portable: string }>; hasNames: boolean; lists: number },
 ): SharedRow[] {
   createTables(sql, 'claimed')
   sql.run(
@@ -109,20 +115,21 @@ export function sharedRows(
       FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`,
   )
   sql.script('CREATE INDEX temp.checked_by_portable ON checked (portable)')
-  // Rows with different IDs are different rows, even if their content is the same.
+  // Rows with different IDs are different rows, even if their content is the same, unless only one ID was chosen.
   const equals = sql.all<SharedRow>(
     `SELECT ${columns}, 0 AS isSameAddress
       FROM temp.claimed x JOIN temp.checked c ON c.portable = x.portable AND c.key <> x.key
-      WHERE NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%')
+      WHERE (? OR NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%'))
         AND NOT (c.key LIKE 'row:%' AND x.key LIKE 'row:%' AND c.body IS NULL AND substr(c.key, 1, 24) = substr(x.key, 1, 24))`,
+    which.lists === 1 ? 1 : 0,
   )
-  const named = which.hasNames || hasPinnedNames(sql, id) ? rowsOfOtherNames(sql, columns, which.areLists) : []
+  const named = which.hasNames || hasPinnedNames(sql, id) ? rowsOfOtherNames(sql, columns, which.lists) : []
   sql.script('DROP INDEX temp.checked_by_portable')
   return [...shared, ...equals, ...named]
 }
 
 /** Returns the rows that differ only in an ENS name and its address, or in two names of the same address. */
-function rowsOfOtherNames(sql: Sql, columns: string, areLists: boolean): SharedRow[] {
+function rowsOfOtherNames(sql: Sql, columns: string, lists: number): SharedRow[] {
   const copy = (key: string) => `substr(${key}, length(rtrim(${key}, '0123456789')) + 1)`
   sql.script('CREATE INDEX temp.checked_by_plain ON checked (plain) WHERE plain IS NOT NULL')
   const rows = sql.all<SharedRow>(
@@ -132,8 +139,8 @@ function rowsOfOtherNames(sql: Sql, columns: string, areLists: boolean): SharedR
           UNION ALL SELECT c.key, x.rowid FROM temp.claimed x JOIN temp.checked c ON c.portable = x.plain AND c.plain IS NULL
       ) p CROSS JOIN temp.claimed x ON x.rowid = p.claimed CROSS JOIN temp.checked c ON c.key = p.checked
       WHERE c.portable <> x.portable AND c.key <> x.key
-        AND (NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%') OR ? AND ${copy('c.key')} = ${copy('x.key')})`,
-    areLists ? 1 : 0,
+        AND (NOT (c.key LIKE 'id:%' AND x.key LIKE 'id:%') OR ? = 1 OR ? = 2 AND ${copy('c.key')} = ${copy('x.key')})`,
+    ...[lists, lists],
   )
   sql.script('DROP INDEX temp.checked_by_plain')
   return rows

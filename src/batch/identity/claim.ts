@@ -128,7 +128,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     const goOn = howToGoOn(drop, other, options)
     const uploaded = uploadsIn(sql, other)
     let isOneManifest = false
-    const which = { kept: rowsAsSent(sql, other), hasNames, areLists: isOfList(drop) && isOfList(other) }
+    const which = { kept: rowsAsSent(sql, other), hasNames, lists: [drop, other].filter(isOfList).length }
     for (const row of sharedRows(sql, other, which)) {
       // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue

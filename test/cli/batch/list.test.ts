@@ -130,6 +130,21 @@ describe('batch mint with a list of receivers', () => {
     expect(api.bodies('createnft')).toHaveLength(2)
   })
 
+  test.each(['the list', 'the manifest'])(
+    'mints an NFT that a list and a manifest with IDs share only once, if %s is first',
+    async (first) => {
+      const manifest = json([{ ...ROW, id: 'vip', receiver: A }])
+      const { mint, received, run, path, server } = await holders(list(`${A},1`), { 'vip.json': manifest })
+      const mintVip = (...flags: string[]) => run(['batch', 'mint', path('vip.json'), ...TARGET, ...server, ...flags])
+      const [one, other] = first === 'the list' ? [mint, mintVip] : [mintVip, mint]
+      expect(await one('--no-lookup')).toMatchObject({ code: 0 })
+      expect(errorOf(await other('--no-lookup'))).toMatchObject({ code: 'already_accepted' })
+      expect(received()).toEqual([A])
+      expect(await other('--no-lookup', '--again', '--run', 'more')).toMatchObject({ code: 0 })
+      expect(received()).toEqual([A, A])
+    },
+  )
+
   test('refuses the same NFT for the same receiver in another run, unless --again is given', async () => {
     const { mint, received, path } = await holders(list(`${A},1`))
     await mint()
