@@ -168,6 +168,22 @@ describe('a new run with a lost state whose rows are already in the collection',
     }
   })
 
+  test.each([false, true])(
+    'is recognized if its rows are added to a run that began later (reference IDs: %s)',
+    async (references) => {
+      const server = serverOf({ references })
+      await run(server, rowsUpTo(2), { manifestPath: join(machine.stateDir, 'earlier.csv') })
+      await loseState()
+      const [one, two, three] = rowsUpTo(3) as [ManifestRow, ManifestRow, ManifestRow]
+      await run(server, [three])
+      const added = [three, one, two].map((added, at) => ({ ...added, line: at + 2 }))
+      await expect(run(server, added)).rejects.toMatchObject({ code: 'seems_minted', details: { count: 2 } })
+      expect(server.minted.size).toBe(3)
+      expect((await run(server, added, { adopt: true })).counts.deployed).toBe(3)
+      expect(server.minted.size).toBe(3)
+    },
+  )
+
   test('is recognized with local files too, whose URLs are unknown before the upload', async () => {
     const path = join(machine.stateDir, 'a.png')
     await writeFile(path, 'A')
