@@ -1,6 +1,6 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, updateDrop } from '../state/drops.ts'
-import { operationsOutsideManifest, storeContents, storeSentTexts } from '../state/edited-rows.ts'
+import { operationsOutsideManifest, storeContents, storeSentTexts, unmarkReplaced } from '../state/edited-rows.ts'
 import { pinNames } from '../state/pinned-names.ts'
 import { dropFailed } from '../state/row-outcomes.ts'
 import type { RowsIn } from '../state/rows.ts'
@@ -22,6 +22,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number)
   if (changes.changed + changes.removed > 0) storeSentTexts(sql, drop, rows.set)
   // Failed rows that are no longer in the manifest no longer belong to the run.
   if (isRead) dropFailed(sql, drop, rows.set, now)
+  unmarkReplaced(sql, drop, rows.set)
   updateDrop(sql, drop.id, {
     set_id: rows.set,
     fingerprint,

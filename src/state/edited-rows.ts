@@ -291,7 +291,16 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
   )
 }
 
-/** Marks operations whose rows were edited and are minted again as other NFTs. */
+/** Marks operations whose rows are no longer in the manifest, and may have been edited and minted again as other NFTs. */
 export function markReplaced(sql: Sql, operations: readonly string[]): void {
   for (const operation of operations) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
+}
+
+/** Removes the mark of `markReplaced` from rows that are in the manifest again. */
+export function unmarkReplaced(sql: Sql, { id, scope }: Drop, set: number): void {
+  sql.run(
+    `UPDATE operations SET is_replaced = 0 WHERE run_id = ? AND is_replaced = 1
+      AND substr(identity, ?) IN (SELECT key FROM rows WHERE set_id = ?)`,
+    ...[id, scope.length + 1, set],
+  )
 }

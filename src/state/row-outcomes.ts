@@ -403,7 +403,10 @@ export interface RenamedOperation {
 /** Sets the keys of operations to the new keys of their rows. The operations keep their NFTs. */
 export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: readonly RenamedOperation[]): void {
   for (const { operation, key, line } of renamed) {
-    sql.run('UPDATE operations SET identity = ?, line = coalesce(?, line) WHERE id = ?', scope + key, line, operation)
+    sql.run(
+      'UPDATE operations SET identity = ?, line = coalesce(?, line), is_replaced = 0 WHERE id = ?',
+      ...[scope + key, line, operation],
+    )
   }
 }
 

@@ -125,6 +125,37 @@ describe('a manifest that was edited after its rows were minted', () => {
     expect(server.minted.size).toBe(5)
   })
 
+  describe('with --new-rows, whose removed rows are in the manifest again', () => {
+    const removed = async () => {
+      await run(rowsUpTo(3))
+      await run([row(3), row(4)], { newRows: true })
+    }
+    const withIds = () => rowsUpTo(4).map((each, at) => ({ ...each, id: `id-${at}`, line: at + 2 }))
+
+    test('keeps their NFTs if the rows have IDs now', async () => {
+      await removed()
+      expect((await run(withIds())).counts.deployed).toBe(4)
+      expect(server.minted.size).toBe(4)
+    })
+
+    test('keeps their NFTs if the rows get IDs later', async () => {
+      await removed()
+      await expect(run(rowsUpTo(4))).rejects.toMatchObject({ code: 'run_finished' })
+      expect((await run(withIds())).counts.deployed).toBe(4)
+      expect(server.minted.size).toBe(4)
+    })
+
+    test('is rejected if one of them is edited without an ID', async () => {
+      await removed()
+      await expect(run(rowsUpTo(4))).rejects.toMatchObject({ code: 'run_finished' })
+      await expect(run([titled(1, '#1 fixed'), ...rowsUpTo(4).slice(1)])).rejects.toMatchObject({
+        code: 'edited_rows',
+        details: { vanished: 1, new: 1 },
+      })
+      expect(server.minted.size).toBe(4)
+    })
+  })
+
   test('is rejected while the outcome of the missing row is unknown', async () => {
     server = new FakeHostedApi({
       idempotency: false,

@@ -109,7 +109,8 @@ export async function findPairs(
   // For a run that has begun, `findReplacedRows` finds edited rows without an ID in the state.
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
-  const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
+  // A replaced row isn't the earlier version of another row, but it may be in the manifest again.
+  const vanished = await store.read((sql) => vanishedRows(sql, drop, rows, { withReplaced: true }))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnIdempotency({ signal })
   const server = client?.supports('references') === true ? new ServerNames(client, options) : null
@@ -134,8 +135,9 @@ export async function findPairs(
   const ended = (await server?.endedOf(ids)) ?? new Set<string | null>()
   const byContent = await store.read((sql) => matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, ended }))
   const pairedNfts = new Set(byContent.values())
-  const isLive = (nft: NftWithoutId) => !pairedNfts.has(nft) && !ended.has(nft.nftGdnId)
-  const existing = options.newRows === true ? [] : unpairedNfts.filter(isLive)
+  const mayBeEdited = (nft: NftWithoutId) =>
+    !pairedNfts.has(nft) && !ended.has(nft.nftGdnId) && nft.sent?.replaced !== 1
+  const existing = options.newRows === true ? [] : unpairedNfts.filter(mayBeEdited)
   if (existing.length > 0) {
     const without = checksUnnamed ? all.filter(({ key }) => isContentKey(key)) : []
     const added = [
