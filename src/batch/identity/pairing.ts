@@ -135,8 +135,7 @@ export async function findPairs(
   const ended = (await server?.endedOf(ids)) ?? new Set<string | null>()
   const byContent = await store.read((sql) => matchByContent(sql, store, rows, { unpairedRows, unpairedNfts, ended }))
   const pairedNfts = new Set(byContent.values())
-  const mayBeEdited = (nft: NftWithoutId) =>
-    !pairedNfts.has(nft) && !ended.has(nft.nftGdnId) && nft.sent?.replaced !== 1
+  const mayBeEdited = (nft: NftWithoutId) => !pairedNfts.has(nft) && !ended.has(nft.nftGdnId) && !isReplaced(nft)
   const existing = options.newRows === true ? [] : unpairedNfts.filter(mayBeEdited)
   if (existing.length > 0) {
     const without = checksUnnamed ? all.filter(({ key }) => isContentKey(key)) : []
@@ -162,6 +161,9 @@ export async function findPairs(
     ),
   ])
 }
+
+/** Returns whether the row of an NFT was replaced with `--new-rows`, so that a new row isn't its edited version. */
+const isReplaced = ({ sent }: NftWithoutId): boolean => sent?.replaced === 1
 
 /** Returns the rows for which the server has no NFT. */
 async function rowsWithoutNft(server: ServerNames | null, drop: Drop, rows: readonly FreshRow[]): Promise<FreshRow[]> {
