@@ -25,7 +25,7 @@ import { newDuplicates } from './rows/duplicate-rows.ts'
 import { refuseEditedListRow, refuseReplacedFiles } from './rows/edited-list-row.ts'
 import type { StoredRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
-import { refuseFinished } from './runs/open-stored-run.ts'
+import { refuseFinished, refuseOtherManifest } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import { checkMaxSupply, EXCESS_ROWS_NOTE, findMaxSupplyProblem } from './supply.ts'
 import type { BatchClient, BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
@@ -117,8 +117,8 @@ async function checkSupply(
 const keptRows = (rows: readonly { row: StoredRow }[]): StoredRow[] => rows.map(({ row }) => row)
 
 /**
- * Refuses to resume a run if the row of its list was edited, if its rows seem to have been renumbered, or if the run is
- * finished.
+ * Refuses to resume a run if the row of its list was edited, if the manifest seems to be that of another drop, if its
+ * rows seem to have been renumbered, or if the run is finished.
  */
 async function checkEdits(
   store: StoredRun,
@@ -127,6 +127,7 @@ async function checkEdits(
   { writes, restored }: { writes: boolean; restored: boolean },
 ): Promise<void> {
   if (gathered.isRead) await refuseEditedListRow(store, gathered.rows)
+  await refuseOtherManifest(store, options, gathered.changes)
   const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
   // `gdn apply` has already checked the rows for its plan.
   if (mayBeRenumbered && options.allowExchanged !== true && options.keepEdited !== true) {

@@ -1,4 +1,5 @@
 import { randomInt, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
@@ -247,6 +248,33 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
  * next command must print the summary.
  */
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
+
+/**
+ * Refuses to resume a run with another manifest if none of the sent rows is unchanged, and the run's own manifest still
+ * exists. Otherwise, the rows of another drop with the same IDs would count as edited, and would never be minted.
+ *
+ * @throws GdnError `edited_rows`
+ */
+export async function refuseOtherManifest(
+  store: StoredRun,
+  { manifestPath, adopt, keepEdited }: BatchOptions,
+  { keptAccepted, removed }: ManifestChanges,
+): Promise<void> {
+  const { accepted, deployed, unknown } = store.counts
+  const { id, name } = store.drop
+  const isUnchanged = keptAccepted === 0 || keptAccepted + removed < accepted + deployed + unknown
+  if (isUnchanged || adopt === true || keepEdited === true || isOfList(store.drop)) return
+  const { manifest = null } = (await store.read((sql) => readDrop(sql, id))) ?? {}
+  if (manifest === null || manifestPath === null || manifest === manifestPath || !existsSync(manifest)) return
+  throw new GdnError(
+    'edited_rows',
+    `the run ${name} has another manifest, and no row that it has sent is unchanged: ${manifest}`,
+    {
+      hint: 'Nothing was sent. If this manifest is another drop, add --run <name> with another name. If it replaces the manifest of the run, run `gdn apply` with the same flags.',
+      details: { run: name, manifest },
+    },
+  )
+}
 
 /**
  * Refuses to resume a run that is finished.
