@@ -414,6 +414,23 @@ describe('two runs with the same rows in one collection', () => {
       })
     })
 
+    test('name the run with the content of the rows, not one with a similar path or the same IDs', async () => {
+      const server = serverOf()
+      const at = (path: string) => ({ manifestPath: join(machine.stateDir, path), lookup: false })
+      const rows = [row(1, { id: '1' }), row(2, { id: '2' })]
+      const others = [row(3, { id: '1' }), row(4, { id: '2' })]
+      await mkdir(join(machine.stateDir, 'x'))
+      await writeFile(join(machine.stateDir, 'x/old.csv'), '')
+      await machine.run(server, rows, { ...A, ...at('x/old.csv') })
+      await machine.run(server, others, { ...A, ...at('q/y/drop.csv'), runName: 'spring' })
+      await rm(join(machine.stateDir, 'x'), { recursive: true })
+      const moved = machine.run(server, rows, { ...A, ...at('y/drop.csv') })
+      await expect(moved).rejects.toMatchObject({
+        code: 'already_accepted',
+        hint: expect.stringMatching(/^(?!.*--run spring).*If this manifest was renamed, add --run old\.csv --adopt\./s),
+      })
+    })
+
     test('reject it under the name of the first run if no row is the same', async () => {
       const server = serverOf()
       const first = { ...A, runName: 'spring', manifestPath: join(machine.stateDir, 'jan.csv') }

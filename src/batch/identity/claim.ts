@@ -49,8 +49,11 @@ interface OtherClaims {
   hasOtherContent: boolean
   /** The path of another run's manifest if that file no longer exists, or null. */
   missing: string | null
-  /** Hints on how to take over another run whose manifest was moved, and on how to resume a run of this manifest. */
-  moves: Set<string>
+  /**
+   * Hints on how to take over another run whose manifest was moved, and on how to resume a run of this manifest. Each
+   * hint has its reason: the rows have the content of that run, only their IDs, or the manifest.
+   */
+  moves: Map<string, 'content' | 'ids' | 'manifest'>
 }
 
 /** The rows that a run would send, and the rows whose new keys must not belong to another run. */
@@ -105,7 +108,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     ofOtherFiles: true,
     hasOtherContent: false,
     missing: null,
-    moves: new Set(),
+    moves: new Map(),
   }
   const renamed = new Set(checked.renamed.map(({ row }) => row.key))
   const positions = [...checked.pending, ...checked.renamed.map(({ row }) => row.position)]
@@ -124,19 +127,22 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       isChecked = (key) => keys.has(key)
     }
     const isOtherDrop = isAnotherDrop(drop, other)
-    const move = howToMove(drop, other, otherDrops)
     const goOn = howToGoOn(drop, other, options)
     const uploaded = uploadsIn(sql, other)
     let isOneManifest = false
     const which = { kept: rowsAsSent(sql, other), hasNames, lists: [drop, other].filter(isOfList).length }
-    for (const row of sharedRows(sql, other, which)) {
+    const shared = sharedRows(sql, other, which)
+    // A run with the content of the rows is more likely to have had this manifest than a run with a similar path.
+    const hasContent = shared.some((row) => row.portable === row.otherPortable)
+    const move = howToMove(drop, other, hasContent ? [other] : otherDrops)
+    for (const row of shared) {
       // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveDifferentFiles(row, uploaded)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
       isOneManifest ||= row.key === row.otherKey
       if (!claimed.runs.has(other.name)) claimed.runs.set(other.name, howToFinish(sql, other))
-      addClaimed(claimed, row, other, { move, goOn })
+      addClaimed(claimed, row, other, { move, hasContent, goOn })
     }
     if (isNew) {
       for (const { key, line } of rowsWithOtherIds(sql)) alike.set(key, { key: shownKey(key), line, run: other.name })
@@ -288,12 +294,13 @@ function addClaimed(
   claimed: OtherClaims,
   row: SharedRow,
   { name, manifest }: Drop,
-  { move, goOn }: { move: string | null; goOn: string | null },
+  { move, hasContent, goOn }: { move: string | null; hasContent: boolean; goOn: string | null },
 ): void {
   claimed.hasOtherContent ||= row.portable !== row.otherPortable && row.isSameAddress !== 1
   claimed.ofOtherFiles &&= move !== null
   if (move !== null && manifest !== null && !existsSync(manifest)) claimed.missing ??= manifest
-  for (const hint of [move, goOn]) if (hint !== null) claimed.moves.add(hint)
+  if (move !== null && claimed.moves.get(move) !== 'content') claimed.moves.set(move, hasContent ? 'content' : 'ids')
+  if (goOn !== null) claimed.moves.set(goOn, 'manifest')
   if (!claimed.keys.has(row.key) && claimed.rows.length < MAX_NAMED) {
     claimed.rows.push({ key: shownKey(row.key), line: row.line, run: name })
   }
@@ -333,7 +340,9 @@ function alreadyAccepted(claimed: OtherClaims, drop: Drop, otherCount: number): 
   const isNew = setId === null
   const names = [...runs.keys()]
   const open = names.find((name) => runs.get(name) !== null)
-  const moved = isNew ? [...moves].slice(0, MAX_MOVES) : []
+  const hasContent = [...moves.values()].includes('content')
+  const likely = [...moves].filter(([, reason]) => reason !== 'ids' || !hasContent).map(([hint]) => hint)
+  const moved = isNew ? likely.slice(0, MAX_MOVES) : []
   const resume = runs.get(open ?? '') ?? ''
   // The command that resumes the run needs the missing manifest.
   const isLost = claimed.missing !== null && resume.startsWith('gdn batch mint')
