@@ -156,6 +156,18 @@ describe('a manifest that was edited after its rows were minted', () => {
     })
   })
 
+  test('is rejected with --new-rows if a row only lost its ID', async () => {
+    const ids = (count: number) => rowsUpTo(count).map((each) => ({ ...each, id: `id-${each.line}` }))
+    await run(ids(2))
+    const [one, two, three] = ids(3) as [ManifestRow, ManifestRow, ManifestRow]
+    await expect(run([one, { ...two, id: null }, three], { newRows: true })).rejects.toMatchObject({
+      code: 'edited_rows',
+      hint: expect.stringContaining('Restore the ID on line 3.'),
+    })
+    expect(server.minted.size).toBe(2)
+    expect((await run([one, three], { newRows: true })).counts.deployed).toBe(3)
+  })
+
   test('is rejected while the outcome of the missing row is unknown', async () => {
     server = new FakeHostedApi({
       idempotency: false,
