@@ -10,6 +10,16 @@ export function refuseUnknown(missing: readonly string[]): void {
   if (missing.length > 0) throw unknownNfts(missing)
 }
 
+/** Returns a hint for the name of a collection or a manifest; undefined for other texts. */
+function hintForName(missing: readonly string[], takesTokens: boolean): string | undefined {
+  const token = missing.map((id) => /^[^/]+\/(\d+)$/.exec(id)?.[1]).find((id) => id !== undefined)
+  if (token !== undefined)
+    return `Use ${takesTokens ? `the address of the collection: <contract>/${token}` : 'the ID of the NFT'}. To list ${takesTokens ? 'addresses' : 'the IDs'}, run \`gdn ${takesTokens ? 'collection list' : 'nft list -c <collection>'}\`.`
+  if (missing.some((id) => /\.(?:csv|tsv|jsonl?|ndjson)$/i.test(id)))
+    return 'To show the NFTs of a manifest, run `gdn batch results <manifest>`. To verify them, add --verify.'
+  return undefined
+}
+
 export function unknownNfts(missing: readonly string[], { takesTokens = false }: AcceptedForms = {}): GdnError {
   const idOf = (contract: string, token: string) =>
     `gdn nft list -c ${contract} --json | jq -r '.[] | select(.token_id == "${token}").nft_gdn_id'`
@@ -25,7 +35,7 @@ export function unknownNfts(missing: readonly string[], { takesTokens = false }:
           ? takesTokens
             ? `For a token ID, use \`<contract>/${number}\`.`
             : `For a token ID, use the ID of the NFT: ${idOf('<contract>', number)}`
-          : 'Check the ID, the server and the account of the API key.'
+          : (hintForName(missing, takesTokens) ?? 'Check the ID, the server and the account of the API key.')
   const nfts = `${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`
   return new GdnError('not_found', `the server has no ${nfts}`, { hint, details: { nft_gdn_ids: missing } })
 }
