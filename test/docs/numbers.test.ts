@@ -201,7 +201,7 @@ const STATED: readonly Stated[] = [
     'docs/public-networks.md',
     (n) => `up to ${WORDS[n]} times the usual fee`,
     'src/server/chain/evm/cost/replacement-fees.ts',
-    'FAR_ABOVE =',
+    'MAX_FEE_FACTOR =',
   ],
   [
     'docs/marketplaces.md',

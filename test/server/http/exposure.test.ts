@@ -84,7 +84,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('other machines', () => {
     expect((await ask(elsewhere(), { 'x-api-key': backend.apiKey.reveal() }))[0]).toBe(200)
   })
 
-  it('are rejected with the local account’s key, whatever client address their headers claim', async () => {
+  it('are rejected with the local account’s key, regardless of the client address in their headers', async () => {
     await start({ host: '0.0.0.0' })
     const own = { 'x-api-key': backend.apiKey.reveal() }
     for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded', 'x-client-ip', 'cf-connecting-ip']) {
