@@ -316,7 +316,7 @@ const STATED: readonly Stated[] = [
         'TO_ONE_WEBHOOK = { atOnce:',
       ],
       [(n) => `at most ${1000 / n} per second`, 'server/pipeline/webhooks/webhook-step.ts', 'apartMs:'],
-      [(n) => `lists a delivery for ${n / DAY} days`, 'server/pipeline/webhooks/webhook-step.ts', 'KEEP_MS ='],
+      [(n) => `lists a delivery for ${n / DAY} days`, 'server/pipeline/webhooks/webhook-step.ts', 'RETENTION_MS ='],
     ] as const satisfies [(n: number) => string, string, string][]
   ).map(([sentence, source, before]): Stated => ['docs/webhooks-reference.md', sentence, `src/${source}`, before]),
   [
