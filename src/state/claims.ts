@@ -61,6 +61,11 @@ export function* storedRowTexts(sql: Sql, drop: Drop): Generator<StoredRowText> 
   } while (last !== undefined)
 }
 
+/** Returns whether a run adopted NFTs that it didn't mint. Their files were not uploaded by this run. */
+export const hasAdopted = (sql: Sql, { id }: Drop): boolean =>
+  sql.get("SELECT 1 FROM operations WHERE run_id = ? AND accepted_by = 'found' AND released_at IS NULL LIMIT 1", id) !==
+  undefined
+
 /** A row that is in two runs. */
 export interface SharedRow {
   key: string

@@ -457,6 +457,18 @@ describe('two runs with the same rows in one collection', () => {
       expect(server.minted.size).toBe(1)
     })
 
+    test('reject it if the first file was replaced, and the first run only adopted the NFT', async () => {
+      for (const folder of ['a', 'b']) await write(folder, 'same')
+      const server = serverOf()
+      await machine.run(server, withFile('a'), A)
+      await machine.lose()
+      await writeFile(join(machine.stateDir, 'a', 'image.png'), 'replaced')
+      await machine.run(server, withFile('a'), { ...A, adopt: true })
+      const second = machine.run(server, withFile('b'), { ...B, runName: 'b', lookup: false })
+      await expect(second).rejects.toMatchObject({ code: 'already_accepted' })
+      expect(server.minted.size).toBe(1)
+    })
+
     test('accept it if a file of the same name has another size, or if both rows have IDs', async () => {
       for (const folder of ['a', 'b']) await write(folder, folder.repeat(folder === 'a' ? 1 : 2))
       const server = serverOf()

@@ -6,6 +6,7 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import {
   enterChecked,
+  hasAdopted,
   rowsOfOther,
   rowsWithOtherIds,
   type SharedRow,
@@ -128,7 +129,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     }
     const isOtherDrop = isAnotherDrop(drop, other)
     const goOn = howToGoOn(drop, other, options)
-    const uploaded = uploadsIn(sql, other)
+    const uploaded = filesMintedBy(sql, other)
     let isOneManifest = false
     const which = { kept: rowsAsSent(sql, other), hasNames, lists: [drop, other].filter(isOfList).length }
     const shared = sharedRows(sql, other, which)
@@ -229,13 +230,20 @@ export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
   }
 }
 
-/** Returns a function that tells whether a run uploaded the current content of a local file. */
-function uploadsIn(sql: Sql, { id }: Drop): (path: string) => boolean {
+/**
+ * Returns a function that tells whether a run may have minted the current content of a local file. The files of adopted
+ * NFTs are unknown.
+ */
+function filesMintedBy(sql: Sql, drop: Drop): (path: string) => boolean {
   const isUploaded = new Map<string, boolean>()
   let hashes: ReadonlyMap<string, string> | null = null
+  let mayBeAny = false
   return (path) => {
-    hashes ??= uploadsOf(sql, id)
-    const result = isUploaded.get(path) ?? (hashes.size > 0 && hashes.has(hashIfReadable(path) ?? ''))
+    if (hashes === null) {
+      hashes = uploadsOf(sql, drop.id)
+      mayBeAny = hasAdopted(sql, drop)
+    }
+    const result = mayBeAny || (isUploaded.get(path) ?? (hashes.size > 0 && hashes.has(hashIfReadable(path) ?? '')))
     isUploaded.set(path, result)
     return result
   }
