@@ -50,7 +50,7 @@ export interface TokenFile {
   problem: string | null
 }
 
-/** A file as the index describes it, with the CID, size and hash of its content, or the reason why it has no content. */
+/** A file in the index, with the CID, size and hash of its content, or the reason why it has no content. */
 export interface DescribedFile extends TokenFile {
   cid: string | null
   size: number | null

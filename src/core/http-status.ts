@@ -11,7 +11,7 @@ export const isTemporaryStatus = (status: number): boolean => status >= 500 || [
 export const isTemporaryStorageStatus = (status: number): boolean => status >= 500 || status === 429
 
 /**
- * Returns whether a status means that the server is busy or unreachable behind a proxy, so that a read is repeated after
- * a few seconds. Excludes 500, because an internal error rarely disappears within seconds.
+ * Returns whether a status means that the server is busy or unreachable behind a proxy. A read is then repeated after a
+ * few seconds. Excludes 500, because an internal error rarely disappears within seconds.
  */
 export const isBusyStatus = (status: number): boolean => [429, 502, 503, 504].includes(status)

@@ -198,7 +198,7 @@ function countAffected(missing: AffectedRows, { line }: ManifestRow): void {
   if (missing.rows++ === 0) missing.first = line
 }
 
-/** Returns the name of an attribute's or extra key's column whose text in a row looks like an image; null if there is none. */
+/** Returns the attribute or extra column whose text in a row looks like an image; null if there is none. */
 function imageColumnOf({ metadata }: ManifestRow, columns: readonly (Column | undefined)[] | null): string | null {
   for (const column of columns ?? []) {
     if (column?.role.kind !== 'attr' && column?.role.kind !== 'extra') continue

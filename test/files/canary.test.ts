@@ -61,7 +61,7 @@ beforeAll(async () => {
     return connect({ ...options, port, lookup: led })
   }) as typeof net.connect)
   dns = await startDnsServer(ZONE)
-  const options = { userAgent: 'gdn', lookup: dns.resolve, timeoutMs: 3000 }
+  const options = { userAgent: 'gdn', lookup: dns.resolve, timeoutMs: 20_000 }
   strict = createFetcher({ ...options, allowPrivate: false })
   lenient = createFetcher({ ...options, allowPrivate: true })
 })

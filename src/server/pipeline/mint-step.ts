@@ -50,8 +50,8 @@ const WAITS: Partial<Record<MintStepResult, number>> = { more: 0, locked: LOCKED
 
 /**
  * Signs mints of pending NFTs. All pending NFTs of a collection are signed together, even from different requests and
- * for different receivers. If no transaction of a collection waits for a block, its pending NFTs are signed immediately.
- * Otherwise, NFTs gather until they fill another transaction.
+ * for different receivers. They are signed immediately, unless a transaction of the collection waits for a block.
+ * Then, NFTs gather until they fill another transaction.
  */
 export function createMintStep(options: MintStepOptions): MintStep {
   const { store, driver, now, onUnknown = () => {} } = options

@@ -50,21 +50,21 @@ const LOCAL_KEY_REFUSED = [
 ]
 
 describe.skipIf(OUTER_ADDRESS === undefined)('other machines', () => {
-  it('reach no server that runs with the defaults', async () => {
+  it('the server is not reachable by default', async () => {
     await start()
     expect(backend.exposed).toBe(false)
     await expect(fetch(`${elsewhere()}/healthz`)).rejects.toThrow()
     expect(backend.log.join('')).not.toContain('other machines')
   })
 
-  it('reach a server that listens on all addresses, and the server logs it', async () => {
+  it('the server is reachable on all addresses if configured, and logs it', async () => {
     await start({ host: '0.0.0.0' })
     expect(backend.exposed).toBe(true)
     expect((await fetch(`${elsewhere()}/healthz`)).status).toBe(200)
     expect(backend.log.join('')).toContain('other machines can reach this server')
   })
 
-  it('are rejected with the local account’s key, which this machine may use', {
+  it('rejects the local account’s key from other machines, and accepts it from this one', {
     tags: ['promise'],
   }, async () => {
     await start({ host: '0.0.0.0' })
@@ -73,18 +73,18 @@ describe.skipIf(OUTER_ADDRESS === undefined)('other machines', () => {
     expect((await ask(`http://127.0.0.1:${portOf(backend)}`, own))[0]).toBe(200)
   })
 
-  it('are accepted with a created key', async () => {
+  it('accepts a created key from other machines', async () => {
     await start({ host: '0.0.0.0' })
     const { headers } = await makeKey(backend.dataDir)
     expect((await ask(elsewhere(), headers))[0]).toBe(200)
   })
 
-  it('are accepted with the local account’s key if --allow-local-key is set', async () => {
+  it('accepts the local account’s key from other machines if --allow-local-key is set', async () => {
     await start({ host: '0.0.0.0', allowLocalKey: true })
     expect((await ask(elsewhere(), { 'x-api-key': backend.apiKey.reveal() }))[0]).toBe(200)
   })
 
-  it('are rejected with the local account’s key, regardless of the client address in their headers', async () => {
+  it('ignores headers that set another client address', async () => {
     await start({ host: '0.0.0.0' })
     const own = { 'x-api-key': backend.apiKey.reveal() }
     for (const name of ['x-forwarded-for', 'x-real-ip', 'forwarded', 'x-client-ip', 'cf-connecting-ip']) {
@@ -93,7 +93,7 @@ describe.skipIf(OUTER_ADDRESS === undefined)('other machines', () => {
     }
   })
 
-  it('are served under the name of --allowed-host and under IP addresses, and other names return 421', async () => {
+  it('with --allowed-host, that name and IP addresses are served and other names return 421', async () => {
     await start({ host: '0.0.0.0', allowedHosts: ['nft.example.com'] })
     const statusFor = async (host: string) =>
       (await exchangeBytes(elsewhere(), `GET /healthz HTTP/1.1\r\nhost: ${host}\r\nconnection: close\r\n\r\n`)).slice(
@@ -131,7 +131,7 @@ describe('connections', () => {
     return answered.filter(Boolean).length
   }
 
-  it('are closed beyond the limit of the total', async () => {
+  it('limits the total number of connections', async () => {
     await start({ connections: { total: 20 } })
     expect(await holdOpen(50, '127.0.0.1')).toBe(20)
     for (const socket of open.splice(0)) socket.destroy()
@@ -156,7 +156,7 @@ describe('connections', () => {
     expect(await holdOpen(20, String(OUTER_ADDRESS))).toBe(20)
   })
 
-  it('are closed after the request timeout if they send nothing', async () => {
+  it('closes connections that send nothing after the request timeout', async () => {
     await start({ requestTimeoutMs: 500 })
     const socket = connect({ host: '127.0.0.1', port: portOf(backend) })
     open.push(socket)
@@ -176,11 +176,11 @@ describe('connections', () => {
     ['2001:db8::9', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ])('are counted by network: those from %s count for %s', (address, network) =>
+  ])('connections from %s count for the network %s', (address, network) =>
     expect(clientNetwork(address)).toBe(network),
   )
 
-  it('are counted by network: the lower 64 bits of an IPv6 address do not matter', () => {
+  it('counts connections for one network regardless of the lower 64 bits of an IPv6 address', () => {
     const group = fc.integer({ min: 0, max: 0xffff })
     fc.assert(
       fc.property(fc.array(group, { minLength: 8, maxLength: 8 }), group, (groups, other) => {
@@ -219,7 +219,7 @@ describe('a server behind a proxy', () => {
     expect(await signedUrl(lies)).toEqual([200, backend.url])
   })
 
-  it('takes the address before the last trusted proxy as the client, regardless of what that client claims', async () => {
+  it('the client is the address before the last trusted proxy, regardless of what that client claims', async () => {
     await start({ trustProxy: ['127.0.0.1', '10.0.0.0/8'] })
     for (const chain of ['127.0.0.1, 203.0.113.9', '127.0.0.1, 203.0.113.9, 10.0.0.5', '10.0.0.5, 203.0.113.9']) {
       expect(await ask(url(), { ...own(), 'x-forwarded-for': chain })).toEqual(LOCAL_KEY_REFUSED)

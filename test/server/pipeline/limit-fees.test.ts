@@ -189,8 +189,8 @@ it('a lost transaction counts with the most that any of its signings can pay, an
     { ...attempt, number: 0, raw: first, hash: '0x0', max_fee_per_gas: '300' },
     { ...attempt, number: 1, raw: raised, hash: '0x1', max_fee_per_gas: '400' },
   ])
-  const left = 10n * ONE - 800_000n
-  expect(await budgetOf(store.db, await run(), CURRENT)).toMatchObject({ paid: 800_000n, pending: 0n, left })
+  const available = 10n * ONE - 800_000n
+  expect(await budgetOf(store.db, await run(), CURRENT)).toMatchObject({ paid: 800_000n, pending: 0n, available })
 })
 
 it('a pending transaction counts with the fee for its data', async () => {
