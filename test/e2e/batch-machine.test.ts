@@ -5,6 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { freshDataDir } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { GDN_BIN } from '../helpers/gdn-bin.ts'
+import { pngNamed } from '../helpers/images.ts'
 import { report } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
@@ -182,7 +183,7 @@ describe('batch mint on a machine with problems', () => {
   test('mints rows with hundreds of local files at 64 open files and a heap of 256 MB', async () => {
     await mkdir(join(home, 'art'))
     const rows = Array.from({ length: 250 }, (_, row) => row)
-    await Promise.all(rows.map((row) => writeFile(join(home, 'art', `${row}.png`), `not much of a picture ${row}`)))
+    await Promise.all(rows.map((row) => writeFile(join(home, 'art', `${row}.png`), pngNamed(`piece ${row}`))))
     const lines = rows.map((row) => `Piece ${row},One,art/${row}.png,${WALLET}`)
     await writeFile(join(home, 'drop.csv'), `title,description,image,receiver\n${lines.join('\n')}\n`)
     const { code, stderr } = await bash('ulimit -n 64; $GDN batch mint drop.csv', {

@@ -1,7 +1,9 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
+import { CID } from 'multiformats/cid'
+import * as Digest from 'multiformats/hashes/digest'
 import { WALLET_CREATE_PATH } from '../../../src/api/endpoints/getpresignedurl.ts'
 import { SELF_SIGNED } from '../self-signed.ts'
 import { spellingsOf } from './spellings.ts'
@@ -33,9 +35,14 @@ export interface Plan {
   privateKey: string
   address: string
   signature: string
+  /** The key in the URL of the run's Ethereum node. */
+  rpcKey: string
   /** The URL of the server. */
   url: string
-  asked: number
+  /** The receiver of the run's transfer. */
+  newOwner?: string | undefined
+  /** Names of the called endpoints, in order. `rpc` is the Ethereum node. */
+  calls: string[]
   random: () => number
 }
 
@@ -54,24 +61,46 @@ const SIGNED = 'expiry=4000000000&issued_at=1&action=generate_wallet&issuer=a%40
 const OWNER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const CONTRACT = '0x5FbDB2315678afecb367f032d93F642f64180aa3'
 
+/** Part of the URL of a storage that accepts uploads. Any other storage rejects them. */
+export const ACCEPTING = 'accepting'
+
+interface Metadata {
+  title?: string
+  description?: string
+}
+
 interface Body {
   nft_gdn_ids?: string | string[]
   transaction_gdn_ids?: string[]
-  metadata?: object | object[]
+  metadata?: Metadata | Metadata[]
+  receiver_wallet_address?: string
   [field: string]: unknown
 }
 
-const nft = (id: string) => ({
+/** Metadata of the NFTs that the runs minted, by ID. */
+const minted = new Map<string, Metadata>()
+
+const nft = (id: string, owner = OWNER) => ({
   nft_gdn_id: id,
   token_id: '1',
   contract_address: CONTRACT,
-  receiver_wallet_address: OWNER,
+  receiver_wallet_address: owner,
   status: 'deployed',
-  request_metadata: { title: 'Dawn', description: '', file_fields: [] },
+  request_metadata: { title: `NFT ${id}`, description: '', file_fields: [], ...minted.get(id) },
   metadata_url: 'https://files.example.com/1.json',
 })
 
 const date = () => new Date().toISOString().slice(0, 19).replace('T', ' ')
+
+function mintAll(body: Body) {
+  const nfts = [body.metadata ?? []].flat().map((metadata) => {
+    const id = randomUUID()
+    minted.set(id, metadata)
+    return { nft_gdn_ids: id, accepted_date: date() }
+  })
+  return { message: 'ok', requests: body, nfts }
+}
+
 const listOf = (ids: string | string[] | undefined) => (typeof ids === 'string' ? [ids] : (ids ?? []))
 
 const ANSWERS: Record<string, (body: Body, plan: Plan) => unknown> = {
@@ -91,27 +120,24 @@ const ANSWERS: Record<string, (body: Body, plan: Plan) => unknown> = {
       status: 'deployed',
     })),
   }),
-  createnft: (body) => ({
-    message: 'ok',
+  createnft: mintAll,
+  createnfttrans: mintAll,
+  transfernft(body, plan) {
+    plan.newOwner = body.receiver_wallet_address
+    return { requests: body, request: body, response: { transaction_gdn_id: randomUUID(), accepted_date: date() } }
+  },
+  getnfts: (body, { newOwner }) => ({
     requests: body,
-    nfts: [body.metadata ?? []].flat().map(() => ({ nft_gdn_ids: randomUUID(), accepted_date: date() })),
+    nfts: listOf(body.nft_gdn_ids).map((id) => nft(id, newOwner)),
   }),
-  createnfttrans: (body) => ({
-    message: 'ok',
-    requests: body,
-    nfts: [body.metadata ?? []].flat().map(() => ({ nft_gdn_ids: randomUUID(), accepted_date: date() })),
-  }),
-  transfernft: (body) => ({
-    requests: body,
-    request: body,
-    response: { transaction_gdn_id: randomUUID(), accepted_date: date() },
-  }),
-  getnfts: (body) => ({ requests: body, nfts: listOf(body.nft_gdn_ids).map(nft) }),
   getnftgdnids: ({ contract_addresses, ...body }) => ({
     requests: { contract_address: contract_addresses, ...body },
     nft_gdn_ids: ['a', 'b'],
   }),
-  getisgdnnft: (body) => ({ requests: body, response: { isgdnnft: true, nft: nft('a') } }),
+  getisgdnnft: ({ nft_gdn_ids, ...body }) => ({
+    requests: { nft_gdn_id: nft_gdn_ids, ...body },
+    response: { isgdnnft: true, nft: nft('a') },
+  }),
   getpresignedurl: ({ email }, { signature, url }) => ({
     request: { email, timeout: 60 },
     response: { url: `${url}${WALLET_CREATE_PATH}?${SIGNED}&signature=${signature}` },
@@ -121,6 +147,9 @@ const ANSWERS: Record<string, (body: Body, plan: Plan) => unknown> = {
     wallet: { address, private_key: privateKey },
   }),
 }
+
+/** Returns the number of calls of a run, without those of the Ethereum node. */
+export const apiCalls = ({ calls }: Plan) => calls.filter((call) => call !== 'rpc').length
 
 /** A server that implements the API. Its faults return everything that it received, in every spelling. */
 export async function startEchoServer(): Promise<EchoServer> {
@@ -141,11 +170,17 @@ export async function startEchoServer(): Promise<EchoServer> {
       plans.get(String(request.headers['x-api-key'] ?? '')) ??
       [...plans.values()].find((each) => each.signature !== '' && each.signature === signature)
     const name = /^\/(?:api\/v1|v1\/wallet)\/(\w+)\/?(?:\?|$)/.exec(request.url ?? '')?.[1] ?? ''
-    if (plan === undefined) return storageAnswer(request, requestText, response)
-    plan.asked += 1
-    const fault = plan.asked > plan.after ? plan.fault : null
+    if (plan === undefined) {
+      const url = request.url ?? ''
+      for (const each of plans.values()) if (each.rpcKey !== '' && url.includes(each.rpcKey)) each.calls.push('rpc')
+      if (url.startsWith(`/${ACCEPTING}/`)) return acceptUpload(request, Buffer.concat(chunks), response)
+      return storageAnswer(request, requestText, response)
+    }
+    plan.calls.push(name)
+    const fault = apiCalls(plan) > plan.after ? plan.fault : null
     const answer = ANSWERS[name]
     const good = answer === undefined ? null : answer(parse(requestText), plan)
+    if (fault === null && requestText === '{}') return say(response, 422, formA('Invalid', 'fields are missing'))
     if (fault === null) return say(response, good === null ? 404 : 200, good ?? formA('Not Found', 'not here'))
     misbehave(fault, { request, response, sent: requestText, plan, good })
   })
@@ -273,6 +308,18 @@ function storageAnswer({ rawHeaders, url }: IncomingMessage, requestText: string
   response.writeHead(403, { 'content-type': 'application/xml' })
   response.end(`<?xml version="1.0"?><Error><Code>AccessDenied</Code><Message>${said}</Message></Error>`)
 }
+
+/** Responds to an upload as S3 or a Kubo node does. */
+function acceptUpload({ method, url = '' }: IncomingMessage, body: Buffer, response: ServerResponse): void {
+  if (!url.includes('/api/v0/add?')) return void response.writeHead(method === 'PUT' ? 200 : 404).end()
+  // The only part of a multipart body.
+  const file = body.subarray(body.indexOf('\r\n\r\n') + 4, body.lastIndexOf('\r\n--'))
+  say(response, 200, { Name: 'file', Hash: rawCid(file), Size: String(file.length) })
+}
+
+/** Returns the CIDv1 of a raw block. */
+const rawCid = (file: Buffer) =>
+  CID.createV1(0x55, Digest.create(0x12, createHash('sha256').update(file).digest())).toString()
 
 const formA = (title: string, message: string) => ({ error: { title, message } })
 

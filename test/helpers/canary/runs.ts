@@ -9,7 +9,7 @@ import { generatePrivateKey, privateKeyToAddress } from 'viem/accounts'
 import { pngNamed } from '../images.ts'
 import { seededFrom } from '../seed.ts'
 import type { SmallDisk } from '../small-disk.ts'
-import { type EchoServer, SERVER_FAULTS, type ServerFault } from './echo-server.ts'
+import { ACCEPTING, apiCalls, type EchoServer, type Plan, SERVER_FAULTS, type ServerFault } from './echo-server.ts'
 import { found } from './spellings.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/gdn.js', import.meta.url))
@@ -19,43 +19,57 @@ const OWNER = '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB'
 const SENDER = '0x627306090abaB3A6e1400e9345bC60c78a8BEf57'
 
 const AT = ['-c', CONTRACT, '-b', 'polygon']
-const NEW = ['--title', 'Dawn', ...AT, '--receiver', OWNER]
-const BATCH = [...AT, '--rate', '1000']
+const NEW = ['--title', 'Dawn', ...AT, '--receiver', OWNER, '--yes']
+const BATCH = [...AT, '--rate', '1000', '--yes']
 const WALLET = ['--email', 'a@example.com', '--password-file', 'password.txt']
 
+export interface Command {
+  argv: readonly string[]
+  /** An endpoint that the command calls without a fault. `rpc` is the Ethereum node. Default: none. */
+  calls?: string
+  /** The exit code without a fault. Default: 0. */
+  exit?: number
+  /** The destination of its local files without a fault. Default: a random one. */
+  storage?: Combination['storage']
+}
+
 /** Commands that use a secret, a server, or stored data of them. */
-export const COMMANDS: readonly (readonly string[])[] = [
-  ['nft', 'show', 'a', 'b'],
-  ['nft', 'list', ...AT],
-  ['nft', 'mint', ...NEW],
-  ['nft', 'mint', ...NEW, '--image', 'dawn.png'],
-  ['nft', 'grant', ...NEW, '--sender', SENDER],
-  ['nft', 'transfer', 'a', '-b', 'polygon', '--receiver', OWNER],
-  ['nft', 'wait', 'a'],
-  ['nft', 'verify', 'a', '-b', 'polygon', '--on-chain'],
-  ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER],
-  ['collection', 'show', 'tx'],
-  ['collection', 'list'],
-  ['batch', 'validate', 'drop.csv', ...AT],
-  ['batch', 'mint', 'drop.csv', ...BATCH],
-  ['batch', 'mint', 'drop.csv', ...BATCH, '--dry-run'],
-  ['batch', 'mint', 'files.csv', ...BATCH],
-  ['batch', 'resume', 'begun', '--rate', '1000'],
-  ['batch', 'status', 'begun'],
-  ['batch', 'results', 'begun'],
-  ['batch', 'reconcile', 'begun', '--rate', '1000'],
-  ['auth', 'login', '--key-file', 'key.txt'],
-  ['auth', 'status', '--check'],
-  ['auth', 'logout'],
-  ['config', 'list'],
-  ['init', '--hosted', '--key-file', 'key.txt', '--yes', '-b', 'polygon'],
-  ['doctor'],
-  ['wallet', 'generate', ...WALLET, '--name', 'alice'],
-  ['wallet', 'generate', ...WALLET, '--show-private-key'],
-  ['wallet', 'url', '--email', 'a@example.com'],
-  ['wallet', 'list'],
-  ['api', 'getnfts', '-f', 'ids.json'],
-  ['api', 'getpresignedurl', '-f', 'email.json'],
+export const COMMANDS: readonly Command[] = [
+  { argv: ['nft', 'show', 'a', 'b'], calls: 'getnfts' },
+  { argv: ['nft', 'list', ...AT], calls: 'getnftgdnids' },
+  { argv: ['nft', 'mint', ...NEW], calls: 'createnft' },
+  { argv: ['nft', 'mint', ...NEW, '--image', 'dawn.png'], calls: 'createnft', storage: 's3' },
+  { argv: ['nft', 'grant', ...NEW, '--sender', SENDER], calls: 'createnfttrans' },
+  { argv: ['nft', 'transfer', 'a', '-b', 'polygon', '--receiver', SENDER, '--yes'], calls: 'transfernft' },
+  { argv: ['nft', 'wait', 'a'], calls: 'getnfts' },
+  // The Ethereum node rejects every request.
+  { argv: ['nft', 'verify', 'a', '-b', 'polygon', '--on-chain'], calls: 'rpc', exit: 6 },
+  {
+    argv: ['collection', 'create', '--name', 'Tide', '-b', 'polygon', '--wallet', OWNER, '--yes'],
+    calls: 'createcollection',
+  },
+  { argv: ['collection', 'show', 'tx'], calls: 'getcollections' },
+  { argv: ['collection', 'list'] },
+  { argv: ['batch', 'validate', 'drop.csv', ...AT], calls: 'getisgdnnft' },
+  { argv: ['batch', 'mint', 'drop.csv', ...BATCH], calls: 'createnft' },
+  { argv: ['batch', 'mint', 'drop.csv', ...BATCH, '--dry-run'], calls: 'getnfts' },
+  { argv: ['batch', 'mint', 'files.csv', ...BATCH], calls: 'createnft', storage: 'ipfs' },
+  { argv: ['batch', 'resume', 'begun', '--rate', '1000', '--yes'], calls: 'getnfts' },
+  { argv: ['batch', 'status', 'begun'] },
+  { argv: ['batch', 'results', 'begun'] },
+  { argv: ['batch', 'reconcile', 'begun', '--rate', '1000'], calls: 'getnfts' },
+  { argv: ['auth', 'login', '--key-file', 'key.txt'], calls: 'getisgdnnft' },
+  { argv: ['auth', 'status', '--check'], calls: 'getisgdnnft' },
+  { argv: ['auth', 'logout'] },
+  { argv: ['config', 'list'] },
+  { argv: ['init', '--hosted', '--key-file', 'key.txt', '--yes', '-b', 'polygon'], calls: 'getisgdnnft' },
+  { argv: ['doctor'], calls: 'getisgdnnft' },
+  { argv: ['wallet', 'generate', ...WALLET, '--name', 'alice'], calls: 'create' },
+  { argv: ['wallet', 'generate', ...WALLET, '--show-private-key'], calls: 'create' },
+  { argv: ['wallet', 'url', '--email', 'a@example.com'], calls: 'getpresignedurl' },
+  { argv: ['wallet', 'list'] },
+  { argv: ['api', 'getnfts', '-f', 'ids.json'], calls: 'getnfts' },
+  { argv: ['api', 'getpresignedurl', '-f', 'email.json'], calls: 'getpresignedurl' },
 ]
 
 const MODES = [[], ['--json'], ['-o', 'ndjson'], ['-o', 'csv'], ['-o', 'ids'], ['-q']] as const
@@ -83,7 +97,7 @@ type MachineFault = (typeof MACHINE_FAULTS)[number]
 export const FAULTS: readonly (ServerFault | MachineFault)[] = [...SERVER_FAULTS, ...MACHINE_FAULTS]
 
 export interface Combination {
-  command: readonly string[]
+  command: Command
   mode: readonly string[]
   debug: 'no' | 'flag' | 'variable'
   fault: ServerFault | MachineFault
@@ -96,12 +110,9 @@ export interface Combination {
   random: () => number
 }
 
-/** How many commands run without a fault before all other pairs. */
-const WITHOUT_FAULT_FIRST = 10
-
 /**
  * Returns this many combinations: every pair of command and fault before any is repeated, with the rest at random. It
- * begins with commands without a fault, in the default output mode.
+ * begins with every command without a fault, in the default output mode.
  */
 export function combinations(count: number, random: () => number): Combination[] {
   const pick = <Value>(values: readonly Value[]): Value => values[Math.floor(random() * values.length)] as Value
@@ -111,7 +122,7 @@ export function combinations(count: number, random: () => number): Combination[]
       .sort((a, b) => a.at - b.at)
       .map(({ value }) => value)
   const mixed = shuffled(COMMANDS.flatMap((command) => FAULTS.map((fault) => ({ command, fault }))))
-  const first = new Set(mixed.filter(({ fault }) => fault === 'none').slice(0, WITHOUT_FAULT_FIRST))
+  const first = new Set(mixed.filter(({ fault }) => fault === 'none'))
   const pairs = [...first, ...mixed.filter((pair) => !first.has(pair))]
   return Array.from({ length: count }, (_, i) => {
     const pair = pairs[i % pairs.length] as (typeof pairs)[number]
@@ -119,10 +130,10 @@ export function combinations(count: number, random: () => number): Combination[]
     return {
       command,
       fault,
-      mode: ONE_FORM.has(command[0] ?? '') || first.has(pair) ? [] : pick(MODES),
+      mode: ONE_FORM.has(command.argv[0] ?? '') || first.has(pair) ? [] : pick(MODES),
       debug: pick(['no', 'flag', 'flag', 'variable']),
       key: pick(['variable', 'file']),
-      storage: pick(['s3', 'ipfs']),
+      storage: first.has(pair) && command.storage !== undefined ? command.storage : pick(['s3', 'ipfs']),
       after: Math.floor(random() * 3),
       random: seededFrom(Math.floor(random() * 2 ** 31)),
     }
@@ -176,20 +187,22 @@ export async function makeTemplate(server: EchoServer): Promise<string> {
   }
   for (const [name, text] of Object.entries(files)) await writeFile(join(home, name), text, 'latin1')
   const key = `template-${randomBytes(8).toString('hex')}`
-  server.plans.set(key, {
+  const plan: Plan = {
     fault: null,
     after: 0,
     privateKey: '',
     address: '',
     signature: '',
+    rpcKey: '',
     url: server.url,
-    asked: 0,
+    calls: [],
     random: () => 0,
-  })
+  }
+  server.plans.set(key, plan)
   const env = { ...environment(home), GDN_BASE_URL: server.url, GDN_API_KEY: key }
   const argv = ['batch', 'mint', 'begun.csv', ...BATCH, '--no-wait']
   const { exitCode, stderr } = await execa(NODE, [BIN, ...argv], { cwd: home, env, extendEnv: false, reject: false })
-  if (exitCode !== 0 && exitCode !== 8) throw new Error(`the batch was not begun: ${stderr}`)
+  if (exitCode !== 0 || !plan.calls.includes('createnft')) throw new Error(`the batch was not begun: ${stderr}`)
   return home
 }
 
@@ -206,6 +219,8 @@ function environment(home: string): Record<string, string> {
 /** The outcome of one combination: where an unexpected canary was found, and how the command ended. */
 export interface Outcome {
   leaks: string[]
+  /** The reason why a command without a fault didn't do its work, or null. */
+  failure: string | null
   ended: string
   /** Number of searched places. */
   searched: number
@@ -223,7 +238,8 @@ const HANGING: ReadonlySet<string> = new Set(['hang', 'SIGTERM', 'SIGABRT and re
 /** Runs gdn once for a combination in a separate home directory, and searches everything that it left. */
 export async function runCombination(world: World, combination: Combination): Promise<Outcome> {
   const { server, template, smallDisk } = world
-  const { fault, command } = combination
+  const { fault } = combination
+  const { argv: command } = combination.command
   const canaries = newCanaries()
   const home = await mkdtemp(join(tmpdir(), 'gdn-canary-'))
   try {
@@ -231,11 +247,12 @@ export async function runCombination(world: World, combination: Combination): Pr
     for (const name of ['tmp', 'reports', '.config/gdn', '.aws']) await mkdir(join(home, name), { recursive: true })
     const serverFault = SERVER_FAULTS.find((each) => each === fault) ?? null
     const hangs = fault === 'SIGTERM' || fault === 'SIGABRT and reports'
-    const plan = {
+    const plan: Plan = {
       fault: hangs ? 'hang' : serverFault,
       after: combination.after,
       random: combination.random,
-      asked: 0,
+      calls: [],
+      rpcKey: canaries.rpcKey,
       privateKey: canaries.privateKey,
       address: privateKeyToAddress(canaries.privateKey),
       url: server.url,
@@ -252,7 +269,7 @@ export async function runCombination(world: World, combination: Combination): Pr
       else env.GDN_BASE_URL = base
     }
     if (command[0] === 'init') delete env.GDN_BASE_URL
-    const outcome = await start(home, env, argv, fault, () => plan.asked > 0)
+    const outcome = await start(home, env, argv, fault, () => apiCalls(plan) > 0)
     server.plans.delete(canaries.apiKey)
 
     // A signed URL is returned to its requester, and gdn api prints the server's response.
@@ -279,10 +296,16 @@ export async function runCombination(world: World, combination: Combination): Pr
         search(path.slice(home.length + 1), withoutRegisters(await readFile(path)), given.get(path) ?? [])
       }
     }
-    return { leaks, ended: outcome.ended, searched }
+    const failure = fault === 'none' ? failureOf(combination.command, plan, outcome) : null
+    return { leaks, failure, ended: outcome.ended, searched }
   } finally {
     await rm(home, { recursive: true, force: true, maxRetries: 3 })
   }
+}
+
+function failureOf({ calls, exit = 0 }: Command, plan: Plan, { ended, stderr }: Ended): string | null {
+  if (ended !== String(exit)) return `ended with ${ended} instead of ${exit}: ${stderr}`
+  return calls === undefined || plan.calls.includes(calls) ? null : `called ${plan.calls.join(', ')}, but not ${calls}`
 }
 
 function baseUrl(server: EchoServer, fault: Combination['fault']): string {
@@ -316,10 +339,11 @@ async function furnish(home: string, { base, canaries, server, combination }: Fu
     [credentials, [apiKey]],
     [path('.aws/credentials'), [s3Secret, s3Session]],
   ])
+  const bucket = fault === 'none' ? ACCEPTING : 'drops'
   const settings =
     storage === 's3'
-      ? { storage: 's3://drops/a', storage_endpoint: server.url, storage_public_url: 'https://files.example.com' }
-      : { storage: 'ipfs', ipfs_api: server.url }
+      ? { storage: `s3://${bucket}/a`, storage_endpoint: server.url, storage_public_url: 'https://files.example.com' }
+      : { storage: 'ipfs', ipfs_api: `${server.url}/${bucket}` }
   await writeFile(config, JSON.stringify({ profiles: { default: { base_url: base, ...settings } } }), { mode: 0o600 })
   await writeFile(path('key.txt'), `${apiKey}\n`, { mode: 0o600 })
   await writeFile(path('password.txt'), `${password}\n`, { mode: 0o600 })
@@ -398,6 +422,13 @@ async function damage(folder: string, random: () => number): Promise<void> {
   }
 }
 
+interface Ended {
+  stdout: Buffer
+  stderr: Buffer
+  /** Exit code or signal. */
+  ended: string
+}
+
 /** @param hasAsked whether gdn has sent a request to the server */
 async function start(
   home: string,
@@ -405,7 +436,7 @@ async function start(
   argv: readonly string[],
   fault: Combination['fault'],
   hasAsked: () => boolean,
-) {
+): Promise<Ended> {
   const words = [NODE, BIN, ...argv]
   const script = `ulimit -c unlimited 2>/dev/null; exec "$@"${fault === 'output full' ? ' > /dev/full' : ''}`
   const [file, ...args] = ['sh', '-c', script, 'sh', ...words]
