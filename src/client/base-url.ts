@@ -1,13 +1,6 @@
 import { GdnError } from '../core/errors.ts'
-import { parseUrl } from '../core/parse-url.ts'
+import { isLoopbackUrl, parseUrl } from '../core/parse-url.ts'
 import type { Secret } from '../core/secret.ts'
-
-const LOOPBACK = /^(localhost|.+\.localhost|127(\.\d{1,3}){3}|\[::1\])$/
-
-/** Returns whether a URL refers to this machine. */
-export function isLoopbackUrl(url: URL): boolean {
-  return LOOPBACK.test(url.hostname)
-}
 
 /**
  * Validates the base URL of a server, and returns it without a trailing slash. A path is permitted. HTTP is permitted

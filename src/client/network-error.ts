@@ -1,5 +1,5 @@
 import { GdnError, systemCode } from '../core/errors.ts'
-import { isLoopbackUrl } from './base-url.ts'
+import { isLoopbackUrl } from '../core/parse-url.ts'
 import type { TransportError } from './transport.ts'
 
 /** Returns the error for a failed request, with the server, the cause, and a hint about what to check. */

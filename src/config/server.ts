@@ -1,5 +1,5 @@
 import { GdnError } from '../core/errors.ts'
-import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
+import { hasUserInfo, isLoopbackUrl, parseUrl } from '../core/parse-url.ts'
 import { withoutKey } from '../core/quoted.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
@@ -121,12 +121,4 @@ export function checkedOrigin(url: string, from = 'the address'): string {
   })
 }
 
-export function isLoopbackOrigin(origin: string): boolean {
-  const { hostname } = new URL(origin)
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    hostname === '[::1]' ||
-    /^127(\.\d+){3}$/.test(hostname)
-  )
-}
+export const isLoopbackOrigin = (origin: string): boolean => isLoopbackUrl(new URL(origin))

@@ -23,8 +23,11 @@ export function hasUserInfo({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }
 
-/** Returns whether requests to a URL stay on this machine and therefore need no encryption. */
+/** Returns whether requests to a URL stay on this machine and therefore need no encryption and no proxy. */
 export const isOnLoopback = ({ hostname }: URL): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
+
+/** Like `isOnLoopback`, but also for names such as `gdn.localhost`, which browsers resolve to this machine. */
+export const isLoopbackUrl = (url: URL): boolean => isOnLoopback(url) || url.hostname.endsWith('.localhost')
 
 /**
  * Returns why a text can't be the base URL of an API; null if it can. The URL must not contain a user name or password,

@@ -1,6 +1,5 @@
-import { isLoopbackUrl } from '../client/base-url.ts'
 import { GdnError } from '../core/errors.ts'
-import { parseUrl } from '../core/parse-url.ts'
+import { isLoopbackUrl, parseUrl } from '../core/parse-url.ts'
 
 /** The allowed origins of signed URLs. */
 export interface WalletHosts {

@@ -27,6 +27,7 @@ import {
   manifestOptions,
   manifestPath,
   manifestSource,
+  warnOfUnreadProjectFile,
   withEnsNames,
 } from './options/manifest-options.ts'
 import { labelOf } from './options/run-options.ts'
@@ -140,6 +141,7 @@ export async function openManifest(
   const backend = await deps.identify(server, how).catch((error: unknown) => {
     throw withNothingSent(error, SENT_NOTHING)
   })
+  await warnOfUnreadProjectFile(deps, manifest, settings)
   const mapped = new MappedColumns(deps.io, settings)
   const manifestFlags = manifestOptions(deps, flags, settings)
   const path = await manifestPath(deps, manifest)

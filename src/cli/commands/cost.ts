@@ -5,7 +5,13 @@ import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
-import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../batch/options/manifest-options.ts'
+import {
+  MappedColumns,
+  manifestOptions,
+  manifestSource,
+  warnOfUnreadProjectFile,
+  withEnsNames,
+} from '../batch/options/manifest-options.ts'
 import { GdnCommand } from '../command.ts'
 import { specifiedNode } from '../connect/open-network.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
@@ -70,6 +76,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const { io } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   const settings = await deps.settings(flags)
+  await warnOfUnreadProjectFile(deps, manifest, settings)
   const manifestFlags = manifestOptions(deps, flags, settings)
   const blockchain = manifestFlags.blockchain ?? settings.blockchain?.value ?? null
   const options = withEnsNames(deps, settings, flags, manifestFlags)

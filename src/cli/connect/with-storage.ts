@@ -7,6 +7,7 @@ import type { OnExchange } from '../../client/watch-transport.ts'
 import type { Settings } from '../../config/settings.ts'
 import type { StorageSettings } from '../../config/storage.ts'
 import { GdnError } from '../../core/errors.ts'
+import { isOnLoopback } from '../../core/parse-url.ts'
 import { sleep } from '../../core/time.ts'
 import type { UploadingClient } from '../deps.ts'
 
@@ -73,7 +74,7 @@ async function takesUploads(client: ApiClient, signal: AbortSignal | undefined):
 
 async function open(named: StorageSettings, { env, proxy, userAgent, onExchange }: StorageContext): Promise<Storage> {
   const address = named.kind === 'ipfs' ? named.api : named.endpoint
-  const isNear = address !== null && /^(?:localhost$|127\.|\[::1\])/.test(new URL(address).hostname)
+  const isNear = address !== null && isOnLoopback(new URL(address))
   const line = async (): Promise<StorageDeps> => ({
     transport: await createTransport('bulk', { proxy: isNear ? undefined : proxy, onExchange }),
     userAgent,

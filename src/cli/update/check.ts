@@ -5,7 +5,7 @@ import { createTransport } from '../../client/create-transport.ts'
 import { proxyOf } from '../../config/proxy.ts'
 import { homeDirectory } from '../../core/home-directory.ts'
 import { isObject, parseJson } from '../../core/json.ts'
-import { parseUrl } from '../../core/parse-url.ts'
+import { isOnLoopback, parseUrl } from '../../core/parse-url.ts'
 import { VERSION } from '../version.ts'
 import { readUpdateCache, writeUpdateCache } from './cache.ts'
 import { type InstalledPackage, installedPackage } from './installed.ts'
@@ -25,8 +25,7 @@ export async function checkForUpdate(
   if (installed === null) return
   const registry = await npmRegistry(env)
   if (registry === null) return
-  const isNear = /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(registry.hostname)
-  const proxy = isNear ? undefined : proxyOf(env)
+  const proxy = isOnLoopback(registry) ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy })
   const manifest = async (version: string): Promise<Readonly<Record<string, unknown>> | null> => {
     const { status, body } = await transport.request({

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { writeFile } from 'node:fs/promises'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
 import { fakeApi, OWNER } from '../fake-api.ts'
 import { cli, errorOf } from '../harness.ts'
@@ -105,6 +105,18 @@ describe('a column that is left out', () => {
     expect((await gdn(...mint)).code).toBe(0)
     expect(api.bodies('createnft')).toHaveLength(1)
   })
+})
+
+test('warns about a project file beside a manifest in another folder', async () => {
+  const { gdn, path } = await sheet()
+  await mkdir(path('other'))
+  await writeFile(path('other/gdn.config.json'), '{}')
+  await writeFile(path('other/drop.csv'), `title,description,receiver\nDawn,x,${OWNER}\n`)
+  const warning = `${path('other/gdn.config.json')} is not read. gdn reads the project file of the current folder.`
+  for (const command of [['batch', 'validate'], ['batch', 'preview'], ['cost']]) {
+    const { stderr } = await gdn(...command, path('other/drop.csv'), ...TARGET)
+    expect(stderr).toContain(warning)
+  }
 })
 
 describe('an unknown column', () => {

@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { anyAddressProblem } from '../../../api/address.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
+import { projectFileIn } from '../../../config/project-file.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { sha256Hex } from '../../../core/sha256-hex.ts'
@@ -156,6 +157,18 @@ export class MappedColumns {
 export function manifestSource({ io }: Deps, manifest: string): ManifestSource {
   if (manifest === '-') return { stdin: io.stdin }
   return { path: manifest }
+}
+
+/** Warns about a project file beside the manifest that isn't in effect. gdn searches only from the current folder. */
+export async function warnOfUnreadProjectFile(
+  { cwd, io }: Pick<Deps, 'cwd' | 'io'>,
+  manifest: string,
+  { projectFile }: Pick<Settings, 'projectFile'>,
+): Promise<void> {
+  if (manifest === '-') return
+  const path = await projectFileIn(dirname(resolve(cwd, manifest)))
+  if (path === null || path === projectFile) return
+  io.warn(safe(`${path} is not read. gdn reads the project file of the current folder.`))
 }
 
 /** Returns the path that identifies a manifest in runs; null for standard input. */

@@ -15,6 +15,7 @@ import {
   manifestOptions,
   manifestPath,
   manifestSource,
+  warnOfUnreadProjectFile,
   withEnsNames,
 } from '../../batch/options/manifest-options.ts'
 import { printDuplicates } from '../../batch/report/row-warnings.ts'
@@ -190,6 +191,7 @@ async function openReading(
   manifest: string,
   { flags, settings, mapped }: { flags: PreviewFlags; settings: Settings; mapped: MappedColumns },
 ): Promise<ManifestReading> {
+  await warnOfUnreadProjectFile(deps, manifest, settings)
   const manifestFlags = manifestOptions(deps, flags, settings)
   const blockchain =
     manifestFlags.blockchain ?? settings.blockchain?.value ?? (await findCollection(deps, settings))?.blockchain

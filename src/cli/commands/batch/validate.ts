@@ -29,6 +29,7 @@ import {
   manifestOptions,
   manifestPath,
   manifestSource,
+  warnOfUnreadProjectFile,
   withEnsNames,
 } from '../../batch/options/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/report/row-warnings.ts'
@@ -109,6 +110,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   checkShuffleFlags(flags)
   refuseContract(flags.contract, null)
   const settings = await deps.settings(flags)
+  await warnOfUnreadProjectFile(deps, manifest, settings)
   const validation = { deps, manifest, flags, settings }
   const options = { ...(await readingOptions(validation)), checkRow: drop?.checkUncommittable(flags) }
   const checks = await openChecks(validation)
