@@ -119,6 +119,9 @@ export function hintFor(
   if (all.some(({ reason }) => reason !== NOT_DYNAMIC)) {
     ways.push(`Fix each cause${areEdits ? ', or revert your edits to these rows' : ''}.`)
   }
+  if (all.some(({ first }) => first.some(({ want }) => want === 'burn'))) {
+    ways.push('To keep the NFTs of removed rows, omit --prune.')
+  }
   if (all.some(({ reason }) => reason === NOT_DYNAMIC)) {
     ways.push(
       'gdn updates only NFTs that were minted with --dynamic. For the other NFTs, restore the former rows and files. If the collection permits burns, you can also burn these NFTs, and mint their rows again with new IDs.',

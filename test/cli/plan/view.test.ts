@@ -253,6 +253,15 @@ test.each([
   expect(notes).toContain(`gdn apply sends nothing if any change is impossible. ${text}`)
 })
 
+test('advises to omit --prune if NFTs of removed rows can not be burned', async () => {
+  const plan = unrevealed(1)
+  async function* changes() {
+    for await (const change of plan.changes()) if (change.action === 'impossible') yield { ...change, want: 'burn' }
+  }
+  const hint = hintFor(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
+  expect(hint).toContain('To keep the NFTs of removed rows, omit --prune.')
+})
+
 test('does not advise to fix the cause if NFTs are not dynamic', async () => {
   const plan = unrevealed(1, [{ field: 'image', from: 'a', to: 'b' }])
   const one = async (reason: string) => {
