@@ -19,4 +19,4 @@ export const removedText = (rows: number, plan: string): string =>
 
 /** Describes the NFTs of receivers that were removed from a list. */
 export const removedReceiversText = (rows: number): string =>
-  `${count(rows, 'NFT')} of the run ${rows === 1 ? 'is' : 'are'} for receivers that are no longer in the list. Minted NFTs are kept.`
+  `${count(rows, 'NFT')} of the run ${rows === 1 ? 'is' : 'are'} for receivers that are no longer in the list. Minted NFTs are kept, and the others are not minted.`
