@@ -217,6 +217,14 @@ describe('an id column that is added to a minted manifest', () => {
     expect(server.minted.size).toBe(3)
   })
 
+  test('leaves the other copies of the same content to rows without an ID that return later', async () => {
+    const copies = [row(1), row(1, { line: 3 }), row(1, { line: 4 })]
+    await run(copies)
+    await run([{ ...row(1), id: 'copy' }])
+    await expect(run([{ ...row(1), id: 'copy' }, ...copies.slice(1)])).rejects.toMatchObject({ code: 'run_finished' })
+    expect(server.minted.size).toBe(3)
+  })
+
   test('is recognized in a copy of the manifest under another path too', async () => {
     await run(rowsUpTo(2), { manifestPath: '/drops/a.csv' })
     await expect(run(named(2), { manifestPath: '/drops/b.csv' })).rejects.toMatchObject({

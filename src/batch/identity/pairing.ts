@@ -256,7 +256,11 @@ interface UnpairedItems {
   ended: ReadonlySet<string | null>
 }
 
-/** Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. */
+/**
+ * Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. If there are more
+ * NFTs than rows, pairs the last copies. Rows without an ID that return to the manifest later are numbered from the
+ * first copy, so they find the remaining NFTs.
+ */
 function matchByContent(
   sql: Sql,
   { drop }: StoredRun,
@@ -276,7 +280,12 @@ function matchByContent(
   }
   const isEnded = ({ nftGdnId, sent }: NftWithoutId) => Number(ended.has(nftGdnId) || sent?.burned === 1)
   const copyOf = ({ sent }: NftWithoutId) => copyOfKey(sent?.key ?? '')
-  for (const copies of contents.values()) copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
+  const rowCounts = countBy(unpairedRows, ({ content }) => content)
+  for (const [content, copies] of contents) {
+    copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
+    moveLastFirst(copies, rowCounts.get(content) ?? 0, isEnded)
+  }
+  const portableCounts = countBy(unpairedRows, ({ portable, content }) => portable ?? content)
   const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
   const counts = copyCounts(sql, rows)
   const byPortable = new Map<string, NftWithoutId[]>()
@@ -292,6 +301,7 @@ function matchByContent(
     }
     // The sort is stable, so copies otherwise keep their order.
     copies.sort((a, b) => isEnded(a) - isEnded(b))
+    moveLastFirst(copies, portableCounts.get(portable) ?? 0, isEnded)
     byPortable.set(portable, copies)
     return copies
   }
@@ -308,6 +318,18 @@ function matchByContent(
     if (!takeFirst(row, contents.get(row.content) ?? [])) takeFirst(row, copiesWith(row.portable ?? row.content))
   }
   return matches
+}
+
+function countBy(rows: readonly FreshRow[], keyOf: (row: FreshRow) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + 1)
+  return counts
+}
+
+/** Moves the last `rows` NFTs that neither failed nor were burned to the front. */
+function moveLastFirst(copies: NftWithoutId[], rows: number, isEnded: (nft: NftWithoutId) => number): void {
+  const live = copies.filter((nft) => isEnded(nft) === 0).length
+  if (rows < live) copies.unshift(...copies.splice(live - rows, rows))
 }
 
 const EDITED_ROWS_HINTS = [
