@@ -1,3 +1,5 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -231,5 +233,37 @@ describe('an id column that is added to a minted manifest', () => {
       code: 'already_accepted',
       details: { count: 2 },
     })
+  })
+})
+
+describe('rows that left the manifest, and return after it was moved with its images', () => {
+  const withImages = async (folder: string, titles: string, hasIds = false) => {
+    await mkdir(join(machine.stateDir, folder), { recursive: true })
+    const rows: ManifestRow[] = []
+    for (const [at, title] of [...titles].entries()) {
+      const path = join(machine.stateDir, folder, `${title}.png`)
+      await writeFile(path, title)
+      const metadata = { title, description: 'd', file_fields: [{ key: 'image', url: '' }] }
+      rows.push(row(1, { line: at + 2, id: hasIds ? title : null, metadata, localFiles: [{ key: 'image', path }] }))
+    }
+    return rows
+  }
+  const mint = async (folder: string, rows: ManifestRow[], options: Partial<BatchOptions> = {}) => {
+    const manifestPath = join(machine.stateDir, folder, 'drop.csv')
+    await writeFile(manifestPath, '')
+    await run(rows, { manifestPath, ...options }).catch(({ code }) => expect(code).toBe('run_finished'))
+  }
+
+  test.each([
+    ['at once', 'BCA', false],
+    ['later', 'BC', false],
+    ['at once, with IDs', 'BCA', true],
+  ])('are not minted again: %s', async (_, moved, hasIds) => {
+    await mint('old', await withImages('old', 'AB'))
+    await mint('old', await withImages('old', 'BC'), { newRows: true })
+    await rm(join(machine.stateDir, 'old'), { recursive: true })
+    await mint('new', await withImages('new', moved, hasIds), { adopt: true })
+    await mint('new', await withImages('new', 'BCA', hasIds))
+    expect(Object.fromEntries(server.countsByTitle())).toEqual({ A: 1, B: 1, C: 1 })
   })
 })

@@ -21,6 +21,7 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
+import { textsOfLeft } from './texts-of-left.ts'
 
 /** A row that was minted under another key (for example, before the row got its `id`), and the row's NFT. */
 export interface Pair {
@@ -110,7 +111,7 @@ export async function findPairs(
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   // A replaced row isn't the earlier version of another row, but it may be in the manifest again.
-  const vanished = await store.read((sql) => vanishedRows(sql, drop, rows, { withReplaced: true }))
+  const vanished = await store.read((sql) => vanishedWithReferences(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnIdempotency({ signal })
   const server = client?.supports('references') === true ? new ServerNames(client, options) : null
@@ -160,6 +161,17 @@ export async function findPairs(
       pairOf(sql, row, nft, storesAliases && nft.isOnServer ? 'wanted' : 'impossible'),
     ),
   ])
+}
+
+/**
+ * Returns the vanished rows, including replaced ones. Adds the references of rows that left the manifest before its
+ * files were moved, if they were sent without reference IDs.
+ */
+function vanishedWithReferences(sql: Sql, drop: Drop, rows: RowsIn): VanishedRow[] {
+  const vanished = vanishedRows(sql, drop, rows, { withReplaced: true })
+  const unknown = vanished.filter(({ reference, mintedAs }) => reference === null && mintedAs === null)
+  const texts = textsOfLeft(sql, drop, unknown)
+  return vanished.map((row) => ({ ...row, reference: row.reference ?? texts.get(row.id)?.reference ?? null }))
 }
 
 /** Returns whether the row of an NFT was replaced with `--new-rows`, so that a new row isn't its edited version. */
