@@ -79,7 +79,7 @@ export const PARTS = {
 export const LONG_FORMS = {
   crash: [
     'test/{archive,art}/kill.test.ts',
-    'test/batch/{claim,crash,list-kill,state}.test.ts',
+    'test/batch/{claim,crash,list-kill,manifest-lives,state}.test.ts',
     'test/operations/crash.test.ts',
     'test/soak/kill-{backend,batch}.soak.test.ts',
   ],

@@ -1,3 +1,5 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { BatchOptions } from '../../src/batch/types.ts'
 import type { ManifestRow } from '../../src/manifest/row.ts'
@@ -229,11 +231,51 @@ describe('an id column that is added to a minted manifest', () => {
     expect(server.minted.size).toBe(3)
   })
 
+  test('leaves the other copies of the same content to rows without an ID that return later', async () => {
+    const copies = [row(1), row(1, { line: 3 }), row(1, { line: 4 })]
+    await run(copies)
+    await run([{ ...row(1), id: 'copy' }])
+    await expect(run([{ ...row(1), id: 'copy' }, ...copies.slice(1)])).rejects.toMatchObject({ code: 'run_finished' })
+    expect(server.minted.size).toBe(3)
+  })
+
   test('is recognized in a copy of the manifest under another path too', async () => {
     await run(rowsUpTo(2), { manifestPath: '/drops/a.csv' })
     await expect(run(named(2), { manifestPath: '/drops/b.csv' })).rejects.toMatchObject({
       code: 'already_accepted',
       details: { count: 2 },
     })
+  })
+})
+
+describe('rows that left the manifest, and return after it was moved with its images', () => {
+  const withImages = async (folder: string, titles: string, hasIds = false) => {
+    await mkdir(join(machine.stateDir, folder), { recursive: true })
+    const rows: ManifestRow[] = []
+    for (const [at, title] of [...titles].entries()) {
+      const path = join(machine.stateDir, folder, `${title}.png`)
+      await writeFile(path, title)
+      const metadata = { title, description: 'd', file_fields: [{ key: 'image', url: '' }] }
+      rows.push(row(1, { line: at + 2, id: hasIds ? title : null, metadata, localFiles: [{ key: 'image', path }] }))
+    }
+    return rows
+  }
+  const mint = async (folder: string, rows: ManifestRow[], options: Partial<BatchOptions> = {}) => {
+    const manifestPath = join(machine.stateDir, folder, 'drop.csv')
+    await writeFile(manifestPath, '')
+    await run(rows, { manifestPath, ...options }).catch(({ code }) => expect(code).toBe('run_finished'))
+  }
+
+  test.each([
+    ['at once', 'BCA', false],
+    ['later', 'BC', false],
+    ['at once, with IDs', 'BCA', true],
+  ])('are not minted again: %s', async (_, moved, hasIds) => {
+    await mint('old', await withImages('old', 'AB'))
+    await mint('old', await withImages('old', 'BC'), { newRows: true })
+    await rm(join(machine.stateDir, 'old'), { recursive: true })
+    await mint('new', await withImages('new', moved, hasIds), { adopt: true })
+    await mint('new', await withImages('new', 'BCA', hasIds))
+    expect(Object.fromEntries(server.countsByTitle())).toEqual({ A: 1, B: 1, C: 1 })
   })
 })

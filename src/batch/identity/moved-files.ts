@@ -4,13 +4,23 @@ import { dirname, relative } from 'node:path'
 import { existingPath } from '../../core/existing-path.ts'
 import { sha256OfFile } from '../../core/sha256-of-file.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { changedArranged, movedRows, type RelocatedRow, sentBodies } from '../../state/edited-rows.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
+import {
+  changedArranged,
+  freshRows,
+  type MovedRow,
+  movedRows,
+  type RelocatedRow,
+  sentBodies,
+  vanishedRows,
+} from '../../state/edited-rows.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
 import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
-import { rowReferenceId } from '../rows/row-key.ts'
+import { isContentKey, rowReferenceId } from '../rows/row-key.ts'
 import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { Pair } from './pairing.ts'
+import { textsOfLeft } from './texts-of-left.ts'
 
 /**
  * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
@@ -19,7 +29,7 @@ import type { Pair } from './pairing.ts'
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
   const candidates = await store.read((sql) =>
-    movedRows(sql, drop, rows).flatMap((moved) =>
+    [...movedRows(sql, drop, rows), ...returnedRows(sql, store, rows)].flatMap((moved) =>
       rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: storedRowOf(record) })),
     ),
   )
@@ -31,6 +41,26 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promis
     pairs.push({ row, nftGdnId: nft ?? '', operation, sent: operationId, ...names })
   }
   return pairs
+}
+
+/**
+ * Returns the new rows that the run sent before they left the manifest, and whose files have moved since. The current
+ * rows of the run don't contain such a row.
+ */
+function returnedRows(sql: Sql, { drop }: StoredRun, rows: RowsIn): MovedRow[] {
+  if (drop.setId === null) return []
+  const fresh = freshRows(sql, drop, rows, drop.setId).filter(
+    ({ key, reference }) => reference !== null && isContentKey(key),
+  )
+  if (fresh.length === 0) return []
+  const positions = new Map(fresh.map(({ reference, position }) => [reference, position]))
+  const left = vanishedRows(sql, drop, rows, { withReplaced: true }).filter(({ reference }) => reference === null)
+  const texts = textsOfLeft(sql, drop, left)
+  return left.flatMap(({ id, operation, nft }): MovedRow[] => {
+    const { reference = '', body } = texts.get(id) ?? {}
+    const position = positions.get(reference)
+    return position === undefined || body === undefined ? [] : [{ position, reference, body, id, operation, nft }]
+  })
 }
 
 /** Returns the sent rows with an ID in which only the paths of local files or the order of columns changed. */

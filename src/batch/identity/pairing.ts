@@ -21,6 +21,7 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
+import { textsOfLeft } from './texts-of-left.ts'
 
 /** A row that was minted under another key (for example, before the row got its `id`), and the row's NFT. */
 export interface Pair {
@@ -110,7 +111,7 @@ export async function findPairs(
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   // A replaced row isn't the earlier version of another row, but it may be in the manifest again.
-  const vanished = await store.read((sql) => vanishedRows(sql, drop, rows, { withReplaced: true }))
+  const vanished = await store.read((sql) => vanishedWithReferences(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnIdempotency({ signal })
   const server = client?.supports('references') === true ? new ServerNames(client, options) : null
@@ -160,6 +161,17 @@ export async function findPairs(
       pairOf(sql, row, nft, storesAliases && nft.isOnServer ? 'wanted' : 'impossible'),
     ),
   ])
+}
+
+/**
+ * Returns the vanished rows, including replaced ones. Adds the references of rows that left the manifest before its
+ * files were moved, if they were sent without reference IDs.
+ */
+function vanishedWithReferences(sql: Sql, drop: Drop, rows: RowsIn): VanishedRow[] {
+  const vanished = vanishedRows(sql, drop, rows, { withReplaced: true })
+  const unknown = vanished.filter(({ reference, mintedAs }) => reference === null && mintedAs === null)
+  const texts = textsOfLeft(sql, drop, unknown)
+  return vanished.map((row) => ({ ...row, reference: row.reference ?? texts.get(row.id)?.reference ?? null }))
 }
 
 /** Returns whether the row of an NFT was replaced with `--new-rows`, so that a new row isn't its edited version. */
@@ -256,7 +268,11 @@ interface UnpairedItems {
   ended: ReadonlySet<string | null>
 }
 
-/** Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. */
+/**
+ * Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. If there are more
+ * NFTs than rows, pairs the last copies. Rows without an ID that return to the manifest later are numbered from the
+ * first copy, so they find the remaining NFTs.
+ */
 function matchByContent(
   sql: Sql,
   { drop }: StoredRun,
@@ -276,7 +292,12 @@ function matchByContent(
   }
   const isEnded = ({ nftGdnId, sent }: NftWithoutId) => Number(ended.has(nftGdnId) || sent?.burned === 1)
   const copyOf = ({ sent }: NftWithoutId) => copyOfKey(sent?.key ?? '')
-  for (const copies of contents.values()) copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
+  const rowCounts = countBy(unpairedRows, ({ content }) => content)
+  for (const [content, copies] of contents) {
+    copies.sort((a, b) => isEnded(a) - isEnded(b) || copyOf(a) - copyOf(b))
+    moveLastFirst(copies, rowCounts.get(content) ?? 0, isEnded)
+  }
+  const portableCounts = countBy(unpairedRows, ({ portable, content }) => portable ?? content)
   const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
   const counts = copyCounts(sql, rows)
   const byPortable = new Map<string, NftWithoutId[]>()
@@ -292,6 +313,7 @@ function matchByContent(
     }
     // The sort is stable, so copies otherwise keep their order.
     copies.sort((a, b) => isEnded(a) - isEnded(b))
+    moveLastFirst(copies, portableCounts.get(portable) ?? 0, isEnded)
     byPortable.set(portable, copies)
     return copies
   }
@@ -308,6 +330,18 @@ function matchByContent(
     if (!takeFirst(row, contents.get(row.content) ?? [])) takeFirst(row, copiesWith(row.portable ?? row.content))
   }
   return matches
+}
+
+function countBy(rows: readonly FreshRow[], keyOf: (row: FreshRow) => string): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const row of rows) counts.set(keyOf(row), (counts.get(keyOf(row)) ?? 0) + 1)
+  return counts
+}
+
+/** Moves the last `rows` NFTs that neither failed nor were burned to the front. */
+function moveLastFirst(copies: NftWithoutId[], rows: number, isEnded: (nft: NftWithoutId) => number): void {
+  const live = copies.filter((nft) => isEnded(nft) === 0).length
+  if (rows < live) copies.unshift(...copies.splice(live - rows, rows))
 }
 
 const EDITED_ROWS_HINTS = [
