@@ -1,5 +1,5 @@
 import type { Sql } from '../sqlite/shared-database.ts'
-import { type Drop, updateDrop } from '../state/drops.ts'
+import { type Drop, readDrop, updateDrop } from '../state/drops.ts'
 import { operationsOutsideManifest, storeContents, storeSentTexts, unmarkReplaced } from '../state/edited-rows.ts'
 import { pinNames } from '../state/pinned-names.ts'
 import { dropFailed } from '../state/row-outcomes.ts'
@@ -33,12 +33,17 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number)
 
 /**
  * Stores the rows of a finished run's manifest, because results are in the order of the manifest. The manifest may have
- * been sorted or edited.
+ * been sorted or edited. Stores nothing if the rows differ because the columns were read with other flags.
  */
 export async function storeRowsOfFinishedRun(store: StoredRun, gathered: RowSet): Promise<void> {
   const { rows, isRead, relocated } = gathered
   if (!isRead || rows === 'draft' || !isFinished(store)) return
+  const { added, changed, removed } = gathered.changes
   await store.write((sql) => {
+    // Rows that were read with other flags aren't edited rows.
+    const recorded = readDrop(sql, store.drop.id)?.reading
+    const hasOtherFlags = JSON.stringify(recorded) !== JSON.stringify(store.drop.reading)
+    if (hasOtherFlags && added + changed + removed > 0) return
     replaceRows(sql, store.drop, gathered, Date.now())
     storeContents(sql, store.drop, rows.set, relocated)
   })

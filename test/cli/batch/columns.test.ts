@@ -71,6 +71,19 @@ describe('mapped columns', () => {
   })
 })
 
+test('a finished run keeps its columns if batch mint reads them with other flags and sends nothing', async () => {
+  const { gdn, drop } = await sheet(
+    SHEET.replace('Name', 'id,Name').replace('Dawn', 'a,Dawn').replace('Dusk', 'b,Dusk'),
+  )
+  const api = await fakeApi(service())
+  const at = [...TARGET, '--base-url', api.url]
+  expect((await gdn('batch', 'mint', drop, ...at, ...MAP)).code).toBe(0)
+  expect((await gdn('batch', 'mint', drop, ...at, '--map', 'Mood=attr:Feeling')).code).toBe(0)
+  expect(api.bodies('createnft')).toHaveLength(1)
+  const { stderr } = await gdn('batch', 'status', drop)
+  expect(stderr).not.toContain('differs from the rows of the run')
+})
+
 describe('a column that is left out', () => {
   const PRICED = `Name,Description,Wallet,Preis\nDawn,x,${OWNER},10\n`
   const JSON_ROWS = JSON.stringify([{ Name: 'Dawn', Description: 'x', Wallet: OWNER, Preis: 10 }])
