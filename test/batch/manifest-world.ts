@@ -90,11 +90,10 @@ export class World {
   /** The copies of each content that manifests have had, without images. */
   readonly #copies = new Map<string, Set<string>>()
   /**
-   * The rows with IDs whose NFTs had other content when a run without a record of them began, and the rows whose images
-   * were replaced. A run may adopt such an NFT, and then doesn't know its content. Not checked if the state was lost.
+   * The rows with IDs whose NFTs had other content when a run without a record of them began. A run may adopt such an
+   * NFT, and then doesn't know its content. Not checked if the state was lost.
    */
   readonly #forgotten = new Set<number>()
-  readonly #replacedImages = new Set<number>()
   /** Whether the state was lost, or restored from a backup. */
   hasForgotten = false
   readonly #versions = new Map<number, number>()
@@ -212,7 +211,6 @@ export class World {
   }
 
   replaceImage(manifest: string, piece: Piece, end: string): void {
-    this.#replacedImages.add(piece.n)
     this.writeImage(manifest, piece, end)
     this.log.push(`# image of P${piece.n} beside ${manifest}: ${end}`)
   }
@@ -262,7 +260,7 @@ export class World {
     }
     for (const [content, count] of held) {
       const n = Number(/^P(\d+)v/.exec(content)?.[1])
-      if (this.hasForgotten && (this.#forgotten.has(n) || this.#replacedImages.has(n))) continue
+      if (this.hasForgotten && this.#forgotten.has(n)) continue
       const copies = this.#copies.get(content.split('|').slice(0, 2).join('|'))
       if (count > Math.max(1, copies?.size ?? 1)) return `minted ${count} times: ${content}`
     }
