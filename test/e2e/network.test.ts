@@ -206,7 +206,10 @@ test('an added signer signs only once it is authorized, and then shares the work
   await fund(operators[1], 10n * COIN)
   const status = () =>
     bare().json<{ signer: string; problem: string | null }[]>('chain', 'status', 'polygon', '--data-dir', dataDir)
-  expect((await status()).map(({ problem }) => problem)).toEqual([null, 'the factory has not authorized this signer'])
+  expect((await status()).map(({ problem }) => problem)).toEqual([
+    null,
+    expect.stringMatching(/^the factory has not authorized this signer: run `gdn chain setup polygon /),
+  ])
   expect(await bare().json(...setup('--dry-run'))).toMatchObject({ to_appoint: [addressOf(operators[1])] })
   isHalted = true
   const settingUp = bare().json(...setup('--yes'))
