@@ -98,10 +98,10 @@ export async function refuseTypedTrait(
 ): Promise<void> {
   if (trait === undefined) return
   if (client.supports('traits') === null) await learnSupport(client, signal)
-  if (client.supports('traits') !== true) throw noTypedTraits(trait, place)
+  if (client.supports('traits') !== true) throw noTypedTraitsError(trait, place)
 }
 
-export const noTypedTraits = ({ tag, display_type }: Attribute, place?: Place): GdnError =>
+export const noTypedTraitsError = ({ tag, display_type }: Attribute, place?: Place): GdnError =>
   new GdnError('refused', `the server doesn't support typed traits: ${quoted(tag)} has the type ${display_type}`, {
     place,
     hint: 'Nothing was sent. Use a gdn backend that supports typed traits, or remove the type of the trait.',

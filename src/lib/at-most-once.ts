@@ -314,7 +314,7 @@ async function operateForKey(
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'idempotency_key_reused') throw reusedElsewhereError(idempotencyKey, error)
     // This error means that an operation with this ID exists, but belongs to another request.
-    throw error.code === 'usage' ? await reusedKey(state, origin, keyedRequest) : error
+    throw error.code === 'usage' ? await reusedKeyError(state, origin, keyedRequest) : error
   }
 }
 
@@ -327,7 +327,7 @@ const reusedElsewhereError = (idempotencyKey: string, cause: GdnError): GdnError
   )
 
 /** Returns the error for a key that identifies another request. The error lists the fields that differ. */
-async function reusedKey(
+async function reusedKeyError(
   state: State,
   origin: string,
   { endpoint, idempotencyKey, operationId, body }: KeyedRequest,

@@ -13,7 +13,7 @@ import {
   lastRows,
   MAX_PAIRS,
   pairsOf,
-  renamedUnknown,
+  renamedUnknownError,
 } from '../rows/edited-rows.ts'
 import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
 import { contentOfKey, copyOfKey, isContentKey, referenceOf, rowKey, rowReferenceId } from '../rows/row-key.ts'
@@ -148,7 +148,7 @@ export async function findPairs(
 
   const pairOf = (sql: Sql, row: FreshRow, nft: NftWithoutId, alias: Pair['alias']): Pair => {
     const { nftGdnId, operation, reference: mintedAs, label, sent } = nft
-    if (nftGdnId === null) throw renamedUnknown(drop.name)
+    if (nftGdnId === null) throw renamedUnknownError(drop.name)
     const [record] = rowsAt(sql, rows, [row.position])
     if (record === undefined) throw new Error('a row that was just read is missing')
     const reference = referenceOf(drop, row)

@@ -105,7 +105,7 @@ export async function settingsOfRun<Flags extends ServerFlags>(
     const server = await candidate.server().catch(() => null)
     if (server !== null && (await isServerOf(deps, run, server))) return candidate
   }
-  throw await notFound(deps, run, await last.server())
+  throw await notFoundError(deps, run, await last.server())
 }
 
 /**
@@ -142,7 +142,7 @@ async function refuseOtherServer(deps: Deps, run: RunOnServer, server: Server): 
 }
 
 /** Creates the error for a run whose backend doesn't respond, or whose URL has another backend. */
-async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
+async function notFoundError(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
   const backend = await readBackend(deps, last)
   const hint = 'Run `gdn local start`, or start the backend and add --base-url <url>.'
   if (backend === null) {

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { createTransport } from '../../../client/create-transport.ts'
-import { unreachable } from '../../../client/network-error.ts'
+import { unreachableError } from '../../../client/network-error.ts'
 import { TransportError } from '../../../client/transport.ts'
 import { proxyOf } from '../../../config/proxy.ts'
 import type { Server } from '../../../config/server.ts'
@@ -68,7 +68,7 @@ async function checkReachable(
     }
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    return { findings: [fail('server', unreachable(url, error))], isReachable: false }
+    return { findings: [fail('server', unreachableError(url, error))], isReachable: false }
   } finally {
     await transport.close()
   }

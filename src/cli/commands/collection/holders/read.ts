@@ -11,7 +11,7 @@ import { ReadingStore } from '../../../../holders/reading-store.ts'
 import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
 import { stateError } from '../../../../state/state-error.ts'
 import { type Block, isDevelopmentNode } from '../../../../verify/block-at.ts'
-import { withNetworks } from '../../../connect/networks-with-code.ts'
+import { addNetworksToError } from '../../../connect/networks-with-code.ts'
 import { openChain } from '../../../connect/open-chain.ts'
 import type { ReaderFlags } from '../../../connect/open-verifier.ts'
 import type { ContractTarget } from '../../../connect/with-contract.ts'
@@ -93,7 +93,7 @@ export async function withHolders(
       store.close({ remove })
     }
   } catch (error) {
-    if (error instanceof NoCode) throw await withNetworks(deps, target, error)
+    if (error instanceof NoCode) throw await addNetworksToError(deps, target, error)
     throw chain.isEmbedded ? error : withNodeHint(error)
   } finally {
     await chain.close()

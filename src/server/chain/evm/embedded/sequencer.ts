@@ -4,7 +4,7 @@ import type { BlockJournal } from '../../../store/block-journal.ts'
 import { isUnreachable } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import { type MinedBlock, mineBlock, poolStatus } from './mine.ts'
-import { nodeUnreachable } from './node-rpc.ts'
+import { nodeUnreachableError } from './node-rpc.ts'
 import { offer } from './offer.ts'
 import { gasLimitOf } from './raw-transaction.ts'
 import type { LiveNode, Supervisor } from './supervisor.ts'
@@ -154,7 +154,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
 
   return {
     broadcast(raws) {
-      if (closing) return Promise.reject(nodeUnreachable('was shut down'))
+      if (closing) return Promise.reject(nodeUnreachableError('was shut down'))
       if (raws.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         const submission: Submission = {
@@ -173,7 +173,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     },
     async close() {
       closing = true
-      rejectAll(queue, nodeUnreachable('was shut down'))
+      rejectAll(queue, nodeUnreachableError('was shut down'))
       await running
     },
   }

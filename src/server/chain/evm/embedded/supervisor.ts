@@ -2,7 +2,7 @@ import { sleep } from '../../../../core/time.ts'
 import { isUnreachable } from '../../rpc/rpc-response.ts'
 import type { AnvilProcess } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
-import { type NodeRpc, nodeUnreachable } from './node-rpc.ts'
+import { type NodeRpc, nodeUnreachableError } from './node-rpc.ts'
 
 /** A node that has replayed the journal and serves requests. */
 export interface LiveNode {
@@ -115,5 +115,5 @@ export function superviseNode(
 }
 
 function closedError() {
-  return nodeUnreachable('was shut down')
+  return nodeUnreachableError('was shut down')
 }
