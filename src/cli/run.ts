@@ -97,7 +97,7 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
         import('./help/help.ts'),
       ])
       const topic = await readTopic(routed.topic.page)
-      await io.read(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
+      await io.print(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
     case 'search': {
@@ -108,23 +108,23 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
       ])
       const { sections, meant } = await findHelp(routed.words)
       if (meant !== null) io.note(meant)
-      await io.read(searchText(sections, proseWidth(edge.stdout.columns), await headingStyle(level)))
+      await io.print(searchText(sections, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
     case 'root-help': {
       const { rootHelp } = await import('./help/help.ts')
-      await io.read(await rootHelp(edge.stdout.columns, level))
+      await io.print(await rootHelp(edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'noun-help': {
       const { nounHelp } = await import('./help/help.ts')
-      await io.read(await nounHelp(routed.noun, edge.stdout.columns, level))
+      await io.print(await nounHelp(routed.noun, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb-help': {
       const { commandHelp } = await import('./help/command-help.ts')
       const { command } = await load(routed.verb, edge, io)
-      await io.read(await commandHelp(command, edge.stdout.columns, level))
+      await io.print(await commandHelp(command, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb': {

@@ -20,7 +20,7 @@ const TRIES = 6
  * @throws GdnError `unreachable`
  */
 export async function learnSupport(
-  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
+  client: Pick<ApiClient, 'learnCapabilities' | 'supports'>,
   signal: AbortSignal | undefined,
   clock: Pick<RetryClock, 'sleep' | 'random'> = SYSTEM_RETRY_CLOCK,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function learnSupport(
     reason = `: ${why}`
   }
   for (let attempt = 1; client.supports('references') === null; attempt++) {
-    if ((await client.learnIdempotency({ signal, onSilence })) !== null) return
+    if ((await client.learnCapabilities({ signal, onSilence })) !== null) return
     if (attempt === TRIES) {
       const hint = 'Nothing was sent. Try again later.'
       throw new GdnError('unreachable', `the server does not respond${reason}`, { hint })
@@ -92,7 +92,7 @@ export async function probeIdempotency(
  * @throws GdnError `refused`, or `unreachable` if the server doesn't respond
  */
 export async function refuseTypedTrait(
-  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
+  client: Pick<ApiClient, 'learnCapabilities' | 'supports'>,
   trait: Attribute | undefined,
   { place, signal }: { place?: Place | undefined; signal?: AbortSignal | undefined },
 ): Promise<void> {

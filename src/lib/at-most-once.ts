@@ -122,7 +122,7 @@ export class AtMostOnce {
   async #remember(collection: KnownCollection): Promise<void> {
     await this.#withSession(async ({ state, backend }) => {
       const { origin } = this.#connection
-      const server = { origin: runOrigin({ loopback: backend.isLocal, origin }, backend), url: origin }
+      const server = { origin: runOrigin({ isLoopback: backend.isLocal, origin }, backend), url: origin }
       await state.write((sql) => {
         const isKnown = collectionsOfServers(sql).some(
           (stored) => stored.origin === server.origin && stored.transaction_gdn_id === collection.transaction_gdn_id,
@@ -271,7 +271,7 @@ async function operateForKey(
   keyedRequest: KeyedRequest,
 ): Promise<KeyedOperation> {
   const { endpoint, idempotencyKey, operationId, body, signal } = keyedRequest
-  const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
+  const origin = runOrigin({ isLoopback: backend.isLocal, origin: serverOrigin }, backend)
   const { contract_address: contract = null, blockchain = null } = body
   let wasSentBefore = false
   try {

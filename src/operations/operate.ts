@@ -176,7 +176,7 @@ class CommandSender {
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
     if (!this.#wanted.mayForget || (await isKnownToServer(accepted, this.#creates, this.#deps))) return false
-    return (await client.learnIdempotency({ signal })) === true
+    return (await client.learnCapabilities({ signal })) === true
   }
 
   async #newRequest(id: string): Promise<NewRequest> {

@@ -9,7 +9,7 @@ import { errorOfNoEffect } from './retries.ts'
 import { sendOperation } from './send.ts'
 
 export interface SendDeps {
-  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
+  client: Pick<ApiClient, 'send' | 'decode' | 'learnCapabilities' | 'supports'>
   signal: AbortSignal
   clock?: RetryClock
   /** The limit of the run that pays for the request. */

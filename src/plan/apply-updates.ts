@@ -45,7 +45,7 @@ interface LocalFile {
 export interface ChangeDeps extends ChangeSenderDeps {
   /** The limit of the run that pays for the changes. */
   limit?: RunLimit | null
-  client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supports'>
+  client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnCapabilities' | 'supports'>
 }
 
 /** Returns the prefix of all reference IDs of a row's updates. */

@@ -182,7 +182,7 @@ export async function labelsOfMoved(
   { rows }: { rows: RowsIn },
 ): Promise<OtherLabel[]> {
   const { label = null, signal } = options
-  if (client.supports('labels') === null) await client.learnIdempotency({ signal })
+  if (client.supports('labels') === null) await client.learnCapabilities({ signal })
   if (label === null || client.supports('labels') !== true) return []
   const names = new ServerNames(client, options)
   const labels: OtherLabel[] = []

@@ -66,7 +66,7 @@ export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =
   pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
 
 type Options = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'label' | 'newRows' | 'signal'>
-type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
+type Client = Pick<BatchClient, 'call' | 'learnCapabilities' | 'supports'>
 
 /**
  * Returns the rows that got an `id` after they were minted without one, each with its NFT.
@@ -112,7 +112,7 @@ export async function findPairs(
   // A replaced row isn't the earlier version of another row, but it may be in the manifest again.
   const vanished = await store.read((sql) => vanishedRows(sql, drop, rows, { withReplaced: true }))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
-  if (client?.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client?.supports('references') === null) await client.learnCapabilities({ signal })
   const server = client?.supports('references') === true ? new ServerNames(client, options) : null
   const storesAliases = client?.supports('aliases') === true
   const unnamed = server === null ? [...inState] : await withoutAliased(server, inState)

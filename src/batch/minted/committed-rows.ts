@@ -90,7 +90,7 @@ export async function mintedElsewhere(
 ): Promise<AdoptedRow[]> {
   const { committedRow, signal } = options
   if (committedRow === undefined) return []
-  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return []
   const names = new ServerNames(client, options)
   const adopted: AdoptedRow[] = []

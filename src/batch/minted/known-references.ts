@@ -43,7 +43,7 @@ export async function knownReferences(
   { gathered, plan }: { gathered: RowSet; plan: RequestPlan },
 ): Promise<RowsOnServer | null> {
   const { adopt, keepEdited, signal } = options
-  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
   const adopted: AdoptedRow[] = []

@@ -60,7 +60,7 @@ export class ServerHealth {
     const message = 'the server does not respond'
     const ask = async () => {
       try {
-        return (await client.learnIdempotency({ signal: halt })) === null ? stopError('not_sent', message) : null
+        return (await client.learnCapabilities({ signal: halt })) === null ? stopError('not_sent', message) : null
       } catch (error) {
         if (!(error instanceof GdnError)) throw error
         this.#context.stop(error)

@@ -42,7 +42,7 @@ export async function connectExplorer(
   server: Server,
   apiKey: () => Promise<Secret | null> = async () => null,
 ): Promise<WebExplorer> {
-  const proxy = server.loopback ? undefined : proxyOf(env)
+  const proxy = server.isLoopback ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let cookie: string | null = null
   const ask = async (path: string, body?: unknown): Promise<TransportResponse> => {

@@ -32,14 +32,14 @@ export async function openChain(
   deps: Deps,
   flags: Pick<ReaderFlags, 'rpcUrl'>,
   blockchain: Blockchain,
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null,
+  server: Pick<Server, 'baseUrl' | 'isLoopback'> | null,
   perSecond: number | undefined,
 ): Promise<OpenChain> {
   const { env, io, signals, sleep } = deps
   const named = specifiedRpc(deps, flags)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) throw noNodeError(blockchain)
-  const proxy = named === null && server?.loopback === true ? undefined : proxyOf(env)
+  const proxy = named === null && server?.isLoopback === true ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const { signal } = signals
   const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })

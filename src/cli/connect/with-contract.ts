@@ -16,7 +16,7 @@ export interface ContractTarget {
   contract: string
   blockchain: Blockchain
   /** The server; null if the user specifies a node. */
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null
+  server: Pick<Server, 'baseUrl' | 'isLoopback'> | null
   flags: ReaderFlags
   stateDir: string
 }

@@ -64,7 +64,7 @@ async function findCollectionCommitment(
   // Standard input can't be read again, so a commitment never covers it.
   if (!isEvm(blockchain) || manifestPath === null) return { to: 'none' }
   const { client } = connection
-  await client.learnIdempotency({ signal: deps.signals.signal })
+  await client.learnCapabilities({ signal: deps.signals.signal })
   if (client.supports('updates') !== true) return { to: 'none' }
   // Without the permission to read, the result is the same as for a collection without a commitment.
   const valid = await commitmentsOf(deps, connection, contractAddress)

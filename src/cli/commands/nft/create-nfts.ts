@@ -113,7 +113,7 @@ async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings
   })
   const trait = typedTraitInRequest(request)
   if (trait === undefined) return
-  await connection.client.learnIdempotency({ signal: deps.signals.signal })
+  await connection.client.learnCapabilities({ signal: deps.signals.signal })
   if (connection.client.supports('traits') === false) throw noTypedTraitsError(trait)
 }
 

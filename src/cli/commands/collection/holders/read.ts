@@ -24,7 +24,7 @@ export interface ChainTarget extends Omit<ContractTarget, 'flags'> {
   flags: Pick<ReaderFlags, 'rpcUrl'> & { requestsPerSecond?: number }
   wanted: WantedBlock
   /** Connects to the server, which may have the owners. Null if the owners must be read from logs. */
-  connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
+  connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnCapabilities'>>) | null
   /** Called before the transfers are read, which can take a long time. */
   before?: ((read: Pick<ReadHolders, 'reader' | 'block'>) => Promise<void>) | undefined
 }
@@ -112,7 +112,7 @@ async function knownOwners(
   const { store, signal } = options
   try {
     const client = await connect()
-    if (client.supports('owners') === null) await client.learnIdempotency({ signal })
+    if (client.supports('owners') === null) await client.learnCapabilities({ signal })
     if (client.supports('owners') !== true) return null
     const owners = await askOwners({ ...options, client, blockchain })
     if (owners === null) store.clear()

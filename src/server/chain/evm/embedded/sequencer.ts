@@ -98,7 +98,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
       const node = await supervisor().node()
       try {
         const outcomes = await offer(node.rpc, chainId, raws)
-        if (node.alive) return { node, outcomes }
+        if (node.isAlive) return { node, outcomes }
       } catch (error) {
         // It is unknown which transactions reached the pool, so a new node is needed.
         await supervisor().replace(node)
@@ -119,7 +119,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     const pool = await poolStatus(node.rpc).catch(() => undefined)
     if (pool === undefined) return
     node.tip.waiting = pool.pending + pool.queued
-    if (pool.pending > 0 && block.transactions.length > 0 && node.alive) await extend(node, [])
+    if (pool.pending > 0 && block.transactions.length > 0 && node.isAlive) await extend(node, [])
   }
 
   async function append(node: LiveNode, transactions: readonly Hex[]): Promise<MinedBlock | undefined> {

@@ -11,7 +11,7 @@ export interface LiveNode {
   /** The chain's tip on this node. The sequencer updates it. */
   readonly tip: Tip
   /** Whether the process is running. Set to false when its exit is detected. */
-  alive: boolean
+  isAlive: boolean
 }
 
 export interface Supervisor {
@@ -82,7 +82,7 @@ export function superviseNode(
     live = node
     const since = performance.now()
     node.process.exited.then((reason) => {
-      node.alive = false
+      node.isAlive = false
       node.rpc.close()
       live = undefined
       if (signal.aborted) return

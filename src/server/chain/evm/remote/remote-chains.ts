@@ -152,7 +152,7 @@ export async function openRemoteChains({
   return {
     blockchains: [...opened.keys()],
     has: (blockchain) => opened.has(blockchain),
-    hasValue: (blockchain) => !get(blockchain).settings.testNetwork,
+    hasValue: (blockchain) => !get(blockchain).settings.isTestNetwork,
     network: (blockchain) => get(blockchain).network,
     factory,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,

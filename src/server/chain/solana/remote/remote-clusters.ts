@@ -116,7 +116,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   return {
     blockchains: [...opened.keys()],
     has: (blockchain) => opened.has(blockchain),
-    hasValue: (blockchain) => !get(blockchain).settings.testNetwork,
+    hasValue: (blockchain) => !get(blockchain).settings.isTestNetwork,
     network: (blockchain) => get(blockchain).network,
 
     address: addressOn,
