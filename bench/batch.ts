@@ -51,7 +51,7 @@ async function simulated(chunk: number): Promise<Figure[]> {
     },
     upload: () => Promise.reject(new Error('no files here')),
     supports: () => false,
-    learnIdempotency: () => Promise.resolve(false),
+    learnCapabilities: () => Promise.resolve(false),
   }
   const pacer = createPacer({ rate: null, observed: () => null, now: clock.now, sleep: clock.sleep })
   const requests = ROWS / chunk

@@ -122,7 +122,7 @@ export function openGateways(options: GatewayOptions): Gateways {
         }
       }
       const last = findRetryable(failures)
-      if (last === null || round === rounds) throw failureToReport(failures)
+      if (last === null || round === rounds) throw reportedError(failures)
       await sleep(retryWaitMs(round, last.retryAfterMs), signal)
     }
   }
@@ -167,7 +167,7 @@ const findRetryable = (failures: readonly FetchFailure[]): FetchFailure | null =
   failures.find((failure) => !(failure instanceof NoSuchBlock) && !(failure instanceof SkippedGatewayError)) ?? null
 
 /** Returns the failure to report. Wrong bytes or a missing response are more informative than a missing block. */
-const failureToReport = (failures: readonly FetchFailure[]): FetchFailure =>
+const reportedError = (failures: readonly FetchFailure[]): FetchFailure =>
   findRetryable(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { lasting: true })
 
 /**

@@ -3,7 +3,7 @@ import { decode } from '@ipld/dag-pb'
 import type { CID } from 'multiformats/cid'
 import type { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError } from '../core/errors.ts'
-import { tooLarge } from '../files/body.ts'
+import { tooLargeError } from '../files/body.ts'
 import { FetchFailure } from '../files/failure.ts'
 import { NoSuchBlock, WrongBlock } from '../ipfs/block-source.ts'
 import { type ContentBlock, DAG_PB, matchesCid, parseCid } from '../ipfs/cid.ts'
@@ -113,7 +113,7 @@ export class StoredDag {
     if (directory !== undefined) return directory
     const bytes = await this.get(cid.toString())
     const node = await orMalformed(signal, () => readNode({ get: async () => bytes }, cid))
-    if (node === null) throw permanentFailure('the path contains a node of an unsupported type')
+    if (node === null) throw permanentError('the path contains a node of an unsupported type')
     if (isDirectory(node)) directories.set(cid.toString(), node)
     return node
   }
@@ -137,10 +137,10 @@ export class StoredDag {
       const text = String(cid)
       // Parents come first, so each further block must be named by an earlier one.
       if (cid === null || !wantedCids.delete(text))
-        throw permanentFailure('the gateway returned a block that was not requested')
+        throw permanentError('the gateway returned a block that was not requested')
       if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned bytes that do not match ${text}`)
       for (const link of linksIn(cid, bytes)) wantedCids.add(link.toString())
-      if (wantedCids.size > MAX_BLOCKS) throw permanentFailure(`the file has more than ${MAX_BLOCKS} blocks`)
+      if (wantedCids.size > MAX_BLOCKS) throw permanentError(`the file has more than ${MAX_BLOCKS} blocks`)
       put(text, bytes, firstVersionsIn(text, bytes))
     }
     await gateways.blocksOf(file.toString(), this.maxBytes * CAR_FACTOR + NODE_BYTES, take, signal)
@@ -154,7 +154,7 @@ export class StoredDag {
       this.#options.signal.throwIfAborted()
       reached.push(block.cid)
       bytes += block.bytes.length
-      if (bytes > this.maxBytes * CAR_FACTOR + NODE_BYTES) throw tooLarge('it', this.maxBytes)
+      if (bytes > this.maxBytes * CAR_FACTOR + NODE_BYTES) throw tooLargeError('it', this.maxBytes)
     }
     return { reached, bytes }
   }
@@ -200,14 +200,14 @@ export async function archivedFile(
     const directory = await read(cid)
     const entry = await orMalformed(dag.signal, () => findEntry(read, directory, name))
     const link = entry === null ? null : parseCid(entry.toString())
-    if (entry === null) throw permanentFailure(`the directory has no ${JSON.stringify(name)}`)
+    if (entry === null) throw permanentError(`the directory has no ${JSON.stringify(name)}`)
     if (link === null) throw unsupportedBlockError()
     cid = link
   }
   dag.ofFile(cid)
   const node = await dag.node(cid)
-  if (isDirectory(node)) throw permanentFailure('the URL names a directory instead of a file')
-  if (node.type === 'file' && node.size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
+  if (isDirectory(node)) throw permanentError('the URL names a directory instead of a file')
+  if (node.type === 'file' && node.size > dag.maxBytes) throw tooLargeError('it', dag.maxBytes)
   if (node.type === 'file') await dag.fetchParts(cid, node.parts)
   const { reached } = await dag.blocksBelow(cid)
   const hash = createHash('sha256')
@@ -221,7 +221,7 @@ export async function archivedFile(
     }
   })
   if (size !== most) throw malformedFileError()
-  if (size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
+  if (size > dag.maxBytes) throw tooLargeError('it', dag.maxBytes)
   return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached: [...new Set([...onPath, ...reached])] }
 }
 
@@ -258,7 +258,7 @@ export async function* blocksBelow(
       const key = link.toString()
       if (visited.has(key)) continue
       visited.add(key)
-      if (visited.size > most) throw permanentFailure(`the content has more than ${most} blocks`)
+      if (visited.size > most) throw permanentError(`the content has more than ${most} blocks`)
       open.push(link)
     }
   }
@@ -304,7 +304,7 @@ async function orMalformed<Result>(signal: AbortSignal, task: () => Promise<Resu
   }
 }
 
-const permanentFailure = (message: string) => new FetchFailure(message, { lasting: true })
-const malformedFileError = () => permanentFailure('the file is malformed')
+const permanentError = (message: string) => new FetchFailure(message, { lasting: true })
+const malformedFileError = () => permanentError('the file is malformed')
 const unsupportedBlockError = () =>
-  permanentFailure('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')
+  permanentError('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')

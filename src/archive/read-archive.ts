@@ -188,7 +188,8 @@ const invalidArchiveError = (file: string, offset: number, problem: string) =>
 const DAMAGED =
   'The file is damaged, or is not an archive. Use another copy, or archive the collection again to another file. `gdn collection restore --intact` restores the intact blocks of a damaged archive.'
 
-const noIndex = (path: string) => invalidArchiveError(path, 0, 'the root of the file is not the index of an archive')
+const noIndexError = (path: string) =>
+  invalidArchiveError(path, 0, 'the root of the file is not the index of an archive')
 
 async function readBytes(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset)
@@ -265,7 +266,7 @@ async function headerOf(path: string, archive: ArchivedBlocks, root: CID): Promi
     }
     break
   }
-  throw noIndex(path)
+  throw noIndexError(path)
 }
 
 async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<IndexToken> {
@@ -343,11 +344,11 @@ async function* readIndexContent(path: string, archive: ArchivedBlocks, root: CI
   }
   try {
     const node = await readNode({ get }, root)
-    if (node === null || isDirectory(node)) throw noIndex(path)
+    if (node === null || isDirectory(node)) throw noIndexError(path)
     yield* streamNode({ get }, root, node)
   } catch (error) {
     if (systemCode(error) !== undefined || (error instanceof GdnError && error.code !== 'unexpected')) throw error
     // Malformed nodes cause many types of errors.
-    throw noIndex(path)
+    throw noIndexError(path)
   }
 }

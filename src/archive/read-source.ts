@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { BoundedMap } from '../core/bounded-map.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
-import { tooLarge } from '../files/body.ts'
+import { tooLargeError } from '../files/body.ts'
 import { FetchFailure } from '../files/failure.ts'
 import { createFetcher } from '../files/fetcher.ts'
 import { createPace } from '../files/pace.ts'
@@ -168,7 +168,7 @@ class SourceRead {
 
   async directory(cid: string): Promise<Content> {
     const root = parseCid(cid)
-    if (root === null) throw lastingFailure('the CID of the directory is invalid')
+    if (root === null) throw lastingError('the CID of the directory is invalid')
     const { limits } = this.#shared.options
     return { ...(await archivedDirectory(this.#dag(limits.totalBytes), root)), sha256: null, isVerifiable: true }
   }
@@ -177,7 +177,7 @@ class SourceRead {
   async #ipfs(url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules): Promise<Content> {
     const root = parseCid(url.cid)
     if (root === null)
-      throw lastingFailure('the CID is invalid or unsupported: gdn reads only raw and dag-pb CIDs with sha2-256 hashes')
+      throw lastingError('the CID is invalid or unsupported: gdn reads only raw and dag-pb CIDs with sha2-256 hashes')
     if (url.cid.startsWith('Qm')) this.#shared.options.store.noteFirstVersion(root.toString())
     const file = await archivedFile(this.#dag(maxBytes), root, url.path)
     return { ...file, isVerifiable: true }
@@ -185,7 +185,7 @@ class SourceRead {
 
   async #data(url: string, rules: SourceRules): Promise<Content> {
     const bytes = bytesOfDataUrl(url)
-    if (bytes === null) throw lastingFailure('the data URL has no comma, or its base64 is invalid')
+    if (bytes === null) throw lastingError('the data URL has no comma, or its base64 is invalid')
     return await this.#importContent([bytes], rules)
   }
 
@@ -218,7 +218,7 @@ class SourceRead {
     async function* readLimited() {
       for await (const bytes of content) {
         size += bytes.length
-        if (size > maxBytes) throw tooLarge('it', maxBytes)
+        if (size > maxBytes) throw tooLargeError('it', maxBytes)
         hash.update(bytes)
         yield bytes
       }
@@ -247,7 +247,7 @@ class SourceRead {
     const { store, limits } = this.#shared.options
     this.blocks.add(cid)
     if (store.bytes + bytes.length > limits.totalBytes) {
-      throw lastingFailure(`the archive is full: its files are larger than ${formatBytes(limits.totalBytes)} in total`)
+      throw lastingError(`the archive is full: its files are larger than ${formatBytes(limits.totalBytes)} in total`)
     }
     store.putBlock({ cid, bytes }, firstVersions)
   }
@@ -256,7 +256,7 @@ class SourceRead {
 /** Returns the source key of a whole directory. */
 export const directoryKey = (cid: string): string => `directory ${cid}`
 
-const lastingFailure = (message: string) => new FetchFailure(message, { lasting: true })
+const lastingError = (message: string) => new FetchFailure(message, { lasting: true })
 
 /** Returns whether an error concerns only a file or its server, so that other files can still be read. */
 const isOfContent = ({ code }: GdnError): boolean => ['invalid_input', 'unreachable'].includes(code)

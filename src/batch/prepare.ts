@@ -213,7 +213,7 @@ async function refuseUnlessDynamic(
   plan: RequestPlan,
 ): Promise<void> {
   if (!drop.dynamic || hasCreatednft === true || client === null || plan.rows === 0) return
-  if (client.supports('updates') === null) await client.learnIdempotency({ signal })
+  if (client.supports('updates') === null) await client.learnCapabilities({ signal })
   if (client.supports('updates') !== false) return
   throw new GdnError('usage', 'the server does not support creatednft, so its NFTs cannot be dynamic', {
     place: { flag: '--dynamic' },

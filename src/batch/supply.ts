@@ -6,7 +6,7 @@ import type { BatchClient, BatchOptions } from './types.ts'
 
 type Target = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPath' | 'signal'>
 
-type SupplyClient = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
+type SupplyClient = Pick<BatchClient, 'call' | 'learnCapabilities' | 'supports'>
 
 /** Hint on rows that exceed the maximum supply. */
 export const MAX_SUPPLY_HINT = 'Remove rows from the manifest, or mint them in another collection.'
@@ -42,7 +42,7 @@ export async function findMaxSupplyProblem(
   accepted: () => Promise<number> = async () => 0,
 ): Promise<string | null> {
   if (rows === 0) return null
-  if (client.supports('maxSupply') === null) await client.learnIdempotency({ signal })
+  if (client.supports('maxSupply') === null) await client.learnCapabilities({ signal })
   if (client.supports('maxSupply') !== true) return null
   const supply = await client.call('getsupply', { contract_address, blockchain }, { signal })
   const { left, max_supply } = supply

@@ -57,7 +57,7 @@ export interface BatchClient {
    * Queries the server's capabilities if they aren't known yet or if `refresh` is set. Returns whether the server
    * supports idempotency keys, or null if the server didn't respond.
    */
-  learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
+  learnCapabilities(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
 
 /**

@@ -110,7 +110,7 @@ export class GdnCommand extends Command {
     let earlier: string | undefined
     const list: unknown[] = []
     option.argParser((raw: string) => {
-      if (option.short !== undefined && raw.startsWith('=')) throw equalsAfterShort(option.short, name, raw)
+      if (option.short !== undefined && raw.startsWith('=')) throw equalsAfterShortError(option.short, name, raw)
       if (repeatable) {
         list.push(parse(raw))
         return [...list]
@@ -190,20 +190,21 @@ export function switchFlag(command: GdnCommand, flags: string, description: stri
   return command.switchFlag(flags, description, group)
 }
 
-export const requiredFlag = (flag: string, hint: string) => flagError(flag, 'is required', hint)
+export const requiredFlagError = (flag: string, hint: string) => flagError(flag, 'is required', hint)
 
-export const cannotPrompt = (flag: string, hint: string) =>
+export const cannotPromptError = (flag: string, hint: string) =>
   flagError(flag, 'is required, because gdn cannot prompt here', hint)
 
-export const noCollection = (flag: string, hint: string) => flagError(flag, 'no collection is specified', hint)
+export const missingCollectionError = (flag: string, hint: string) =>
+  flagError(flag, 'no collection is specified', hint)
 
-export const noServerNamed = (flag: string, hint: string) => flagError(flag, 'no server is specified', hint)
+export const noServerNamedError = (flag: string, hint: string) => flagError(flag, 'no server is specified', hint)
 
-export const wrongAddress = (address: string, problem: string, flag: string) =>
+export const wrongAddressError = (address: string, problem: string, flag: string) =>
   flagError(flag, `"${withoutKey(address)}" ${problem}`)
 
 /** Creates the error for `-c=0x…`, in which an equals sign precedes the value of a short flag. */
-function equalsAfterShort(short: string, long: string, raw: string): GdnError {
+function equalsAfterShortError(short: string, long: string, raw: string): GdnError {
   const value = withoutKey(raw.slice(1))
   return flagError(short, `the value "=${value}" begins with "="`, `Use ${short} ${value} or ${long}=${value}.`)
 }

@@ -5,7 +5,7 @@ import { EXIT } from '../core/exit-codes.ts'
 import { redactText } from '../core/redact.ts'
 import { makeCommand, type Verb } from './catalogue.ts'
 import { type GdnCommand, usageHint } from './command.ts'
-import { withBackendFlags } from './connect/add-backend-flags.ts'
+import { addBackendFlagsToError } from './connect/add-backend-flags.ts'
 import { ioSettings } from './connect/settings-of-argv.ts'
 import type { CommandEdge, Deps, Edge } from './deps.ts'
 import type { ServerFlags } from './flags/common.ts'
@@ -20,7 +20,7 @@ import { nameFlags } from './request/named-addresses.ts'
 import { route } from './route.ts'
 import { proseWidth } from './text/wrap.ts'
 import { VERSION } from './version.ts'
-import { dashError, withQuotesHint } from './word-processor.ts'
+import { addQuotesHintToError, dashError } from './word-processor.ts'
 
 /** Runs one command line. Returns the exit code. */
 export async function run(argv: readonly string[], outerEdge: Edge): Promise<number> {
@@ -81,8 +81,8 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
     return EXIT.ok
   }
   if (routed.kind === 'unknown') {
-    const { unknownCommand } = await import('./help/suggest.ts')
-    throw dashError(routed.words) ?? unknownCommand(routed.words)
+    const { unknownCommandError } = await import('./help/suggest.ts')
+    throw dashError(routed.words) ?? unknownCommandError(routed.words)
   }
   const level = colorLevel(edge.stdout, edge.env, io.settings.noColor)
   if (io.settings.machine && routed.kind !== 'verb') {
@@ -97,7 +97,7 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
         import('./help/help.ts'),
       ])
       const topic = await readTopic(routed.topic.page)
-      await io.read(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
+      await io.print(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
     case 'search': {
@@ -108,23 +108,23 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
       ])
       const { sections, meant } = await findHelp(routed.words)
       if (meant !== null) io.note(meant)
-      await io.read(searchText(sections, proseWidth(edge.stdout.columns), await headingStyle(level)))
+      await io.print(searchText(sections, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
     case 'root-help': {
       const { rootHelp } = await import('./help/help.ts')
-      await io.read(await rootHelp(edge.stdout.columns, level))
+      await io.print(await rootHelp(edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'noun-help': {
       const { nounHelp } = await import('./help/help.ts')
-      await io.read(await nounHelp(routed.noun, edge.stdout.columns, level))
+      await io.print(await nounHelp(routed.noun, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb-help': {
       const { commandHelp } = await import('./help/command-help.ts')
       const { command } = await load(routed.verb, edge, io)
-      await io.read(await commandHelp(command, edge.stdout.columns, level))
+      await io.print(await commandHelp(command, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb': {
@@ -190,13 +190,13 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
       const isInput = ['usage', 'invalid_input'].includes(error.code)
       const hint = isInput ? usageHint(command) : DEFAULT_HINTS[error.code]
       const hinted = hint === undefined ? error : error.withHint(hint)
-      throw withBackendFlags(isInput ? withQuotesHint(hinted, ownArgs) : hinted, command.opts())
+      throw addBackendFlagsToError(isInput ? addQuotesHintToError(hinted, ownArgs) : hinted, command.opts())
     }
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')
     throw (
       dashError(command.args.filter((word) => ownArgs.includes(word))) ??
-      withQuotesHint(usageError(error, command, ownArgs), ownArgs)
+      addQuotesHintToError(usageError(error, command, ownArgs), ownArgs)
     )
   }
 }

@@ -19,7 +19,7 @@ export function dashError(words: readonly string[]): GdnError | undefined {
 }
 
 /** Adds a hint to an error if an argument contains typographic quotes, which shells don't interpret. */
-export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnError {
+export function addQuotesHintToError(error: GdnError, argv: readonly string[]): GdnError {
   const isQuoted = argv.some((word) => {
     const value = word.slice(word.indexOf('=') + 1)
     return WORD_PROCESSOR_QUOTES.test(value.charAt(0)) || WORD_PROCESSOR_QUOTES.test(value.slice(-1))

@@ -109,7 +109,7 @@ export interface ApiClient {
    * Like `supports('idempotency')`, but queries the server if the answer isn't known yet. Returns null if the server
    * doesn't respond. `refresh` queries the server again, and updates everything that it announces.
    */
-  learnIdempotency(options?: LearnOptions): Promise<boolean | null>
+  learnCapabilities(options?: LearnOptions): Promise<boolean | null>
   /** Returns the latest rate limit in an endpoint's responses, or null if there was none. */
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
   close(): Promise<void>

@@ -64,7 +64,7 @@ export function createClient(options: ClientOptions): ApiClient {
     onlyWithoutValue(only) {
       server.onlyWithoutValue = only
     },
-    async learnIdempotency(learnOptions = {}) {
+    async learnCapabilities(learnOptions = {}) {
       const learned = announced.supports('idempotency')
       if (learned !== null && learnOptions.refresh !== true) return learned
       const { probeIdempotency } = await import('./learn-support.ts')

@@ -5,7 +5,7 @@ import { type ApiVersion, DEFAULT_API_VERSION, inVersion } from '../api/versions
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import type { RequestOf, ResponseOf } from './api-client.ts'
-import { badResponse } from './responses.ts'
+import { badResponseError } from './responses.ts'
 import type { TransportResponse } from './transport.ts'
 
 /**
@@ -69,7 +69,7 @@ export async function decode<Name extends EndpointName>(
   const checked = validate((await loadEndpoint(name)).response, name === 'createnfttrans' ? withNfts(json) : json)
   if (checked.ok) return checked.value as ResponseOf<Name>
   const [first] = checked.issues
-  throw badResponse(
+  throw badResponseError(
     url,
     response,
     `JSON that does not match the API's schema (${first === undefined ? '' : formatIssue(first)})`,
@@ -87,6 +87,6 @@ export async function jsonOf(name: string, url: string, response: TransportRespo
     throw responseError(name, url, response)
   }
   const json = parseJson(response.body)
-  if (json === undefined) throw badResponse(url, response, 'a response that is not JSON')
+  if (json === undefined) throw badResponseError(url, response, 'a response that is not JSON')
   return json
 }

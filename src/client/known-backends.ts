@@ -4,7 +4,7 @@ import { isTemporaryStatus } from '../core/http-status.ts'
 import { parseJson } from '../core/json.ts'
 import { bootClock } from '../core/time.ts'
 import type { Backend } from './backend.ts'
-import { badResponse, describeResponse } from './responses.ts'
+import { badResponseError, describeResponse } from './responses.ts'
 import { SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
 import { retryRead } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
@@ -151,7 +151,7 @@ function identityIn(url: string, response: TransportResponse): Identity {
   const json = parseJson(response.body)
   if (json === null || typeof json !== 'object' || !('backend_id' in json)) return NO_IDENTITY
   const { backend_id: id, incarnation } = json as { backend_id: unknown; incarnation?: unknown }
-  if (!isUuid(id) || !isUuid(incarnation)) throw badResponse(url, response, 'a backend ID that is not a UUID')
+  if (!isUuid(id) || !isUuid(incarnation)) throw badResponseError(url, response, 'a backend ID that is not a UUID')
   return { id, incarnation }
 }
 

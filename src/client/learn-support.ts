@@ -20,7 +20,7 @@ const TRIES = 6
  * @throws GdnError `unreachable`
  */
 export async function learnSupport(
-  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
+  client: Pick<ApiClient, 'learnCapabilities' | 'supports'>,
   signal: AbortSignal | undefined,
   clock: Pick<RetryClock, 'sleep' | 'random'> = SYSTEM_RETRY_CLOCK,
 ): Promise<void> {
@@ -29,7 +29,7 @@ export async function learnSupport(
     reason = `: ${why}`
   }
   for (let attempt = 1; client.supports('references') === null; attempt++) {
-    if ((await client.learnIdempotency({ signal, onSilence })) !== null) return
+    if ((await client.learnCapabilities({ signal, onSilence })) !== null) return
     if (attempt === TRIES) {
       const hint = 'Nothing was sent. Try again later.'
       throw new GdnError('unreachable', `the server does not respond${reason}`, { hint })
@@ -92,16 +92,16 @@ export async function probeIdempotency(
  * @throws GdnError `refused`, or `unreachable` if the server doesn't respond
  */
 export async function refuseTypedTrait(
-  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
+  client: Pick<ApiClient, 'learnCapabilities' | 'supports'>,
   trait: Attribute | undefined,
   { place, signal }: { place?: Place | undefined; signal?: AbortSignal | undefined },
 ): Promise<void> {
   if (trait === undefined) return
   if (client.supports('traits') === null) await learnSupport(client, signal)
-  if (client.supports('traits') !== true) throw noTypedTraits(trait, place)
+  if (client.supports('traits') !== true) throw noTypedTraitsError(trait, place)
 }
 
-export const noTypedTraits = ({ tag, display_type }: Attribute, place?: Place): GdnError =>
+export const noTypedTraitsError = ({ tag, display_type }: Attribute, place?: Place): GdnError =>
   new GdnError('refused', `the server doesn't support typed traits: ${quoted(tag)} has the type ${display_type}`, {
     place,
     hint: 'Nothing was sent. Use a gdn backend that supports typed traits, or remove the type of the trait.',

@@ -3,35 +3,32 @@ import { isLoopbackUrl } from '../core/parse-url.ts'
 import type { TransportError } from './transport.ts'
 
 /** Returns the error for a failed request, with the server, the cause, and a hint about what to check. */
-export function unreachable(url: string, error: TransportError): GdnError {
+export function unreachableError(url: string, error: TransportError): GdnError {
   const { origin, hostname, host } = new URL(url)
   const code = causeCode(error)
-  const unreachable = (message: string, hint: string) => new GdnError('unreachable', message, { hint, cause: error })
+  const causeError = (message: string, hint: string) => new GdnError('unreachable', message, { hint, cause: error })
   switch (code) {
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return unreachable(
+      return causeError(
         `can't resolve the host name ${hostname}`,
         'Check the base URL, the network and the name server.',
       )
     case 'ECONNREFUSED':
       return isLoopbackUrl(new URL(url))
-        ? unreachable(
+        ? causeError(
             `nothing listens at ${origin}`,
             'Run `gdn local start` or `gdn serve` to start a backend, or check the base URL.',
           )
-        : unreachable(`${host} refuses connections`, 'Check the host and port of the base URL.')
+        : causeError(`${host} refuses connections`, 'Check the host and port of the base URL.')
     default:
       if (/CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS/.test(code)) {
-        return unreachable(`can't trust the certificate of ${host}: ${error.message}`, certificateHint(code))
+        return causeError(`can't trust the certificate of ${host}: ${error.message}`, certificateHint(code))
       }
       if (/SSL|EPROTO/.test(code)) {
-        return unreachable(
-          `TLS with ${host} failed: ${error.message}`,
-          'Check that the server uses https on this port.',
-        )
+        return causeError(`TLS with ${host} failed: ${error.message}`, 'Check that the server uses https on this port.')
       }
-      return unreachable(`can't reach ${url}: ${error.message}`, 'Check the network and the base URL, then try again.')
+      return causeError(`can't reach ${url}: ${error.message}`, 'Check the network and the base URL, then try again.')
   }
 }
 

@@ -145,7 +145,7 @@ export function attemptOutcome(sent: SendOnceResult, wallClock: number): Attempt
 /**
  * Returns the error for a request whose outcome is unknown. The hint says what to check before you repeat the request.
  */
-export function unknownOutcome(
+export function unknownOutcomeError(
   name: string,
   reason: string,
   hint = 'Check whether the request took effect before you repeat it.',

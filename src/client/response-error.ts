@@ -6,7 +6,7 @@ import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
 import {
-  badResponse,
+  badResponseError,
   describeResponse,
   isBackendNotReady,
   isTemporaryRefusal,
@@ -20,19 +20,19 @@ export function responseError(name: EndpointName | string, url: string, response
   const details: ResponseDetails = { status: response.status, ...errorForm }
   const reason = errorForm === null ? describeResponse(response) : sentence(errorForm)
   const code = response.headers[HEADERS.errorCode]
-  const error = (code: ErrorCode, message: string, hint: string | undefined) =>
+  const codedError = (code: ErrorCode, message: string, hint: string | undefined) =>
     new GdnError(code, message, { hint, details })
   if (isBackendNotReady(response)) {
     const hint =
       'Nothing was accepted. Fund the signer or set up the network, as the error describes. Then repeat the request.'
-    return error('not_ready', errorForm?.message ?? reason, hint)
+    return codedError('not_ready', errorForm?.message ?? reason, hint)
   }
   if (isTemporaryRefusal(response)) {
-    return error('unreachable', `the server is temporarily unavailable: ${reason}`, 'Try again later.')
+    return codedError('unreachable', `the server is temporarily unavailable: ${reason}`, 'Try again later.')
   }
   if (code === REFERENCE_ERRORS.conflict) {
     const hint = 'Nothing was created. Use another ID, or send the content that belongs to this ID.'
-    return error('refused', reason, hint)
+    return codedError('refused', reason, hint)
   }
   if (code === SHUFFLE_ERRORS.notFinal) {
     const hint = 'Nothing was sent to the chain. Run the command again later.'
@@ -41,25 +41,25 @@ export function responseError(name: EndpointName | string, url: string, response
   if (code === VALUE_ERRORS.hasValue) {
     const hint =
       'Run the same command again for the blockchain that the message names, or add --yes to confirm the cost.'
-    return error('not_confirmed', reason, hint)
+    return codedError('not_confirmed', reason, hint)
   }
   switch (response.status) {
     case 401: {
       const hint = `Set GDN_API_KEY, or run \`gdn auth login --base-url ${new URL(url).origin}\`.`
-      return error('unauthorized', `the server requires a valid API key: ${reason}`, hint)
+      return codedError('unauthorized', `the server requires a valid API key: ${reason}`, hint)
     }
     case 403: {
       const message = `the API key is not permitted to use ${name}: ${reason}`
-      return error('forbidden', message, 'Check the permissions of the key, or use another key.')
+      return codedError('forbidden', message, 'Check the permissions of the key, or use another key.')
     }
     case 429: {
       const message = `the server's rate limit was reached: ${reason}`
-      return error('rate_limited', message, 'Wait and try again, or set a lower --rate.')
+      return codedError('rate_limited', message, 'Wait and try again, or set a lower --rate.')
     }
     default:
       return errorForm !== null && response.status >= 400 && response.status < 500
-        ? error('refused', reason, refusalHint(reason))
-        : badResponse(url, response)
+        ? codedError('refused', reason, refusalHint(reason))
+        : badResponseError(url, response)
   }
 }
 

@@ -98,7 +98,7 @@ export function isIdempotencyError(
 }
 
 /** Returns the error for a response that doesn't match the API's schema. */
-export function badResponse(
+export function badResponseError(
   url: string,
   response: TransportResponse,
   fault = 'a response that is not from the API',

@@ -29,8 +29,8 @@ export async function retryRead(
     const mayRepeat = attempt < maxAttempts && clock.now() + wait <= deadline
     if (mayRepeat && (await waitUnlessTimeUp(clock, wait, signal))) continue
     if (!(result instanceof TransportError)) return result
-    const { unreachable } = await import('./network-error.ts')
-    throw unreachable(url, result)
+    const { unreachableError } = await import('./network-error.ts')
+    throw unreachableError(url, result)
   }
 }
 

@@ -29,7 +29,7 @@ interface LimitingClient {
     request: RequestOf<Name>,
     options?: CallOptions,
   ): Promise<ResponseOf<Name>>
-  learnIdempotency(options?: { signal?: AbortSignal | undefined }): Promise<unknown>
+  learnCapabilities(options?: { signal?: AbortSignal | undefined }): Promise<unknown>
   supports(capability: 'runCosts'): boolean | null
 }
 
@@ -58,7 +58,7 @@ export async function setRunLimit(
 ): Promise<RunLimit> {
   const wei = limitIn(limit)
   if (wei === null) return limit
-  await client.learnIdempotency({ signal })
+  await client.learnCapabilities({ signal })
   if (client.supports('runCosts') !== true) return limit
   const { run } = limit
   const carried = { run, maxCost: String(wei) }

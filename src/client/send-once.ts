@@ -5,7 +5,7 @@ import { parseJson } from '../core/json.ts'
 import type { CallOptions, SendOptions, SendResult } from './api-client.ts'
 import { isBackendChange } from './backend.ts'
 import type { Dispatch, Post } from './dispatch.ts'
-import { attemptOutcome, unknownOutcome } from './outcome.ts'
+import { attemptOutcome, unknownOutcomeError } from './outcome.ts'
 import { describeResponse } from './responses.ts'
 import type { RetryClock } from './retry-clock.ts'
 import type { RunLimit } from './run-limit.ts'
@@ -103,8 +103,8 @@ async function notSentResult({ url }: RequestTarget, error: unknown): Promise<Se
   if (!(error instanceof TransportError)) return { kind: 'not_sent', reason, error }
   const { cause } = error
   if (isBackendChange(cause)) return { kind: 'not_sent', reason, stop: cause, error: cause }
-  const { unreachable } = await import('./network-error.ts')
-  return { kind: 'not_sent', reason, error: unreachable(url, error) }
+  const { unreachableError } = await import('./network-error.ts')
+  return { kind: 'not_sent', reason, error: unreachableError(url, error) }
 }
 
 /**
@@ -120,14 +120,14 @@ export async function readCreated<Response>(
 ): Promise<Response> {
   const { outcome } = attemptOutcome(result, Date.now())
   if (result.kind !== 'answered') {
-    throw outcome === 'unknown' ? unknownOutcome(name, result.reason, hint, result.error) : result.error
+    throw outcome === 'unknown' ? unknownOutcomeError(name, result.reason, hint, result.error) : result.error
   }
-  if (outcome === 'unknown') throw unknownOutcome(name, result.seen, hint)
+  if (outcome === 'unknown') throw unknownOutcomeError(name, result.seen, hint)
   // For an error response, `read` throws the error.
   if (outcome !== 'accepted') return await read(result.response)
   try {
     return await read(result.response)
   } catch (cause) {
-    throw unknownOutcome(name, `the response does not match the API's schema: ${result.seen}`, hint, cause)
+    throw unknownOutcomeError(name, `the response does not match the API's schema: ${result.seen}`, hint, cause)
   }
 }

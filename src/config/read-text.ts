@@ -18,43 +18,43 @@ type Fail = (message: string, cause?: unknown) => GdnError
  * @returns null if the file doesn't exist
  */
 export async function readTextIfThere(path: string, maxBytes: number, code: ErrorCode): Promise<string | null> {
-  const fail: Fail = (message, cause) => new GdnError(code, message, { place: { file: path }, cause })
-  const file = openIfThere(path, fail)
+  const readError: Fail = (message, cause) => new GdnError(code, message, { place: { file: path }, cause })
+  const file = openIfThere(path, readError)
   if (file === null) return null
   try {
     const stats = fstatSync(file)
-    if (stats.isDirectory()) throw fail('is a directory, not a file')
-    if (!stats.isFile()) throw fail('is not a regular file')
-    if (stats.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
-    return decodeUtf8(readOrThrow(file, fail), path, code)
+    if (stats.isDirectory()) throw readError('is a directory, not a file')
+    if (!stats.isFile()) throw readError('is not a regular file')
+    if (stats.size > maxBytes) throw readError(`is larger than ${maxBytes} bytes`)
+    return decodeUtf8(readOrThrow(file, readError), path, code)
   } finally {
     closeSync(file)
   }
 }
 
 // Files are read synchronously, because the overhead of an asynchronous read of a small file exceeds the read itself.
-function openIfThere(path: string, fail: Fail): number | null {
+function openIfThere(path: string, readError: Fail): number | null {
   // Without O_NONBLOCK, opening a pipe that has no writer would block indefinitely.
   const { O_RDONLY, O_NONBLOCK } = constants
   try {
     return openSync(path, O_RDONLY | (O_NONBLOCK ?? 0))
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
-    throw unreadableFileError(error, fail)
+    throw unreadableFileError(error, readError)
   }
 }
 
-function readOrThrow(file: number, fail: Fail): Buffer {
+function readOrThrow(file: number, readError: Fail): Buffer {
   try {
     return readFileSync(file)
   } catch (error) {
-    throw unreadableFileError(error, fail)
+    throw unreadableFileError(error, readError)
   }
 }
 
-function unreadableFileError(error: unknown, fail: Fail): GdnError {
+function unreadableFileError(error: unknown, readError: Fail): GdnError {
   const reason = systemCode(error) ?? ''
-  return fail(REASONS[reason] ?? `can't be read (${reason})`, error)
+  return readError(REASONS[reason] ?? `can't be read (${reason})`, error)
 }
 
 /** Like readTextIfThere, but throws if the file is missing. */

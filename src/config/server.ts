@@ -16,7 +16,7 @@ export interface Server {
   source: ServerSource
   from: string
   /** Whether the server runs on this machine. */
-  loopback: boolean
+  isLoopback: boolean
 }
 
 /** The sources of settings, without the flags. */
@@ -94,7 +94,7 @@ export async function serverOf(target: ServerTarget | null, localDataDir: string
       origin,
       source: target.source,
       from: target.from,
-      loopback: isLoopbackOrigin(origin),
+      isLoopback: isLoopbackOrigin(origin),
     }
   }
   const { runningBackend } = await import('./local-backend.ts')
@@ -102,7 +102,13 @@ export async function serverOf(target: ServerTarget | null, localDataDir: string
   if (running === null) {
     throw new GdnError('unreachable', 'the local backend is not running', { hint: 'Run `gdn local start`.' })
   }
-  return { baseUrl: running.url, origin: checkedOrigin(running.url), source: 'local', from: '--local', loopback: true }
+  return {
+    baseUrl: running.url,
+    origin: checkedOrigin(running.url),
+    source: 'local',
+    from: '--local',
+    isLoopback: true,
+  }
 }
 
 /** Returns the origin of a URL. Throws if the URL isn't an http(s) URL or contains a user name or password. */

@@ -169,7 +169,8 @@ export function readPrivateFile(
   path: string,
   { maxBytes = MAX_BYTES, mayBeLink = false, code = 'invalid_config', looseCode = code }: ReadSecret = {},
 ): Buffer | null {
-  const fail = (message: string, cause?: unknown) => new GdnError(code, message, { place: { file: path }, cause })
+  const privateFileError = (message: string, cause?: unknown) =>
+    new GdnError(code, message, { place: { file: path }, cause })
   let file: number
   try {
     // Use O_NONBLOCK, because opening a pipe without a writer would block indefinitely.
@@ -177,14 +178,16 @@ export function readPrivateFile(
   } catch (error) {
     const reason = systemCode(error) ?? 'unknown reason'
     if (reason === 'ENOENT') return null
-    throw fail(REASONS[reason] ?? `can't be read (${reason})`, error)
+    throw privateFileError(REASONS[reason] ?? `can't be read (${reason})`, error)
   }
   try {
     const stats = fstatSync(file)
-    if (!stats.isFile()) throw fail(stats.isDirectory() ? 'is a directory, not a file' : 'is not a regular file')
-    if (stats.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
+    if (!stats.isFile())
+      throw privateFileError(stats.isDirectory() ? 'is a directory, not a file' : 'is not a regular file')
+    if (stats.size > maxBytes) throw privateFileError(`is larger than ${maxBytes} bytes`)
     if (HAS_MODES && isLoose(stats)) throw looseFileError(path, looseCode)
-    if (HAS_MODES && !mayBeLink && isForeign(stats.uid, getuid?.() ?? 0)) throw fail('belongs to another user')
+    if (HAS_MODES && !mayBeLink && isForeign(stats.uid, getuid?.() ?? 0))
+      throw privateFileError('belongs to another user')
     return readFileSync(file)
   } finally {
     closeSync(file)

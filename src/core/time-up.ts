@@ -1,7 +1,7 @@
 import { GdnError } from './errors.ts'
 
 /** Returns the error for a command whose `--timeout` expired. */
-export const timeUp = (ms: number): GdnError =>
+export const timeUpError = (ms: number): GdnError =>
   new GdnError('timed_out', `the --timeout of ${ms / 1000} s expired`, {
     hint: 'Run the same command again, with a longer --timeout.',
   })

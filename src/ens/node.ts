@@ -70,31 +70,36 @@ export async function requestNode(
         await sleep(Math.min(waitMs, MAX_WAIT_MS), signal)
         continue
       }
-      if (error !== null) throw errorOf(node, error, body)
+      if (error !== null) throw responseError(node, error, body)
       if (response.status === 200 && responseBody !== null && 'result' in responseBody) return responseBody.result
       const problem = response.status === 200 ? 'a response that is not JSON-RPC' : `HTTP ${response.status}`
-      throw nodeFailed(node, `returned ${problem} to ${method}`)
+      throw nodeFailedError(node, `returned ${problem} to ${method}`)
     } catch (error) {
       if (signal.aborted) throw signal.reason
-      const failure = error instanceof TransportError ? nodeFailed(node, `did not respond: ${error.message}`) : error
+      const failure =
+        error instanceof TransportError ? nodeFailedError(node, `did not respond: ${error.message}`) : error
       if (!(failure instanceof GdnError) || ++failures === ATTEMPTS) throw failure
     }
   }
 }
 
 /** Returns the error for a node that can't answer a request. */
-export function nodeFailed(node: EnsNode, problem: string): GdnError {
+export function nodeFailedError(node: EnsNode, problem: string): GdnError {
   return new GdnError('refused', `the Ethereum node ${new URL(node.url).origin} ${problem}`, {
     place: { flag: node.setting },
     hint: 'Nothing was sent. Try again, use another Ethereum node, or use addresses instead of ENS names.',
   })
 }
 
-function errorOf(node: EnsNode, { code, message, data }: Record<string, unknown>, body: { method: string }): Error {
+function responseError(
+  node: EnsNode,
+  { code, message, data }: Record<string, unknown>,
+  body: { method: string },
+): Error {
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'unknown error'
   const numbered = typeof code === 'number' ? code : 0
   const isRevert = numbered === REVERTED || revertDataIn(data) !== undefined || /revert/i.test(text)
-  if (!isRevert) return nodeFailed(node, `returned an error to ${body.method}: ${text}`)
+  if (!isRevert) return nodeFailedError(node, `returned an error to ${body.method}: ${text}`)
   const error = { code: REVERTED, message: text, data: revertDataIn(data) }
   return new RpcRequestError({ body, error, url: new URL(node.url).origin })
 }

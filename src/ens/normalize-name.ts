@@ -17,17 +17,17 @@ const PLAIN = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
  * @throws GdnError `usage` for a name that ENSIP-15 rejects, such as one that mixes scripts
  */
 export function normalizeName(name: string, place: Place): string {
-  const reject = (why: string, hint: string) => {
+  const invalidNameError = (why: string, hint: string) => {
     const shownName = shorten(name, MAX_SHOWN)
     return new GdnError('usage', `${JSON.stringify(shownName)} is not a valid ENS name: ${why}`, { place, hint })
   }
   if (name.length > MAX_LENGTH)
-    throw reject(`it has more than ${MAX_LENGTH} characters`, 'Use a shorter name, or the address.')
+    throw invalidNameError(`it has more than ${MAX_LENGTH} characters`, 'Use a shorter name, or the address.')
   if (PLAIN.test(name)) return name.toLowerCase()
   try {
     return normalize(name)
   } catch (error) {
-    throw reject(
+    throw invalidNameError(
       normalizationReason(messageOf(error)),
       'Check the spelling, or use the address. Names with look-alike letters are rejected.',
     )

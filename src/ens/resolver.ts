@@ -22,7 +22,7 @@ import type { Transport } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { coinTypeOf, DEFAULT_EVM_COIN_TYPE, ETHEREUM_COIN_TYPE } from './coin-type.ts'
 import { type GatewayClient, originOf } from './gateway.ts'
-import { type EnsNode, nodeFailed, requestNode } from './node.ts'
+import { type EnsNode, nodeFailedError, requestNode } from './node.ts'
 
 /** The network for which a name is resolved. */
 export interface EnsNetwork {
@@ -143,7 +143,7 @@ async function checkChain(options: EnsResolverOptions): Promise<void> {
   const { node, signal } = options
   const chainId = await request(options, { method: 'eth_chainId', params: [] }, signal)
   if (typeof chainId !== 'string' || !/^0x[0-9a-f]{1,16}$/i.test(chainId)) {
-    throw nodeFailed(node, 'returned an invalid chain ID')
+    throw nodeFailedError(node, 'returned an invalid chain ID')
   }
   if (Number(chainId) !== ETHEREUM_CHAIN_ID) {
     throw new GdnError('usage', `the node has the chain ID ${Number(chainId)}, but ENS names are on Ethereum (1)`, {
@@ -175,7 +175,7 @@ async function addressOn(network: EnsNetwork, lookup: NameLookup): Promise<Addre
   const byDefault = await readRecord(lookup, DEFAULT_EVM_COIN_TYPE)
   if (byDefault !== null) return addressIn(byDefault, name, network)
   const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await readRecord(lookup, ETHEREUM_COIN_TYPE)
-  throw withoutRecord(name, network, coinType, ethereum)
+  throw noRecordError(name, network, coinType, ethereum)
 }
 
 /** Returns the bytes of an address record; null if it isn't set. */
@@ -244,7 +244,7 @@ async function callResolver({ name, options, signal }: NameLookup, data: Hex, tr
   const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
   const { data: result } = await call(client, { to: UNIVERSAL_RESOLVER, data: calldata })
   if (result === undefined || result === '0x') {
-    throw nodeFailed(node, `has no ENS universal resolver at ${UNIVERSAL_RESOLVER}: the node is not in sync`)
+    throw nodeFailedError(node, `has no ENS universal resolver at ${UNIVERSAL_RESOLVER}: the node is not in sync`)
   }
   return decodeFunctionResult({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', data: result })[0]
 }
@@ -344,7 +344,7 @@ function addressIn(bytes: Hex, name: string, network: EnsNetwork): Address {
   throw refusedError(`${name} resolves to the zero address on ${network.name}`, ASK_OWNER)
 }
 
-function withoutRecord(name: string, { name: on }: EnsNetwork, coinType: bigint, ethereum: Hex | null): GdnError {
+function noRecordError(name: string, { name: on }: EnsNetwork, coinType: bigint, ethereum: Hex | null): GdnError {
   if (ethereum === null || coinType === ETHEREUM_COIN_TYPE) {
     return refusedError(`${name} has no address for ${on}`, ASK_OWNER)
   }

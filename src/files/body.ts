@@ -49,12 +49,12 @@ export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: numb
   let size = 0
   for await (const bytes of body) {
     size += bytes.length
-    if (size > maxBytes + slack) throw tooLarge(label, maxBytes)
+    if (size > maxBytes + slack) throw tooLargeError(label, maxBytes)
     if (bytes.length > 0) yield bytes
   }
 }
 
-export function tooLarge(label: string, maxBytes: number): FetchFailure {
+export function tooLargeError(label: string, maxBytes: number): FetchFailure {
   return new FetchFailure(`${label} is larger than ${formatBytes(maxBytes)}`, {
     lasting: true,
     hint: 'Use a smaller file.',

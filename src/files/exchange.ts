@@ -4,12 +4,12 @@ import { Agent, type Dispatcher, request } from 'undici'
 import { isTemporaryStatus } from '../core/http-status.ts'
 import { parseRetryAfter } from '../core/time.ts'
 import { isPublicAddress } from './address.ts'
-import { tooLarge } from './body.ts'
+import { tooLargeError } from './body.ts'
 import { FetchFailure } from './failure.ts'
 import { contentProblem } from './file-content.ts'
 import { checkedLookup, type Resolve, systemResolve } from './lookup.ts'
 import type { Pace } from './pace.ts'
-import { explainFailure } from './reasons.ts'
+import { explainedError } from './reasons.ts'
 import { checkTarget, type FileTarget } from './target.ts'
 
 const REDIRECTS = [301, 302, 303, 307, 308]
@@ -175,7 +175,7 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
           const hint = 'The download will be retried. Use a faster server or a smaller file.'
           throw new FetchFailure(`${target.label} took longer than ${timeoutMs / 1000} s`, { lasting: false, hint })
         }
-        throw explainFailure(error, target.label)
+        throw explainedError(error, target.label)
       }
     },
     stop() {
@@ -204,12 +204,12 @@ export function checkResponse(response: ResponseHead, label: string, { maxBytes,
     throw new FetchFailure(`${label} returned ${status}`, { lasting: !isTemporaryStatus(statusCode), retryAfterMs })
   }
   if (!allowHtml && /^\s*(?:text\/html|application\/xhtml\+xml)\b/i.test(headerOf(response, 'content-type') ?? '')) {
-    throw htmlPage(label)
+    throw htmlPageError(label)
   }
-  if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw tooLarge(label, maxBytes)
+  if (Number(headerOf(response, 'content-length') ?? 0) > maxBytes) throw tooLargeError(label, maxBytes)
 }
 
-function htmlPage(label: string): FetchFailure {
+function htmlPageError(label: string): FetchFailure {
   return new FetchFailure(`${label} returned an HTML page, not a file`, {
     lasting: true,
     hint: 'Use the URL of the file itself, not of a page that shows it.',
@@ -219,7 +219,7 @@ function htmlPage(label: string): FetchFailure {
 /** Throws if the first bytes show that the content must not be stored. */
 export function checkHead(head: Uint8Array, label: string, rules: Pick<ResponseRules, 'allowHtml'>): void {
   const problem = contentProblem(head, rules)
-  if (problem === 'an HTML page') throw htmlPage(label)
+  if (problem === 'an HTML page') throw htmlPageError(label)
   if (problem !== null) throw new FetchFailure(`${label} returned ${problem}`, { lasting: true })
 }
 

@@ -38,15 +38,15 @@ export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFu
         const refused = addresses.find(({ address }) => isRefused(address))
         const [first] = addresses
         if (refused !== undefined) return callback(new PrivateAddressError(refused.address), '', 0)
-        if (first === undefined) return callback(noAddress(hostname), '', 0)
+        if (first === undefined) return callback(noAddressError(hostname), '', 0)
         if (options.all === true) return callback(null, [...addresses])
         callback(null, first.address, first.family)
       },
-      (error: unknown) => callback(error instanceof Error ? error : noAddress(hostname), '', 0),
+      (error: unknown) => callback(error instanceof Error ? error : noAddressError(hostname), '', 0),
     )
   }
 }
 
-function noAddress(hostname: string): NodeJS.ErrnoException {
+function noAddressError(hostname: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`${hostname} has no address`), { code: 'ENOTFOUND' })
 }

@@ -1,5 +1,5 @@
 import type { Dispatcher } from 'undici'
-import { decodeBody, limitBody, tooLarge } from './body.ts'
+import { decodeBody, limitBody, tooLargeError } from './body.ts'
 import { SNIFF_BYTES } from './content-type.ts'
 import {
   checkHead,
@@ -42,7 +42,7 @@ export function createProber(options: FetcherOptions): Prober {
       const isPart = response.statusCode === 206
       const { 'content-length': _ofThePart, ...headers } = response.headers
       checkResponse(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
-      if (isPart && wholeSize(response) > maxBytes) throw tooLarge(label, maxBytes)
+      if (isPart && wholeSize(response) > maxBytes) throw tooLargeError(label, maxBytes)
       const contentEncoding = headerOf(response, 'content-encoding') ?? ''
       const decoded = decodeBody(response.body, { contentEncoding, label, maxBytes })
       const body = limitBody(decoded, maxBytes, label)[Symbol.asyncIterator]()

@@ -1,6 +1,6 @@
 import { FetchFailure } from './failure.ts'
 import { PrivateAddressError } from './lookup.ts'
-import { privateAddress } from './target.ts'
+import { privateAddressError } from './target.ts'
 
 interface Reason {
   says: string
@@ -54,9 +54,9 @@ const BY_CODE: Record<string, Reason> = {
 }
 
 /** Converts a network error to a failure whose message contains the reason. Treats unknown errors as temporary. */
-export function explainFailure(error: unknown, label: string): FetchFailure {
+export function explainedError(error: unknown, label: string): FetchFailure {
   for (const cause of causes(error)) {
-    if (cause instanceof PrivateAddressError) return privateAddress(label, cause.address)
+    if (cause instanceof PrivateAddressError) return privateAddressError(label, cause.address)
     const code = 'code' in cause ? String(cause.code) : ''
     const reason = Object.hasOwn(BY_CODE, code) ? BY_CODE[code] : undefined
     if (reason !== undefined) {

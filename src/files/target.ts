@@ -24,41 +24,41 @@ export function checkTarget(
 ): FileTarget {
   const url = parse(text, from)
   const label = labelOf(url, from)
-  const refuse = (why: string, hint: string) => new FetchFailure(`${label} ${why}`, { lasting: true, hint })
+  const targetError = (why: string, hint: string) => new FetchFailure(`${label} ${why}`, { lasting: true, hint })
 
-  const refusePrivate = (why: string, hint: string) =>
+  const privateTargetError = (why: string, hint: string) =>
     new FetchFailure(`${label} ${why}`, { lasting: true, hint, isPrivate: true })
 
   if (url.protocol !== 'http:' && url.protocol !== 'https:') {
-    throw refuse('is neither http nor https', 'Use an http, https or ipfs URL.')
+    throw targetError('is neither http nor https', 'Use an http, https or ipfs URL.')
   }
   if (url.username !== '' || url.password !== '') {
-    throw refuse(
+    throw targetError(
       'has a user name or password',
       'Remove the user name and password, because the URL would be published with the NFT.',
     )
   }
   if (from?.url.protocol === 'https:' && url.protocol === 'http:') {
-    throw refuse('is not encrypted, unlike the URL that redirects to it', 'Use the URL of the file itself.')
+    throw targetError('is not encrypted, unlike the URL that redirects to it', 'Use the URL of the file itself.')
   }
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (isCloudMetadata(host)) throw privateAddress(label, host)
+  if (isCloudMetadata(host)) throw privateAddressError(label, host)
   if (typeof allowPrivate === 'function' ? allowPrivate(url) : allowPrivate) return { url, label }
 
   if (!['', '80', '443'].includes(url.port)) {
-    throw refusePrivate(
+    throw privateTargetError(
       `uses port ${url.port} instead of 80 or 443`,
       'Use port 80 or 443. For development, start the backend with --allow-private-files.',
     )
   }
-  if (host.endsWith('.')) throw refusePrivate('has a host that ends with a dot', 'Remove the dot.')
-  if (isIP(host) !== 0 && !isPublicAddress(host)) throw privateAddress(label, host)
-  if (host === 'localhost' || host.endsWith('.localhost')) throw privateAddress(label, host)
+  if (host.endsWith('.')) throw privateTargetError('has a host that ends with a dot', 'Remove the dot.')
+  if (isIP(host) !== 0 && !isPublicAddress(host)) throw privateAddressError(label, host)
+  if (host === 'localhost' || host.endsWith('.localhost')) throw privateAddressError(label, host)
   return { url, label }
 }
 
 /** Returns the failure for a private or cloud metadata address that the URL contains or to which its host resolves. */
-export function privateAddress(label: string, address: string): FetchFailure {
+export function privateAddressError(label: string, address: string): FetchFailure {
   if (isCloudMetadata(address)) {
     const message = `${label} resolves to a cloud metadata address (${address})`
     return new FetchFailure(message, { lasting: true, hint: 'Use a URL on the public internet.' })

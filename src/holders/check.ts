@@ -80,7 +80,7 @@ async function checkSupply({ reader, contract, standard, block, total, doubts }:
   const supply = result?.kind === 'value' ? numberReturned(result.data) : null
   if (supply === null) return false
   if (supply === total) return true
-  throw differs(`the events add up to ${total}, but totalSupply of ${contract} is ${supply}`, doubts)
+  throw differsError(`the events add up to ${total}, but totalSupply of ${contract} is ${supply}`, doubts)
 }
 
 /** Compares the results of calls. Returns false if the node doesn't have the state of the block. */
@@ -101,13 +101,13 @@ async function compare({ reader, contract, block, doubts }: CheckOptions, all: r
       const actual = result.kind === 'value' ? numberReturned(result.data) : null
       if (actual === value) continue
       const has = actual === null ? 'the contract rejects the call' : `${show(actual)} in the contract`
-      throw differs(`${what}: ${show(value)} according to the events, but ${has}`, doubts)
+      throw differsError(`${what}: ${show(value)} according to the events, but ${has}`, doubts)
     }
   }
   return true
 }
 
-const differs = (message: string, doubts: readonly string[]) =>
+const differsError = (message: string, doubts: readonly string[]) =>
   new GdnError('verify_failed', message, {
     hint: [
       ...doubts.map((doubt) => `${doubt.charAt(0).toUpperCase()}${doubt.slice(1)}.`),

@@ -92,7 +92,7 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
       yield { from, to, logs: response }
       continue
     }
-    if (blockCount === 1) throw oneBlockTooMuch(reader.origin, from, response)
+    if (blockCount === 1) throw oneBlockTooMuchError(reader.origin, from, response)
     const half = Math.floor(blockCount / 2)
     span = Math.min(span, half)
     if (response === 'blocks') largest = Math.min(largest, blockCount - 1)
@@ -128,7 +128,7 @@ async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<R
       await sleep(backoffMs(attempt), signal)
       continue
     }
-    if (problem === 'pruned') throw prunedLogs(reader.origin, query, response.error.message)
+    if (problem === 'pruned') throw prunedLogsError(reader.origin, query, response.error.message)
     throw new GdnError(
       'bad_answer',
       `${reader.origin} rejects eth_getLogs of blocks ${from} to ${to}: ${response.error.message}`,
@@ -161,13 +161,13 @@ function logsIn(result: unknown, origin: string, { address, topics, from, to }: 
   return logs
 }
 
-const prunedLogs = (origin: string, { from, to }: LogQuery, message: string) =>
+const prunedLogsError = (origin: string, { from, to }: LogQuery, message: string) =>
   new GdnError('refused', `${origin} has no logs of block ${from} (requested blocks ${from} to ${to}): ${message}`, {
     hint: `Use the URL of an archive node that has block ${from}, and run the same command again to resume.`,
     details: { block: from },
   })
 
-const oneBlockTooMuch = (origin: string, block: number, problem: LogProblem) =>
+const oneBlockTooMuchError = (origin: string, block: number, problem: LogProblem) =>
   new GdnError('refused', `${origin} can't return the logs of block ${block}: its limit on ${problem} is too low`, {
     hint: 'Use a node with a higher limit, and run the same command again to resume.',
     details: { block },

@@ -76,7 +76,7 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
     const { standard, doubts } = await readTransfers(options, { ...state, block: block.number, hash: block.hash })
     const blockNow = await knownBlock(reader, block.number, sleep, signal)
     if (blockNow?.hash === block.hash) {
-      if (standard === null) throw notAToken(contract)
+      if (standard === null) throw notATokenError(contract)
       return { standard, checked: await compareWithContract(options, standard, doubts) }
     }
     // Keep the data, because the node may only lag. Otherwise, the next read detects that the block has another hash.
@@ -173,12 +173,12 @@ export async function compareWithContract(
 ): Promise<string> {
   update('Counting holders')
   const { total, negative } = countHolders(store, null)
-  if (negative !== null) throw belowZero(negative)
+  if (negative !== null) throw belowZeroError(negative)
   const at = hexQuantity(block.number)
   return await checkHolders({ reader, store, contract, standard, block: at, seed: block.hash, total, doubts, update })
 }
 
-const belowZero = ({ owner, token }: Negative) =>
+const belowZeroError = ({ owner, token }: Negative) =>
   new GdnError(
     'verify_failed',
     `holder 0x${owner} sent more${token === null ? '' : ` of token ${token}`} than it received, according to the events`,
@@ -192,7 +192,7 @@ const reorgError = (block: number) =>
     hint: 'Run the command again. If this happens repeatedly, use an older --block.',
   })
 
-const notAToken = (contract: string) =>
+const notATokenError = (contract: string) =>
   new GdnError('usage', `${contract} has no Transfer event that identifies its standard`, {
     place: { flag: '<contract>' },
     hint: 'Check the address. The contract has no holders, or is not a token contract.',

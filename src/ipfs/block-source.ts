@@ -96,14 +96,14 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
       if (response.statusCode !== 200) {
         discard(response)
         const message = `${target.label} returned HTTP ${response.statusCode} for ${cid}`
-        throw MISSING.includes(response.statusCode) ? new NoSuchBlock(message) : temporaryFailure(message)
+        throw MISSING.includes(response.statusCode) ? new NoSuchBlock(message) : temporaryError(message)
       }
       const contentEncoding = headerOf(response, 'content-encoding') ?? ''
       const body = decodeBody(response.body, { contentEncoding, label: target.label, maxBytes })
       return await timeLimit.during(target, () => read(limitBody(body, maxBytes, target.label)))
     } catch (error) {
       // The failure is never lasting, because another gateway may have the block, or this gateway may have it later.
-      throw error instanceof FetchFailure && error.lasting ? temporaryFailure(error.message) : error
+      throw error instanceof FetchFailure && error.lasting ? temporaryError(error.message) : error
     } finally {
       timeLimit.stop()
     }
@@ -128,4 +128,4 @@ async function collect(body: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
   return Buffer.concat(parts)
 }
 
-export const temporaryFailure = (message: string) => new FetchFailure(message, { lasting: false })
+export const temporaryError = (message: string) => new FetchFailure(message, { lasting: false })

@@ -80,18 +80,18 @@ export interface OpenedKeystore {
  */
 export async function openKeystore(text: string, password: Secret, name: string): Promise<OpenedKeystore> {
   const keystore = parseKeystore(text, name)
-  const fail = (message: string) => new GdnError('invalid_input', message, { place: { file: name } })
+  const keystoreError = (message: string) => new GdnError('invalid_input', message, { place: { file: name } })
   const isSolana = isSolanaKeystore(keystore)
   const size = isSolana ? KEYPAIR_BYTES : PRIVATE_KEY_BYTES
-  if (keystore.ciphertext.length > size) throw fail('contains something other than a private key')
+  if (keystore.ciphertext.length > size) throw keystoreError('contains something other than a private key')
   const bytes = await decrypt(keystore, password, name)
   // Some old programs omitted leading zeros.
   const key = Buffer.concat([Buffer.alloc(size - bytes.length), bytes])
   try {
     const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)
-    if (address === null) throw fail('contains a number that is not a valid private key for this curve')
+    if (address === null) throw keystoreError('contains a number that is not a valid private key for this curve')
     if (keystore.address !== null && keystore.address !== address) {
-      throw fail(`contains the address ${keystore.address}, but its key belongs to ${address}`)
+      throw keystoreError(`contains the address ${keystore.address}, but its key belongs to ${address}`)
     }
     const text = isSolana ? base58btc.baseEncode(key) : `0x${key.toString('hex')}`
     return { privateKey: new Secret(text), address }

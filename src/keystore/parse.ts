@@ -86,22 +86,22 @@ export const isSolanaKeystore = ({ address }: Keystore): boolean => address !== 
  * @throws GdnError `invalid_input`
  */
 export function parseKeystore(text: string, name: string): Keystore {
-  const fail = (message: string, field?: string) =>
+  const keystoreError = (message: string, field?: string) =>
     new GdnError('invalid_input', message, { place: { file: name, field } })
-  if (text.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a keystore')
+  if (text.length > MAX_KEYSTORE_BYTES) throw keystoreError('is too large for a keystore')
   const json = parseJson(text, name)
   const parsed = file.safeParse(json)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw fail(`is not a keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)
+    throw keystoreError(`is not a keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)
   }
   const section = parsed.data.crypto ?? parsed.data.Crypto
-  if (section === undefined) throw fail('is not a keystore: it has no "crypto"')
-  if (parsed.data.crypto !== undefined && parsed.data.Crypto !== undefined) throw fail('has "crypto" twice')
+  if (section === undefined) throw keystoreError('is not a keystore: it has no "crypto"')
+  if (parsed.data.crypto !== undefined && parsed.data.Crypto !== undefined) throw keystoreError('has "crypto" twice')
   const kdf: Kdf =
     section.kdf === 'scrypt' ? { kdf: 'scrypt', ...section.kdfparams } : { kdf: 'pbkdf2', ...section.kdfparams }
   const problem = kdfProblem(kdf)
-  if (problem !== null) throw fail(problem.message, `crypto.kdfparams.${problem.field}`)
+  if (problem !== null) throw keystoreError(problem.message, `crypto.kdfparams.${problem.field}`)
   const { ciphertext, mac, cipherparams } = section
   return { address: parsed.data.address ?? null, kdf, iv: cipherparams.iv, ciphertext, mac }
 }

@@ -7,13 +7,13 @@ import { readPrivateFile as readBytes } from '../core/private-file.ts'
  * @throws GdnError `invalid_input`
  */
 export function readSecretFile(path: string, maxBytes: number): string {
-  const fail = (message: string) => new GdnError('invalid_input', message, { place: { file: path } })
+  const keystoreFileError = (message: string) => new GdnError('invalid_input', message, { place: { file: path } })
   const bytes = readBytes(path, { maxBytes, code: 'invalid_input' })
-  if (bytes === null) throw fail("doesn't exist")
+  if (bytes === null) throw keystoreFileError("doesn't exist")
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
-    throw fail('is not UTF-8 text')
+    throw keystoreFileError('is not UTF-8 text')
   } finally {
     bytes.fill(0)
   }

@@ -122,7 +122,7 @@ export class AtMostOnce {
   async #remember(collection: KnownCollection): Promise<void> {
     await this.#withSession(async ({ state, backend }) => {
       const { origin } = this.#connection
-      const server = { origin: runOrigin({ loopback: backend.isLocal, origin }, backend), url: origin }
+      const server = { origin: runOrigin({ isLoopback: backend.isLocal, origin }, backend), url: origin }
       await state.write((sql) => {
         const isKnown = collectionsOfServers(sql).some(
           (stored) => stored.origin === server.origin && stored.transaction_gdn_id === collection.transaction_gdn_id,
@@ -271,7 +271,7 @@ async function operateForKey(
   keyedRequest: KeyedRequest,
 ): Promise<KeyedOperation> {
   const { endpoint, idempotencyKey, operationId, body, signal } = keyedRequest
-  const origin = runOrigin({ loopback: backend.isLocal, origin: serverOrigin }, backend)
+  const origin = runOrigin({ isLoopback: backend.isLocal, origin: serverOrigin }, backend)
   const { contract_address: contract = null, blockchain = null } = body
   let wasSentBefore = false
   try {
@@ -314,7 +314,7 @@ async function operateForKey(
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'idempotency_key_reused') throw reusedElsewhereError(idempotencyKey, error)
     // This error means that an operation with this ID exists, but belongs to another request.
-    throw error.code === 'usage' ? await reusedKey(state, origin, keyedRequest) : error
+    throw error.code === 'usage' ? await reusedKeyError(state, origin, keyedRequest) : error
   }
 }
 
@@ -327,7 +327,7 @@ const reusedElsewhereError = (idempotencyKey: string, cause: GdnError): GdnError
   )
 
 /** Returns the error for a key that identifies another request. The error lists the fields that differ. */
-async function reusedKey(
+async function reusedKeyError(
   state: State,
   origin: string,
   { endpoint, idempotencyKey, operationId, body }: KeyedRequest,

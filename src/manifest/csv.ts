@@ -74,7 +74,7 @@ export async function openCsv(
   const end = lineEnd(head, lineStart)
   const linesAbove = countLines(above)
   const headLine = countLines(head.slice(0, lineStart)) + 1
-  if (end.quote !== null) throw fatal ?? unclosedQuote(file, headLine)
+  if (end.quote !== null) throw fatal ?? unclosedQuoteError(file, headLine)
   const delimiter = separator?.[2] ?? findDelimiter(head.slice(lineStart, end.index), isKnown)
   const dialect = { delimiter, newline: end.newline }
   const [cells = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
@@ -291,7 +291,7 @@ function findDelimiter(line: string, isKnown: (name: string) => boolean): string
   return scores[0]?.delimiter ?? ','
 }
 
-function unclosedQuote(file: string, line: number): ManifestError {
+function unclosedQuoteError(file: string, line: number): ManifestError {
   return new ManifestError({
     place: { file, line },
     message: 'the quote that opens here is never closed',

@@ -50,7 +50,7 @@ export async function* jsonLines(text: AsyncIterable<string>, file: string): Asy
       if (content.trim() !== '') yield parseEntry(content, { file, line })
       line++
     }
-    if (rest.length > MAX_ENTRY_CHARACTERS) throw tooLong(file, line)
+    if (rest.length > MAX_ENTRY_CHARACTERS) throw tooLongError(file, line)
   }
   if (rest.trim() === '') return
   const record = parseEntry(rest, { file, line })
@@ -74,7 +74,7 @@ async function* listEntries(input: TextWindow, file: string): AsyncIterable<Json
       throw new ManifestError({ place: { file, line }, message: `has "${mark}" where an entry is expected` })
     }
     const scanned = await input.scan((length) => {
-      if (length > MAX_ENTRY_CHARACTERS) throw tooLong(file, line)
+      if (length > MAX_ENTRY_CHARACTERS) throw tooLongError(file, line)
     })
     if (scanned === null) {
       const message =
@@ -190,7 +190,7 @@ function syntaxIssue(text: string, place: { file: string; line: number }, error:
   return { place: { ...place, line: place.line + breaksIn(before), column }, message }
 }
 
-function tooLong(file: string, line: number): ManifestError {
+function tooLongError(file: string, line: number): ManifestError {
   const message = `the entry is longer than ${MAX_ENTRY_CHARACTERS / 1024 / 1024} million characters`
   return new ManifestError({ place: { file, line }, message })
 }

@@ -222,12 +222,12 @@ const isContacts = (names: readonly string[]): boolean => {
  * @throws ManifestError
  */
 function findColumns({ header: { line, names } }: CsvFile, file: string, prices: boolean): Columns {
-  const fail = (column: number | undefined, message: string, hint: string) =>
+  const listError = (column: number | undefined, message: string, hint: string) =>
     new ManifestError({ place: { file, ...(column && { line, column }) }, message, hint })
-  if (names.length === 0) throw fail(undefined, 'is empty', 'Add at least one receiver.')
+  if (names.length === 0) throw listError(undefined, 'is empty', 'Add at least one receiver.')
   const address = names.findIndex(isLikeAddress)
   if (address !== -1) {
-    throw fail(address + 1, 'has an address instead of a column name', 'Add the header receiver,count.')
+    throw listError(address + 1, 'has an address instead of a column name', 'Add the header receiver,count.')
   }
   const allowed = [...PLAIN, ...(prices ? PRICES : [])]
   const hint = `Use the columns ${allowed.slice(0, -1).join(', ')} and ${allowed.at(-1)}, or one address per line without a header.`
@@ -237,12 +237,12 @@ function findColumns({ header: { line, names } }: CsvFile, file: string, prices:
   const columns: Partial<Record<ListColumn, number>> = {}
   for (const [index, name] of names.entries()) {
     const column = columnOf(name, prices)
-    if (column === null) throw fail(index + 1, `unknown column ${quoted(name)}`, hint + ofContacts)
+    if (column === null) throw listError(index + 1, `unknown column ${quoted(name)}`, hint + ofContacts)
     if (columns[column] !== undefined)
-      throw fail(index + 1, `the column ${column} is repeated`, 'Remove one of the columns.')
+      throw listError(index + 1, `the column ${column} is repeated`, 'Remove one of the columns.')
     columns[column] = index
   }
   const { receiver } = columns
-  if (receiver === undefined) throw fail(1, 'has no column receiver', hint)
+  if (receiver === undefined) throw listError(1, 'has no column receiver', hint)
   return { ...columns, receiver }
 }

@@ -47,19 +47,20 @@ export async function openManifestSource(source: ManifestSource): Promise<OpenSo
     return { name: source.name ?? 'stdin', folder: resolve(), format: source.format ?? null, bytes: source.stdin }
   }
   const { path } = source
-  const fail = (message: string, hint?: string) => new ManifestError({ place: { file: path }, message, hint })
+  const sourceError = (message: string, hint?: string) => new ManifestError({ place: { file: path }, message, hint })
   let folder: string
   try {
     const stats = await stat(path)
-    if (stats.isDirectory()) throw fail('is a directory, not a manifest', 'Use the path of a file in the directory.')
-    if (stats.isFIFO()) throw fail('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
-    if (stats.isSocket()) throw fail('is a socket, not a file')
-    if (!stats.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')
+    if (stats.isDirectory())
+      throw sourceError('is a directory, not a manifest', 'Use the path of a file in the directory.')
+    if (stats.isFIFO()) throw sourceError('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
+    if (stats.isSocket()) throw sourceError('is a socket, not a file')
+    if (!stats.isFile()) throw sourceError('is a device, not a file', 'To read standard input, use - as the manifest.')
     folder = await realpath(dirname(path))
   } catch (error) {
     if (error instanceof ManifestError) throw error
-    if (systemCode(error) === 'ENOENT') throw fail("doesn't exist", NO_MANIFEST_HINT)
-    throw fail(`can't be read: ${messageOf(error)}`)
+    if (systemCode(error) === 'ENOENT') throw sourceError("doesn't exist", NO_MANIFEST_HINT)
+    throw sourceError(`can't be read: ${messageOf(error)}`)
   }
   const stream = createReadStream(path, { highWaterMark: READ_BYTES })
   return {

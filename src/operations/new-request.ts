@@ -35,7 +35,7 @@ export async function newRequest(
   if (!wantedRequest.again && isMint && collectionId !== null)
     await refuseLookAlikes(deps, { collectionId, request, name })
   // Null means that the server didn't respond. In that case, the request itself reports a better error.
-  const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
+  const honorsKey = await deps.client.learnCapabilities({ signal: deps.signal })
   const listedAt =
     honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wantedRequest, collectionId) : null
   const key = wantedRequest.operationId ?? randomUUID()

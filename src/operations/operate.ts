@@ -28,7 +28,7 @@ import { isRepeatable } from './repeatable.ts'
 import { errorOfNoEffect } from './retries.ts'
 import { sendOperation } from './send.ts'
 import type { AcceptedOperation, OperateDeps, RequestSpec, SentOperation, WaitResult } from './types.ts'
-import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
+import { isoSeconds, unknownOperationError } from './unknown-outcome.ts'
 
 /**
  * Sends a request at most once, as a run with one operation. The bytes of the request are committed before the first
@@ -163,7 +163,7 @@ class CommandSender {
       return new GdnError('pending', message, { hint: 'Run the same command again to wait longer.', cause: error })
     }
     if (isSent(operation) && (operation.state === 'sent' || operation.state === 'unknown')) {
-      return unknownOperation(operation, this.#creates, error.message, [], error)
+      return unknownOperationError(operation, this.#creates, error.message, [], error)
     }
     const hint = 'Run the same command again, with a longer --timeout.'
     return error.with({ message: `${error.message}, and the request was not sent`, hint })
@@ -176,7 +176,7 @@ class CommandSender {
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
     if (!this.#wanted.mayForget || (await isKnownToServer(accepted, this.#creates, this.#deps))) return false
-    return (await client.learnIdempotency({ signal })) === true
+    return (await client.learnCapabilities({ signal })) === true
   }
 
   async #newRequest(id: string): Promise<NewRequest> {
@@ -270,7 +270,7 @@ class CommandSender {
       onSearch: (progress) =>
         onEvent('waitingMs' in progress ? { type: 'looking_again', ...progress } : { type: 'looking', ...progress }),
     })
-    if (result.kind === 'unknown') throw unknownOperation(operation, this.#creates, result.reason, result.ids)
+    if (result.kind === 'unknown') throw unknownOperationError(operation, this.#creates, result.reason, result.ids)
     return await this.#found(operation, result.accepted)
   }
 
@@ -308,7 +308,7 @@ class CommandSender {
       return await this.#journal.accept(operation, { ...attempt.created, by: 'answer', at: now() })
     }
     if (attempt.outcome === 'unknown') {
-      throw unknownOperation(operation, this.#creates, attempt.message, [], attempt.error)
+      throw unknownOperationError(operation, this.#creates, attempt.message, [], attempt.error)
     }
     if (attempt.outcome === 'refused') await this.#journal.refused(attempt.message)
     throw errorOfNoEffect(attempt, limit)
@@ -327,6 +327,6 @@ class CommandSender {
     if (assigned.length === 0) return
     const reason = 'the response contains NFTs of an earlier operation'
     await this.#journal.unknown(reason)
-    throw unknownOperation(operation, this.#creates, reason, assigned)
+    throw unknownOperationError(operation, this.#creates, reason, assigned)
   }
 }

@@ -12,12 +12,12 @@ type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
  * @param options `refresh` must be true before a repetition, because the server may run another version by then
  */
 export async function isRepeatable(
-  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
+  client: Pick<ApiClient, 'learnCapabilities' | 'supports'>,
   request: SentBytes,
   options: CallOptions & { refresh: boolean },
 ): Promise<boolean | null> {
   if (!canDeduplicate(request)) return false
-  const honorsNow = await client.learnIdempotency(options)
+  const honorsNow = await client.learnCapabilities(options)
   if (honorsNow === null) return null
   return (hasReferences(request) && client.supports('references') === true) || (request.honorsKey === true && honorsNow)
 }

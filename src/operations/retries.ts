@@ -119,7 +119,7 @@ const HINTS: Partial<Record<NoEffectOutcome['cause'], string>> = {
 }
 
 /** Returns the error that stops a drop, because its other requests would fail as well. */
-export const stopOf = (
+export const stopError = (
   cause: Exclude<NoEffectOutcome['cause'], 'too_large' | 'other_label'>,
   message: string,
 ): GdnError => new GdnError(cause === 'not_sent' ? 'unreachable' : cause, message, { hint: HINTS[cause] ?? WAIT_HINT })

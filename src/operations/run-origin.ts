@@ -8,8 +8,8 @@ export const originOfBackend = (id: string): string => `backend:${id}`
  * port may change or be reused by another backend.
  */
 export function runOrigin(
-  { loopback, origin }: { loopback: boolean; origin: string },
+  { isLoopback, origin }: { isLoopback: boolean; origin: string },
   { id }: Pick<Backend, 'id'>,
 ): string {
-  return loopback && id !== null ? originOfBackend(id) : origin
+  return isLoopback && id !== null ? originOfBackend(id) : origin
 }

@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { AcceptedIds } from '../api/creation.ts'
 import { type CreatingEndpoint, loadEndpoint } from '../api/endpoints.ts'
 import type { ApiClient, RequestOf } from '../client/api-client.ts'
-import { unknownOutcome } from '../client/outcome.ts'
+import { unknownOutcomeError } from '../client/outcome.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from '../client/retry-clock.ts'
 import type { RunLimit } from '../client/run-limit.ts'
 import { errorOfNoEffect } from './retries.ts'
 import { sendOperation } from './send.ts'
 
 export interface SendDeps {
-  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
+  client: Pick<ApiClient, 'send' | 'decode' | 'learnCapabilities' | 'supports'>
   signal: AbortSignal
   clock?: RetryClock
   /** The limit of the run that pays for the request. */
@@ -40,5 +40,5 @@ export async function sendByReference<Name extends CreatingEndpoint>(
   })
   if (attempt.outcome === 'accepted') return attempt.created
   if (attempt.outcome !== 'unknown') throw errorOfNoEffect(attempt, limit)
-  throw unknownOutcome(endpoint, attempt.message, creates.hints.command, attempt.error)
+  throw unknownOutcomeError(endpoint, attempt.message, creates.hints.command, attempt.error)
 }

@@ -14,7 +14,7 @@ import { isRepeatable } from './repeatable.ts'
 import { COMMAND, COMMAND_IN_DOUBT, mayRetry, type RetriedAttempt, waitBefore } from './retries.ts'
 
 interface SendInput {
-  client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
+  client: Pick<ApiClient, 'send' | 'decode' | 'learnCapabilities' | 'supports'>
   clock: RetryClock
   signal: AbortSignal
   endpoint: CreatingEndpoint

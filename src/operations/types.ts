@@ -86,7 +86,7 @@ export type OperationEvent =
 
 export interface OperateDeps {
   state: State
-  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnIdempotency' | 'supports'>
+  client: Pick<ApiClient, 'send' | 'decode' | 'call' | 'learnCapabilities' | 'supports'>
   clock?: RetryClock
   now(): number
   /**

@@ -7,7 +7,7 @@ interface AcceptedForms {
 
 /** Throws if the server has no records for some IDs. getnfts omits such IDs without an error. */
 export function refuseUnknown(missing: readonly string[]): void {
-  if (missing.length > 0) throw unknownNfts(missing)
+  if (missing.length > 0) throw unknownNftsError(missing)
 }
 
 /** Returns a hint for the name of a collection or a manifest; undefined for other texts. */
@@ -20,7 +20,7 @@ function hintForName(missing: readonly string[], takesTokens: boolean): string |
   return undefined
 }
 
-export function unknownNfts(missing: readonly string[], { takesTokens = false }: AcceptedForms = {}): GdnError {
+export function unknownNftsError(missing: readonly string[], { takesTokens = false }: AcceptedForms = {}): GdnError {
   const idOf = (contract: string, token: string) =>
     `gdn nft list -c ${contract} --json | jq -r '.[] | select(.token_id == "${token}").nft_gdn_id'`
   const number = missing.find((id) => /^\d+$/.test(id))

@@ -7,7 +7,7 @@ import type { SentOperation } from './types.ts'
 export const isoSeconds = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z')
 
 /** Returns the error `unknown_outcome` for an operation. */
-export function unknownOperation(
+export function unknownOperationError(
   { id, kind, request }: SentOperation,
   { hints }: Creation,
   reason: string,

@@ -206,7 +206,7 @@ export async function waitForNfts(
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const unreadError = (pending: string[]) =>
-      unreadStatus(error, count(pending.length, 'NFT'), { nft_gdn_ids: pending })
+      unreadStatusError(error, count(pending.length, 'NFT'), { nft_gdn_ids: pending })
     return waitedResult((pending) => (isAccepted ? unreadError(pending) : error))
   }
 }
@@ -256,7 +256,7 @@ const isUnreadable = (error: unknown): error is GdnError =>
   error instanceof GdnError && UNREADABLE_CODES.has(error.code)
 
 /** Returns the error for an accepted request whose status can't be read. Returns any other error unchanged. */
-export function unreadStatus(error: GdnError, subject: string, details: Record<string, unknown>): GdnError {
+export function unreadStatusError(error: GdnError, subject: string, details: Record<string, unknown>): GdnError {
   if (!isUnreadable(error)) return error
   return new GdnError('pending', `${subject} accepted, but the status can't be read: ${error.message}`, {
     details,
@@ -379,7 +379,7 @@ async function waitForEffect(
     return { ended, problem: failure === null ? null : new GdnError('refused', failure, { details }) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return { ended: false, problem: unreadStatus(error, `${subject} is`, details) }
+    return { ended: false, problem: unreadStatusError(error, `${subject} is`, details) }
   }
 }
 

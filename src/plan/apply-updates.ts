@@ -45,7 +45,7 @@ interface LocalFile {
 export interface ChangeDeps extends ChangeSenderDeps {
   /** The limit of the run that pays for the changes. */
   limit?: RunLimit | null
-  client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supports'>
+  client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnCapabilities' | 'supports'>
 }
 
 /** Returns the prefix of all reference IDs of a row's updates. */
@@ -89,7 +89,7 @@ export async function applyUpdates(
           replaces_revision: change.replacesRevision,
           reference_id: change.reference,
         }).catch((error: unknown) => {
-          throw statusOf(error) === 409 ? otherVersion(error) : error
+          throw statusOf(error) === 409 ? otherVersionError(error) : error
         })
         return { change, transactionId: accepted.transaction_gdn_id }
       },
@@ -100,7 +100,7 @@ export async function applyUpdates(
 }
 
 /** Returns the error for a reference ID that was already used for other metadata. */
-const otherVersion = (cause: unknown) =>
+const otherVersionError = (cause: unknown) =>
   new GdnError('refused', 'the server already accepted another version of this row: create a new plan', {
     cause,
   })

@@ -1,4 +1,4 @@
-import { adoptedElsewhere, labeledRow, type OtherLabel, otherLabels } from '../batch/identity/other-labels.ts'
+import { adoptedElsewhereError, labeledRow, type OtherLabel, otherLabelsError } from '../batch/identity/other-labels.ts'
 import { type Pair, pairsOfOthers } from '../batch/identity/pairing.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
@@ -93,7 +93,7 @@ export class OtherLabels {
     const isTooMany = this.labels.size > MAX_LABELS
     if (!isTooMany && [...this.labels].every(isAdopted)) return
     const { count, labels } = this
-    const errorOf = this.#ours === count ? adoptedElsewhere : otherLabels
+    const errorOf = this.#ours === count ? adoptedElsewhereError : otherLabelsError
     const error = errorOf({ first: this.#first, count, labels, own: this.#own })
     if (!isTooMany || adopt === false) throw error
     throw new GdnError('seems_minted', error.message, {

@@ -1,6 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { contentOfRow, contentsOf } from '../batch/minted/lookup.ts'
-import { exchangedContents } from '../batch/minted/other-contents.ts'
+import { exchangedContentsError } from '../batch/minted/other-contents.ts'
 import { identifiesNft } from '../batch/rows/field-changes.ts'
 import { storedRowOf } from '../batch/rows/manifest-row.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
@@ -50,5 +50,5 @@ export async function refuseExchangedContents({ state }: StoredRun): Promise<voi
     })
   }
   const exchanged = await find()
-  if (exchanged.length > 0) throw exchangedContents(exchanged)
+  if (exchanged.length > 0) throw exchangedContentsError(exchanged)
 }

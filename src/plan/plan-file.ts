@@ -264,7 +264,7 @@ export async function* readPlan(
     for (const file of localFiles) {
       const { problem } = await check(file.path)
       if (problem !== null) throw untrustedPlanError(`${file.key} of line ${row.line} ${problem.message}`)
-      if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFile(file.path)
+      if ((await contents.of(file.path)).sha256 !== file.sha256) throw otherFileError(file.path)
     }
     await saved.row(changes)
     yield { row: { ...row, localFiles: localFiles.map(({ key, path }) => ({ key, path })) } }
@@ -295,7 +295,7 @@ async function* linesIn(path: string, signal: AbortSignal): AsyncGenerator<strin
 const untrustedPlanError = (message: string) =>
   new GdnError('refused', message, { hint: 'Nothing was sent. Apply only plans that you trust.' })
 
-const otherFile = (file: string) =>
+const otherFileError = (file: string) =>
   new GdnError('refused', 'changed after the plan was created', {
     place: { file },
     hint: 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',

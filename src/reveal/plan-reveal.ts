@@ -109,7 +109,7 @@ export async function withRevealPlan<Result>(
     const { moved, missing } = await countFirst(plan, committedRows, { labels, onProgress })
     if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
-    if (moved.length > 0) throw otherRows(options.manifestPath, moved)
+    if (moved.length > 0) throw otherRowsError(options.manifestPath, moved)
     // If no row has an NFT, the manifest was probably renamed instead.
     if (missing.length < plan.rows && (await hasOtherIds(options, committedRows, missing))) {
       for await (const _ of recountRows(plan, committedRows));
@@ -271,7 +271,7 @@ type RowPosition = Omit<SkippedRow, 'reason'>
 const MAX_NAMED = 10
 const MAX_LEFT = 100
 
-function otherRows(file: string | null, moved: readonly { line: number; row: string }[]): GdnError {
+function otherRowsError(file: string | null, moved: readonly { line: number; row: string }[]): GdnError {
   const named = moved.slice(0, MAX_NAMED).map(({ line, row }) => `line ${line} was minted as row ${row}`)
   const more = moved.length > MAX_NAMED ? ', …' : ''
   return new GdnError('refused', `the manifest differs from the one that was minted: ${named.join(', ')}${more}`, {

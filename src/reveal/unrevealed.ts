@@ -44,19 +44,23 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
     }
     rows.push(item.row)
   }
-  const fail = (message: string, hint: string, place?: Place) =>
+  const unrevealedError = (message: string, hint: string, place?: Place) =>
     new GdnError('invalid_input', message, { place: { file, ...place }, hint })
   const [row] = rows
   if (row === undefined || rows.length > 1) {
-    throw fail(`has ${rows.length} NFTs`, 'Use a JSON file with the metadata of one NFT.')
+    throw unrevealedError(`has ${rows.length} NFTs`, 'Use a JSON file with the metadata of one NFT.')
   }
   const { line, metadata, localFiles } = row
   const keys = [...extraKeys(metadata), ...metadata.file_fields.map(({ key }) => key)]
   const reservedKey = keys.find((key) => key.startsWith(PROVENANCE))
   if (reservedKey !== undefined)
-    throw fail(`${reservedKey} is reserved for the reveal`, 'Choose another key.', { line, field: reservedKey })
+    throw unrevealedError(`${reservedKey} is reserved for the reveal`, 'Choose another key.', {
+      line,
+      field: reservedKey,
+    })
   const tooMany = metadataItems(metadata) > MAX_METADATA_ITEMS - 2 || metadata.file_fields.length >= MAX_FILE_FIELDS
-  if (tooMany) throw fail('has no room for provenance and provenance_row', 'Remove two metadata items.', { line })
+  if (tooMany)
+    throw unrevealedError('has no room for provenance and provenance_row', 'Remove two metadata items.', { line })
   return { metadata, localFiles }
 }
 
@@ -103,7 +107,7 @@ export async function* unrevealedItems(
     const { row } = item
     n++
     if (!(await rowHash(row)).equals(commitment.contentOf(n))) {
-      throw editedWhileRead(`line ${row.line}`)
+      throw editedWhileReadError(`line ${row.line}`)
     }
     yield {
       row: {
@@ -118,11 +122,11 @@ export async function* unrevealedItems(
       },
     }
   }
-  if (n < commitment.rows) throw editedWhileRead('the end')
+  if (n < commitment.rows) throw editedWhileReadError('the end')
 }
 
 /** Creates the error for a manifest that was edited between two passes. */
-export const editedWhileRead = (subject: string) =>
+export const editedWhileReadError = (subject: string) =>
   new GdnError('refused', `${subject} was edited while it was read`, {
     hint: 'Nothing was sent. Run the command again.',
   })

@@ -56,12 +56,12 @@ export async function openDatabase(place: DatabasePlace, { make = false }: OpenO
   )
   if (missing === null && !make) return await openStore(path, { beside: true })
   if (missing !== null && !make) {
-    throw noDatabase(dataDir, missing.cause)
+    throw noDatabaseError(dataDir, missing.cause)
   }
   return await openOrMake(dataDir, path)
 }
 
-export const noDatabase = (dataDir: string, cause: unknown) =>
+export const noDatabaseError = (dataDir: string, cause: unknown) =>
   new GdnError('data_dir', `${dataDir} has no backend database`, {
     hint: 'Run `gdn local start` or `gdn serve` once, or pass the directory of the backend with --data-dir.',
     cause,

@@ -64,7 +64,7 @@ export function watchReadiness({ store, storage, networks, dataDir }: ReadinessI
       allUnreachable(),
     ])
     const reasons = unreachable.map(({ blockchain, reason }) => `${blockchain}: ${reason}`)
-    const noneLeft = all.length > 0 && unreachable.filter(({ silent }) => silent).length === all.length
+    const noneLeft = all.length > 0 && unreachable.filter(({ isSilent }) => isSilent).length === all.length
     return {
       problems: [...database.problems, ...disk, ...storage.problems(), ...(noneLeft ? reasons : [])],
       warnings: [...database.warnings, ...(noneLeft ? [] : reasons)],

@@ -9,7 +9,7 @@ import { hasTemporaryFolder } from '../sqlite/temporary-folder.ts'
 import { FIRST_VERSION, STATE_MIGRATIONS } from './schema.ts'
 import { SCHEMA_VERSION } from './schema-version.ts'
 import { CopySeal, counterOf, holderOf, locateSeal, type SealLocation, whyCopied } from './seal.ts'
-import { damagedState, otherSchema, stateError } from './state-error.ts'
+import { damagedStateError, otherSchemaError, stateError } from './state-error.ts'
 
 export const statePath = (stateDir: string): string => join(stateDir, 'state.db')
 
@@ -140,7 +140,7 @@ export class State extends StateReader {
     const problem = rows[0]?.quick_check
     if (problem === 'ok') return
     // Remove the first line, which contains only the name of the attached database.
-    throw damagedState(this.path, String(problem).replace(/^\*{3}.*\n/, ''))
+    throw damagedStateError(this.path, String(problem).replace(/^\*{3}.*\n/, ''))
   }
 
   async #migrate(signal: AbortSignal | undefined): Promise<void> {
@@ -270,6 +270,6 @@ function versionOf(path: string, sql: Sql): number {
       hint: 'Move this file, or choose another directory with --state-dir or GDN_STATE_DIR.',
     })
   }
-  if (version < FIRST_VERSION || version > SCHEMA_VERSION) throw otherSchema(path, version)
+  if (version < FIRST_VERSION || version > SCHEMA_VERSION) throw otherSchemaError(path, version)
   return version
 }

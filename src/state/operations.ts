@@ -249,7 +249,7 @@ function nftsOf(sql: Sql, id: string): AcceptedObjects['nfts'] {
 }
 
 /** Returns the error for a stored request that doesn't match its hash. */
-export const otherRequest = (hint: string) =>
+export const otherRequestError = (hint: string) =>
   new GdnError('data_dir', 'the state is damaged: a stored request differs from the one that was written', { hint })
 
 function readRequest(sql: Sql, id: number): OperationRequest {
@@ -258,7 +258,9 @@ function readRequest(sql: Sql, id: number): OperationRequest {
     id,
   )
   if (row === undefined || sha256Hex(row.body) !== row.sha256) {
-    throw otherRequest('Nothing was sent. Check on the server whether the request took effect. If not, add --again.')
+    throw otherRequestError(
+      'Nothing was sent. Check on the server whether the request took effect. If not, add --again.',
+    )
   }
   const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
   const { idempotency_key: key, body, listed_at: listedAt, sent_at: sentAt } = row

@@ -2,7 +2,7 @@ import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
-import { otherRequest } from './operations.ts'
+import { otherRequestError } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
@@ -80,7 +80,7 @@ const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_ke
 
 function requestOf(row: RequestRow): RowRequest {
   if (sha256Hex(row.body) !== row.sha256) {
-    throw otherRequest('Nothing more was sent. Restore the state directory from a backup.')
+    throw otherRequestError('Nothing more was sent. Restore the state directory from a backup.')
   }
   const { id, n, outcome, unknown_after: unknownAfter, idempotency_key: key, body, kind, honors_key } = row
   const honorsKey = honors_key === null ? null : honors_key === 1

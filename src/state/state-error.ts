@@ -8,7 +8,7 @@ import { SCHEMA_VERSION } from './schema-version.ts'
  * Returns the error for a damaged state file. The hint doesn't suggest another state directory, because gdn would then
  * send the same rows again.
  */
-export function damagedState(path: string, why: string, cause?: unknown): GdnError {
+export function damagedStateError(path: string, why: string, cause?: unknown): GdnError {
   return new GdnError('data_dir', `${path} is damaged: ${why}`, {
     hint: 'Restore the file from a backup. If there is no backup, compare the collections with your requests, and then move the file to another folder.',
     cause,
@@ -19,7 +19,7 @@ export function damagedState(path: string, why: string, cause?: unknown): GdnErr
  * Returns the error for a state that has another schema. The command in the hint doesn't move the seal. With the old
  * seal, the new state counts as a copy, so gdn compares each mint with the collection before sending it.
  */
-export function otherSchema(path: string, version: number): GdnError {
+export function otherSchemaError(path: string, version: number): GdnError {
   const next =
     version > SCHEMA_VERSION
       ? 'Update gdn.'
@@ -40,7 +40,7 @@ export function otherSchema(path: string, version: number): GdnError {
  */
 export function stateError(path: string, error: unknown): unknown {
   if (error instanceof GdnError) return error
-  if (isDamaged(error)) return damagedState(path, messageOf(error), error)
+  if (isDamaged(error)) return damagedStateError(path, messageOf(error), error)
   const stateDir = dirname(path)
   const code = systemCode(error)
   const problem = fileProblem(error)

@@ -106,15 +106,15 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       })
     })
 
-  const noChain = (why: string, status: number) =>
+  const noChainError = (why: string, status: number) =>
     new GdnError('bad_answer', `no chain responds at ${origin}: ${why}`, { details: { status } })
-  const badStatus = (response: TransportResponse) =>
-    noChain(`HTTP ${response.status}${contentOf(response)}`, response.status)
+  const badStatusError = (response: TransportResponse) =>
+    noChainError(`HTTP ${response.status}${contentOf(response)}`, response.status)
 
   async function post(body: unknown): Promise<unknown> {
     const response = await exchange(body)
     if (response.status === 200) return parseJson(response.body)
-    throw badStatus(response)
+    throw badStatusError(response)
   }
 
   async function request(method: string, params: readonly unknown[]): Promise<NodeResponse> {
@@ -127,18 +127,18 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
         error: { code: typeof code === 'number' ? code : 0, message: errorText(response).slice(0, MAX_MESSAGE) },
       }
     }
-    if (reply.status !== 200) throw badStatus(reply)
+    if (reply.status !== 200) throw badStatusError(reply)
     if (response === null) throw new GdnError('bad_answer', `${origin} returned an invalid response to ${method}`)
     return { result: response.result }
   }
 
   async function ask(method: string): Promise<bigint> {
     const reply = await exchange({ jsonrpc: '2.0', id: 1, method, params: [] })
-    if (reply.status !== 200) throw badStatus(reply)
+    if (reply.status !== 200) throw badStatusError(reply)
     const response = asResponse(parseJson(reply.body))
     const { result } = response ?? {}
     if (typeof result === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(result)) return BigInt(result)
-    throw noChain(response === null ? `the response is not JSON-RPC${contentOf(reply)}` : errorText(response), 200)
+    throw noChainError(response === null ? `the response is not JSON-RPC${contentOf(reply)}` : errorText(response), 200)
   }
 
   async function askBatch(calls: readonly NodeCall[]): Promise<CallResult[]> {

@@ -14,7 +14,7 @@ import { type SavedGroup, savedGroups } from '../state/groups.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { checkWalletFolder, KEYSTORE_ENDING, keystoreNames } from './folder.ts'
 import { readName } from './names.ts'
-import { nameTaken, refuseKeystore } from './new-names.ts'
+import { nameTakenError, refuseKeystore } from './new-names.ts'
 
 /** A wallet with a keystore on this machine, or a saved address. */
 export interface KnownWallet {
@@ -123,7 +123,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     const address = saved.get(name)?.address ?? null
     const isGroup = savedAsGroup.has(name)
     if (hasKeystore && isGroup) throw ambiguousNameError(name, 'a group', keystore, place)
-    if (isGroup) throw groupInstead(name, place)
+    if (isGroup) throw groupInsteadError(name, place)
     if (!hasKeystore) return address
     if (address !== null) throw ambiguousNameError(name, `the saved address ${address}`, keystore, place)
     return addressOfKeystore(keystore)
@@ -176,7 +176,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
       refuseKeystore(folder, name)
       const { addresses, groups } = readBook()
       const currentUse = groups.has(name) ? 'a group' : addresses.get(name)?.address
-      if (currentUse !== undefined) throw nameTaken(name, currentUse)
+      if (currentUse !== undefined) throw nameTakenError(name, currentUse)
     },
     list() {
       const addresses = [...readBook().addresses.values()].map(ofAddress)
@@ -225,7 +225,7 @@ function ambiguousNameError(name: string, saved: string, keystore: string, place
   })
 }
 
-const groupInstead = (name: string, place: Place) =>
+const groupInsteadError = (name: string, place: Place) =>
   new GdnError('usage', `@${name} is a group, not an address`, {
     place,
     hint: `To mint an NFT to each member, run \`gdn batch mint <row.json> --to @${name}\`. To list the members, run \`gdn wallet group @${name}\`.`,

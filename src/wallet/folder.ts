@@ -15,24 +15,24 @@ export const KEYSTORE_ENDING = '.json'
  * @throws GdnError `invalid_input`
  */
 export function checkWalletFolder(path: string): boolean {
-  const fail = (message: string, hint?: string) =>
+  const folderError = (message: string, hint?: string) =>
     new GdnError('invalid_input', message, { place: { file: path }, hint })
   let stats: ReturnType<typeof lstatSync>
   try {
     stats = lstatSync(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return false
-    throw fail(`can't be read: ${messageOf(error)}`)
+    throw folderError(`can't be read: ${messageOf(error)}`)
   }
   if (stats.isSymbolicLink()) {
-    throw fail('is a symbolic link, which could be changed to another folder', 'Use a folder instead.')
+    throw folderError('is a symbolic link, which could be changed to another folder', 'Use a folder instead.')
   }
-  if (!stats.isDirectory()) throw fail('is not a directory')
+  if (!stats.isDirectory()) throw folderError('is not a directory')
   if (platform === 'win32') return true
   const me = getuid?.()
-  if (me !== undefined && stats.uid !== me && me !== 0) throw fail('belongs to another user')
+  if (me !== undefined && stats.uid !== me && me !== 0) throw folderError('belongs to another user')
   if ((stats.mode & 0o077) !== 0)
-    throw fail('contains wallets, but other users can access it', `Run \`chmod 700 ${shellWord(path)}\`.`)
+    throw folderError('contains wallets, but other users can access it', `Run \`chmod 700 ${shellWord(path)}\`.`)
   return true
 }
 

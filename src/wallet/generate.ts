@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { basename, join } from 'node:path'
-import { unreachable } from '../client/network-error.ts'
+import { unreachableError } from '../client/network-error.ts'
 import { responseError } from '../client/response-error.ts'
 import { TransportError, type TransportResponse } from '../client/transport.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -59,7 +59,7 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
     try {
       onStep?.('checking')
       const newWallet = readWalletResponse(response.body)
-      if (!newWallet.ok) throw await setAside(options, seal, response, newWallet.problem)
+      if (!newWallet.ok) throw await setAsideError(options, seal, response, newWallet.problem)
       return await storeKeystore(options, seal, newWallet)
     } finally {
       response.body.fill(0)
@@ -79,7 +79,7 @@ async function callOnce(source: WalletSource, url: URL): Promise<TransportRespon
     response = await source.call(url)
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    throw error.sent ? lostWalletError(url, error.message, error) : unreachable(shownUrl, error)
+    throw error.sent ? lostWalletError(url, error.message, error) : unreachableError(shownUrl, error)
   }
   if (response.status >= 200 && response.status <= 299) return response
   if (response.status >= 500 || response.status === 408) throw lostWalletError(url, `it returned ${response.status}`)
@@ -94,7 +94,7 @@ function lostWalletError({ origin }: URL, reason: string, cause?: unknown): GdnE
 }
 
 /** Stores an unusable response, because it may contain a key. Returns the error to throw. */
-async function setAside(
+async function setAsideError(
   { folder, reservation, otherFolders }: GenerateOptions,
   seal: KeystoreSeal,
   { body, status }: TransportResponse,
@@ -132,11 +132,11 @@ async function storeKeystore(
   } catch (error) {
     const elsewhere = await keepAnywhere(otherFolders, `gdn-wallet-${reservation.name}`, text)
     if (elsewhere.file === null) await reservation.leave().catch(() => {})
-    throw notKept(address, text, error, elsewhere)
+    throw notKeptError(address, text, error, elsewhere)
   }
 }
 
-function notKept(address: string, text: string, error: unknown, { file }: KeptElsewhere): GdnError {
+function notKeptError(address: string, text: string, error: unknown, { file }: KeptElsewhere): GdnError {
   const reason = messageOf(error)
   return file === null
     ? new GdnError('unexpected', `the keystore of ${address} could not be written anywhere: ${reason}`, {

@@ -35,7 +35,7 @@ export function newNames(
 /** @throws GdnError `invalid_input` if a keystore has the name */
 export function refuseKeystore(folder: string, name: string): void {
   const path = join(folder, name + KEYSTORE_ENDING)
-  if (existsSync(path)) throw nameTaken(name, path)
+  if (existsSync(path)) throw nameTakenError(name, path)
 }
 
 /**
@@ -46,11 +46,11 @@ export function refuseKeystore(folder: string, name: string): void {
  */
 export function refuseTaken(folder: string, name: string, saved: string | null): void {
   refuseKeystore(folder, name)
-  if (saved !== null) throw nameTaken(name, saved)
+  if (saved !== null) throw nameTakenError(name, saved)
 }
 
 /** @param holder the keystore or the address that has the name */
-export const nameTaken = (name: string, holder: string) =>
+export const nameTakenError = (name: string, holder: string) =>
   new GdnError('invalid_input', `@${name} already exists: ${holder}`, {
     hint: 'Choose another name. Wallets and addresses are never overwritten.',
   })

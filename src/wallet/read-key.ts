@@ -31,32 +31,32 @@ export interface ReadKeyOptions {
  * @throws GdnError `invalid_input`
  */
 export async function parsePrivateKey(text: string, file: string, { kind, path }: ReadKeyOptions): Promise<WalletKey> {
-  const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { file }, hint })
+  const keyError = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { file }, hint })
   const trimmed = text.trim()
-  if (trimmed === '') throw fail('is empty')
-  if (trimmed.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a key')
+  if (trimmed === '') throw keyError('is empty')
+  if (trimmed.length > MAX_KEYSTORE_BYTES) throw keyError('is too large for a key')
   // Redact the text in all output. A shorter text isn't a key, but may be a word in a message.
   if (trimmed.length >= MIN_SECRET) new Secret(trimmed)
   if (trimmed.startsWith('[')) {
     const bytes = keypairOfJson(parseStrictJson(trimmed, file, 'invalid_input'))
-    if (bytes === null) throw fail('is not a Solana keypair (a JSON list of 64 numbers from 0 to 255)')
-    return ofKeypair(bytes, fail)
+    if (bytes === null) throw keyError('is not a Solana keypair (a JSON list of 64 numbers from 0 to 255)')
+    return ofKeypair(bytes, keyError)
   }
   const words = trimmed.toLowerCase().normalize('NFKD').split(/\s+/)
   if (isMnemonic(trimmed)) {
     const problem = await mnemonicProblem(words)
     if (problem !== null)
-      throw fail(problem, 'Compare the words with your copy. gdn supports only English BIP-39 mnemonics.')
+      throw keyError(problem, 'Compare the words with your copy. gdn supports only English BIP-39 mnemonics.')
     return await keyOfMnemonic(words, kind, path ?? DEFAULT_PATHS[kind])
   }
   const digits = HEX.exec(trimmed)?.[1]
-  if (digits !== undefined) return ofHex(digits, fail)
+  if (digits !== undefined) return ofHex(digits, keyError)
   const bytes = BASE58.test(trimmed) ? base58btc.baseDecode(trimmed) : null
-  if (bytes?.length === KEYPAIR_BYTES) return ofKeypair(bytes, fail)
+  if (bytes?.length === KEYPAIR_BYTES) return ofKeypair(bytes, keyError)
   if (bytes?.length === PRIVATE_KEY_BYTES) {
-    throw fail('is a Solana address, not its private key, which has 86 to 88 characters (64 bytes)')
+    throw keyError('is a Solana address, not its private key, which has 86 to 88 characters (64 bytes)')
   }
-  throw fail(
+  throw keyError(
     'is not in a key format that gdn supports',
     'Pass a private key (0x and 64 hex digits, or base58 for Solana), a mnemonic, a keystore or a Solana keypair file.',
   )
@@ -64,20 +64,20 @@ export async function parsePrivateKey(text: string, file: string, { kind, path }
 
 type Fail = (message: string) => GdnError
 
-function ofHex(digits: string, fail: Fail): WalletKey {
-  if (digits.length === 40) throw fail('is an EVM address, not its private key')
+function ofHex(digits: string, keyError: Fail): WalletKey {
+  if (digits.length === 40) throw keyError('is an EVM address, not its private key')
   if (digits.length !== 2 * PRIVATE_KEY_BYTES) {
-    throw fail(`has ${digits.length} hex digits: an EVM private key has 64`)
+    throw keyError(`has ${digits.length} hex digits: an EVM private key has 64`)
   }
   const key = evmKey(Buffer.from(digits, 'hex'))
-  if (key === null) throw fail('is not a private key: it is zero, or too large for secp256k1')
+  if (key === null) throw keyError('is not a private key: it is zero, or too large for secp256k1')
   return key
 }
 
-function ofKeypair(bytes: Uint8Array, fail: Fail): WalletKey {
+function ofKeypair(bytes: Uint8Array, keyError: Fail): WalletKey {
   try {
     const key = solanaKeyOf(bytes)
-    if (key === null) throw fail('is damaged: the public key of the keypair does not match its private key')
+    if (key === null) throw keyError('is damaged: the public key of the keypair does not match its private key')
     return key
   } finally {
     bytes.fill(0)

@@ -11,7 +11,7 @@ import { MAX_KEYSTORE_BYTES } from '../keystore/limits.ts'
 import { parseKeystore } from '../keystore/parse.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
-import { nameTaken, refuseKeystore } from './new-names.ts'
+import { nameTakenError, refuseKeystore } from './new-names.ts'
 
 /**
  * Size of the draft in bytes. A draft is larger than a keystore, so that it reserves the disk space together with the
@@ -76,7 +76,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
     await syncFolder(folder)
   } catch (error) {
     await release()
-    throw error instanceof GdnError ? error : cantWrite(draft, error)
+    throw error instanceof GdnError ? error : cantWriteError(draft, error)
   }
 
   return {
@@ -103,7 +103,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
   }
 }
 
-const cantWrite = (path: string, error: unknown) =>
+const cantWriteError = (path: string, error: unknown) =>
   new GdnError('invalid_input', `can't store a wallet: ${messageOf(error)}`, {
     place: { file: path },
     hint: 'Nothing was created. Free some space, or set XDG_DATA_HOME to another directory.',
@@ -126,7 +126,7 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
     throw new Error(`${draft} reappears each time it is removed`)
   } catch (error) {
     await file?.close()
-    throw error instanceof GdnError ? error : cantWrite(draft, error)
+    throw error instanceof GdnError ? error : cantWriteError(draft, error)
   } finally {
     await rm(temp, { force: true })
   }
@@ -172,7 +172,7 @@ export async function clearReservation(folder: string, name: string): Promise<vo
   if (isKeystore(text) && (await linkNew(draft, path, text))) {
     await syncFolder(folder)
     await rm(draft, { force: true })
-    throw nameTaken(name, path)
+    throw nameTakenError(name, path)
   }
   throw new GdnError('invalid_input', 'was left by a gdn process that was stopped, and may contain a key', {
     place: { file: draft },

@@ -16,18 +16,21 @@ export interface WalletHosts {
  * @throws GdnError `bad_answer`
  */
 export function checkSignedUrl(signedUrl: string, { baseUrl, walletUrl }: WalletHosts): URL {
-  const fail = (message: string, hint: string) => new GdnError('bad_answer', message, { hint })
+  const signedUrlError = (message: string, hint: string) => new GdnError('bad_answer', message, { hint })
   const url = parseUrl(signedUrl)
   if (url === null || !/^https?:$/.test(url.protocol)) {
-    throw fail('the server returned an invalid signed URL', 'Check the base URL.')
+    throw signedUrlError('the server returned an invalid signed URL', 'Check the base URL.')
   }
   if (url.username !== '' || url.password !== '' || url.hash !== '') {
-    throw fail('the signed URL of the server has a user name, a password or a fragment', 'Check the base URL.')
+    throw signedUrlError(
+      'the signed URL of the server has a user name, a password or a fragment',
+      'Check the base URL.',
+    )
   }
   const { origin } = url
   const allowed = [new URL(baseUrl).origin, ...(walletUrl === null ? [] : [new URL(walletUrl.value).origin])]
   if (!allowed.includes(origin)) {
-    throw fail(
+    throw signedUrlError(
       `the signed URL points to ${origin}, which is not a configured wallet origin`,
       walletUrl === null
         ? `If your service confirms this origin, set GDN_WALLET_URL=${origin}, or run \`gdn config set wallet_url ${origin}\`.`
@@ -35,7 +38,7 @@ export function checkSignedUrl(signedUrl: string, { baseUrl, walletUrl }: Wallet
     )
   }
   if (url.protocol === 'http:' && !isLoopbackUrl(url)) {
-    throw fail(`a private key would be sent by ${url.host} in clear text`, 'The service must use https.')
+    throw signedUrlError(`a private key would be sent by ${url.host} in clear text`, 'The service must use https.')
   }
   return url
 }

@@ -356,7 +356,7 @@ describe('two runs with the same rows in one collection', () => {
         send: (...request) => server.send(...request),
         upload: (file) => server.upload(file),
         supports: (capability) => server.supports(capability),
-        learnIdempotency: () => server.learnIdempotency(),
+        learnCapabilities: () => server.learnCapabilities(),
         async call(endpoint, request) {
           first ??= machine.run(server, rowsUpTo(3), A)
           await first

@@ -422,7 +422,7 @@ describe('on a server that honors Idempotency-Key', () => {
     call: (endpoint, request) => server.call(endpoint, request),
     upload: (file) => server.upload(file),
     supports: (capability) => (capability === 'idempotency' && questions > 0 ? null : server.supports(capability)),
-    learnIdempotency: async () => (questions-- > 0 ? null : await server.learnIdempotency()),
+    learnCapabilities: async () => (questions-- > 0 ? null : await server.learnCapabilities()),
   })
 
   test('sends nothing before the server has said how it repeats requests', async () => {
@@ -534,7 +534,7 @@ describe('on a server that honors Idempotency-Key', () => {
   test('repeats nothing while the server does not say again that it honors keys', async () => {
     const server = new FakeHostedApi({ idempotency: true, faultOf: onSecond('cut_before') })
     const silent = Object.assign(server, {
-      learnIdempotency: async ({ refresh }: { refresh?: boolean }) => (refresh === true ? null : true),
+      learnCapabilities: async ({ refresh }: { refresh?: boolean }) => (refresh === true ? null : true),
     })
     const summary = await machine.run(silent, ROWS, { unreachableMs: 20_000 })
     expect(summary.counts).toMatchObject({ unknown: 2, deployed: 4 })

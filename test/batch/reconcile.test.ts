@@ -47,7 +47,7 @@ const PAIR = [row(3), row(6), row(1), row(2)]
 test('rows that the server knows by their reference IDs are adopted without a list of earlier NFTs', async () => {
   const server = serverWith(['cut_after', null, null], { idempotency: true, references: true })
   const stop = new AbortController()
-  const learning = vi.spyOn(server, 'learnIdempotency').mockImplementation(() => {
+  const learning = vi.spyOn(server, 'learnCapabilities').mockImplementation(() => {
     stop.abort(new GdnError('interrupted', 'interrupted'))
     return Promise.resolve(true)
   })

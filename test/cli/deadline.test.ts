@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { commandSignals } from '../../src/cli/io/deadline.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { timeUp } from '../../src/core/time-up.ts'
+import { timeUpError } from '../../src/core/time-up.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { type Reply, startHttpServer } from '../helpers/http-server.ts'
 import { CONTRACT, DATE, nft, OWNER } from './fake-api.ts'
@@ -96,7 +96,7 @@ describe('--timeout', () => {
       const isMint = path.endsWith('createnft')
       if (isMint) keys.push(headers['idempotency-key'])
       if (path.endsWith(silent.path)) {
-        over.abort(timeUp(2000))
+        over.abort(timeUpError(2000))
         return new Promise(() => {})
       }
       if (isMint) return { headers: YES, json: ACCEPTED }

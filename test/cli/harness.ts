@@ -6,7 +6,7 @@ import { run } from '../../src/cli/run.ts'
 import type { Keyring } from '../../src/config/keyring.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import type { Clock } from '../../src/core/time.ts'
-import { timeUp } from '../../src/core/time-up.ts'
+import { timeUpError } from '../../src/core/time-up.ts'
 import { hurriedClock } from '../helpers/hurried-clock.ts'
 import { temporaryFolder } from '../helpers/temporary-folder.ts'
 
@@ -70,7 +70,7 @@ function sink(tty: boolean, columns: number, colors: boolean, onText: (text: str
 }
 
 /** Options for a command whose --timeout is over as soon as it waits between two looks at the server. */
-export const timeUpWhileWaiting = () => stoppedWhileWaiting(timeUp(300_000))
+export const timeUpWhileWaiting = () => stoppedWhileWaiting(timeUpError(300_000))
 
 /** Options for a command that Ctrl-C interrupts as soon as it waits between two looks at the server. */
 export const interruptedWhileWaiting = () => stoppedWhileWaiting(new GdnError('interrupted', 'interrupted'))

@@ -325,7 +325,7 @@ describe('what the server announces', () => {
     ['a key that a proxy rejects', { status: 401, json: { message: 'Unauthorized' } }, 'unauthorized'],
   ])('%s stops the request before it is sent', async (_what, answer, code) => {
     const server = await serve([answer])
-    expect(await rejection(client(server.url).learnIdempotency())).toMatchObject({ code })
+    expect(await rejection(client(server.url).learnCapabilities())).toMatchObject({ code })
   })
 
   test('checks Idempotency-Key support again before a retry, and treats a missing response as unknown', async () => {
@@ -339,7 +339,7 @@ describe('what the server announces', () => {
     const learned: (boolean | null)[] = []
     const reasons: string[] = []
     const onSilence = (reason: string) => void reasons.push(reason)
-    for (const refresh of [false, true, true, true]) learned.push(await it.learnIdempotency({ refresh, onSilence }))
+    for (const refresh of [false, true, true, true]) learned.push(await it.learnCapabilities({ refresh, onSilence }))
     expect(learned).toEqual([true, null, null, false])
     expect(reasons).toEqual(['it returned 404 text/html "<html>"', 'it returned 502 text/html "<html>"'])
   })
@@ -363,7 +363,7 @@ describe('what the server announces', () => {
     const it = client(server.url)
     const known = () => [it.hasNoValue('polygon'), it.hasNoValue('base'), it.hasNoValue(null)]
     expect(known()).toEqual([null, null, null])
-    await it.learnIdempotency()
+    await it.learnCapabilities()
     expect(known()).toEqual(expected)
   })
 

@@ -8,7 +8,7 @@ function clientOf(silent: number) {
   let probes = 0
   return {
     supports: () => references,
-    async learnIdempotency({ onSilence }: LearnOptions = {}) {
+    async learnCapabilities({ onSilence }: LearnOptions = {}) {
       if (probes++ < silent) {
         onSilence?.(`reason ${probes}`)
         return null

@@ -30,7 +30,7 @@ test('a kept limit never raises the one that a person lowers after it was read',
       if (name === 'getruncosts') await set('100')
       return answer
     },
-    learnIdempotency: async () => {},
+    learnCapabilities: async () => {},
     supports: () => true,
   }
   const limit = { run: RUN, maxCost: '500' }

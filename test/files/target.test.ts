@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FetchFailure } from '../../src/files/failure.ts'
 import { checkedLookup } from '../../src/files/lookup.ts'
-import { explainFailure } from '../../src/files/reasons.ts'
+import { explainedError } from '../../src/files/reasons.ts'
 import { checkTarget } from '../../src/files/target.ts'
 
 describe('a redirect', () => {
@@ -65,14 +65,14 @@ describe('a network error', () => {
     ['EMADEUP', 'could not be fetched', false],
     ['constructor', 'could not be fetched', false],
   ])('with %s means: %s', (code, says, lasting) => {
-    const failure = explainFailure(coded(code), 'https://files.example/')
+    const failure = explainedError(coded(code), 'https://files.example/')
     expect(failure).toBeInstanceOf(FetchFailure)
     expect(failure).toMatchObject({ message: `https://files.example/ ${says}`, lasting })
   })
 
   test('is found in a cause, and in the attempts on several addresses', () => {
     const wrapped = new TypeError('fetch failed', { cause: new AggregateError([coded('EHOSTUNREACH')]) })
-    expect(explainFailure(wrapped, 'x').message).toBe("x can't be reached")
+    expect(explainedError(wrapped, 'x').message).toBe("x can't be reached")
   })
 
   test('from the resolver may be any thrown value', async () => {

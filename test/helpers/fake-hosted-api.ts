@@ -101,7 +101,7 @@ export class FakeHostedApi implements BatchClient {
     return capability === 'references' && (this.#options.references ?? false)
   }
 
-  async learnIdempotency(): Promise<boolean> {
+  async learnCapabilities(): Promise<boolean> {
     this.#idempotency = this.#options.idempotency
     return this.#idempotency
   }

@@ -1,5 +1,5 @@
 import { sleep } from '../../src/core/time.ts'
-import { nodeUnreachable } from '../../src/server/chain/evm/embedded/node-rpc.ts'
+import { nodeUnreachableError } from '../../src/server/chain/evm/embedded/node-rpc.ts'
 import type { EvmNetwork } from '../../src/server/chain/evm/network.ts'
 
 /** Maximum time that a call hangs before it fails, in milliseconds. */
@@ -15,7 +15,7 @@ export function faultyNetwork(
     const done = random() < 0.5
     if (done) await work()
     if (random() < 0.3) await sleep(random() * LONGEST_HANG_MS)
-    throw nodeUnreachable(done ? 'lost the response (test)' : "doesn't respond (test)")
+    throw nodeUnreachableError(done ? 'lost the response (test)' : "doesn't respond (test)")
   }
   return {
     ...network,

@@ -808,8 +808,8 @@ describe('a server that creates each reference ID once', () => {
       service.references = true
       const first = { backend: { id: 'one', incarnation: 'first' } }
       // The server sends an earlier response, so that the client knows its capabilities.
-      const request = async (client: Pick<ApiClient, 'learnIdempotency'>) => {
-        await client.learnIdempotency()
+      const request = async (client: Pick<ApiClient, 'learnCapabilities'>) => {
+        await client.learnCapabilities()
         return body
       }
       service.faults = ['cut_after', ...Array<Fault>(20).fill('cut_before')]

@@ -16,12 +16,12 @@ describe('a request with an unknown outcome is sent again', () => {
     ['only once the server responds', PLAIN, true, null, false, null],
     ['only once the server responds, also with a reference ID', WITH_REFERENCE, true, null, true, null],
   ])('%s', async (_when, body, honorsKey, honorsNow, hasReferences, expected) => {
-    const client = { learnIdempotency: async () => honorsNow, supports: () => hasReferences }
+    const client = { learnCapabilities: async () => honorsNow, supports: () => hasReferences }
     expect(await isRepeatable(client, { body, honorsKey }, { refresh: true })).toBe(expected)
   })
 })
 
 test('a server that cannot make a repetition take effect once is not asked', async () => {
-  const client = { learnIdempotency: () => Promise.reject(new Error('asked')), supports: () => true }
+  const client = { learnCapabilities: () => Promise.reject(new Error('asked')), supports: () => true }
   expect(await isRepeatable(client, { body: PLAIN, honorsKey: false }, { refresh: true })).toBe(false)
 })

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { creatingNfts } from '../../src/api/creation.ts'
-import { unknownOutcome } from '../../src/client/outcome.ts'
+import { unknownOutcomeError } from '../../src/client/outcome.ts'
 import { createPacer } from '../../src/client/pacer.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { timeUp } from '../../src/core/time-up.ts'
+import { timeUpError } from '../../src/core/time-up.ts'
 import { sendOperation } from '../../src/operations/send.ts'
 import { CREATED, client, formA, isProbe, MINT, NFTS, rejection, serve, YES } from '../client/http-client.ts'
 import { type HttpServer, type Reply, startHttpServer } from '../helpers/http-server.ts'
@@ -29,7 +29,7 @@ async function mint(it: ReturnType<typeof client>, options: MintOptions = {}) {
     request: { body: JSON.stringify(options.request ?? MINT), key, honorsKey: true },
   })
   if (attempt.outcome === 'accepted') return attempt.created
-  throw attempt.outcome === 'unknown' ? unknownOutcome('createnft', attempt.message) : attempt.error
+  throw attempt.outcome === 'unknown' ? unknownOutcomeError('createnft', attempt.message) : attempt.error
 }
 
 describe('sending an operation', () => {
@@ -105,7 +105,7 @@ describe('sending an operation', () => {
     const server = await serve([formA(429, 'Too Many Requests', 'slow down', { ...YES, 'retry-after': '20' })])
     const it = client(server.url)
     const reasons: string[] = []
-    const sleep = () => Promise.reject(timeUp(5000))
+    const sleep = () => Promise.reject(timeUpError(5000))
     const timed = Object.assign(it, { clock: { ...it.clock, sleep } })
     const error = await rejection(mint(timed, { onWait: (reason) => reasons.push(reason) }))
     expect(error).toMatchObject({ code: 'rate_limited', message: expect.stringContaining('slow down') })

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { type ErrorCode, GdnError } from '../../src/core/errors.ts'
-import { timeUp } from '../../src/core/time-up.ts'
+import { timeUpError } from '../../src/core/time-up.ts'
 import { type AcceptedChange, makeChanges, type Outcomes } from '../../src/plan/make-changes.ts'
 import { gate } from '../helpers/gate.ts'
 
@@ -158,12 +158,12 @@ test.each(['interrupted', 'terminated'] as const)(
 
 test('returns what is pending when the time of the command is over, while it waits and while it sends', async () => {
   const onSend = ({ line }: Change) => {
-    if (line === 3) throw timeUp(5000)
+    if (line === 3) throw timeUpError(5000)
   }
   const sending = await new World().make({ onSend, endsOf: async () => new Map() })
   expect(sending).toMatchObject({ unsent: true, failed: { count: 0 }, unknown: { count: 0 } })
   const onSleep = () => {
-    throw timeUp(5000)
+    throw timeUpError(5000)
   }
   const waiting = await new World().make({ onSleep, endsOf: async () => new Map() })
   expect(waiting).toMatchObject({ unsent: true, pending: 8 })

@@ -186,7 +186,7 @@ test.each<[number, string]>([
   ],
 ])('prompts before it abandons %i', async (notMinted, question) => {
   const requests: string[][] = []
-  const io = { interactive: true, confirm: async (...args: string[]) => void requests.push(args) }
+  const io = { isInteractive: true, confirm: async (...args: string[]) => void requests.push(args) }
   const plan = { rows: 9, notMinted, undeployed: 0 }
   await confirmAbandoned({ io } as never, plan as never, {} as never, 'gdn batch mint')
   expect(requests).toEqual([[question, `--abandon-rows ${notMinted}`]])

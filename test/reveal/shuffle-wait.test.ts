@@ -5,7 +5,7 @@ import { timeOfRound } from '../../src/api/shuffle-rule.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { isObject } from '../../src/core/json.ts'
 import type { Clock } from '../../src/core/time.ts'
-import { timeUp } from '../../src/core/time-up.ts'
+import { timeUpError } from '../../src/core/time-up.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import { backendForFile, createTestCollection, type TestBackend, type TestCollection } from '../helpers/backend.ts'
 import { type Reply, startHttpServer } from '../helpers/http-server.ts'
@@ -159,7 +159,7 @@ test('a wait that exceeds --timeout or is interrupted says how to go on, and the
     return await reveal([relay.url], node, { clock, signal: stop.signal }, '--json')
   }
   const waiting = `the drop is sealed, but round ${round}, which draws its rows, is not available yet`
-  const late = await ended(timeUp(30_000))
+  const late = await ended(timeUpError(30_000))
   expect(late.code).toBe(8)
   expect(errorOf(late)).toMatchObject({
     ...{ code: 'pending', message: waiting },
@@ -277,7 +277,7 @@ test('--timeout ends the wait for a relay that never responds', async () => {
   expect((await reveal([down.url], node, { clock: clockBefore(-16) })).stderr).toContain('The drop is sealed')
   const revealing = reveal([relay.url], node, { clock: clockBefore(-16), signal: stop.signal }, '--json')
   await expect.poll(() => relay.seen.length).toBe(1)
-  stop.abort(timeUp(30_000))
+  stop.abort(timeUpError(30_000))
   const late = await revealing
   expect(late.code).toBe(8)
   expect(errorOf(late)).toMatchObject({ code: 'pending', message: expect.stringContaining('is not available yet') })

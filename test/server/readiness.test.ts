@@ -71,7 +71,7 @@ async function ready(
       ...{
         feeCap: 10n ** 12n,
         mintsInFlight: 16,
-        testNetwork: false,
+        isTestNetwork: false,
         blockExplorerUrl: null,
         operators: [],
         requestLimits: new Map(),

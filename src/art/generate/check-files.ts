@@ -13,11 +13,11 @@ import { loadSharp, type Sharp } from '../render/load-sharp.ts'
 import {
   type Fit,
   type ImageFile,
-  imageProblem,
+  imageError,
   readImageFile,
   type Size,
   sizeOf,
-  wrongSize,
+  wrongSizeError,
 } from '../render/read-image.ts'
 import { EXTENSIONS } from '../render/renderer.ts'
 import type { Art, ArtLayer, OneOfOne } from '../types.ts'
@@ -104,7 +104,7 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
     }
     for (const [key, [first, ...sameSizeImages]] of bySize) {
       const [width = 0, height = 0] = key.split(' ').map(Number)
-      if (first !== undefined) problems.push(wrongSize(first, { width, height }, output, alsoText(sameSizeImages)))
+      if (first !== undefined) problems.push(wrongSizeError(first, { width, height }, output, alsoText(sameSizeImages)))
     }
   }
   if (problems.length > 0) throw problemsError(problems)
@@ -128,7 +128,7 @@ async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: Reado
   const hint =
     'Correct the path of the folder in art.yaml, or create the folder. The path is relative to the folder of art.yaml.'
   const message = stats === null ? await missingText(path, namedFolder.file, named) : 'is not a folder'
-  throw imageProblem({ ...namedFolder, path }, message, hint)
+  throw imageError({ ...namedFolder, path }, message, hint)
 }
 
 /** Reads an image. If it is missing, the error suggests a similar file that `art.yaml` doesn't name. */
@@ -139,7 +139,7 @@ async function readNamed(image: ImageFile, named: ReadonlySet<string>): Promise<
       (cause: unknown) => systemCode(cause) === 'ENOENT',
     )
     if (!(error instanceof GdnError) || !isMissing) throw error
-    throw imageProblem(image, await missingText(image.path, image.file, named), error.hint)
+    throw imageError(image, await missingText(image.path, image.file, named), error.hint)
   })
 }
 
@@ -172,7 +172,7 @@ async function checkOneOfOne(
   const image: ImageFile = { ...oneOfOne, file: oneOfOne.image }
   const bytes = await readNamed(image, named)
   const type = sniffContentType(bytes, '')
-  if (!type.startsWith('image/')) throw imageProblem(image, 'is not an image')
+  if (!type.startsWith('image/')) throw imageError(image, 'is not an image')
   await refuseDamage(image)
   const still = await sizeOf(sharp, image, bytes).catch(() => null)
   const size = still ?? (type === 'image/svg+xml' ? null : imageSize(bytes, type))
@@ -184,7 +184,7 @@ async function checkOneOfOne(
 /** @throws GdnError `invalid_input` if the file is truncated or damaged, which its header doesn't reveal */
 async function refuseDamage(image: ImageFile): Promise<void> {
   const damage = await damageOf(image.path)
-  if (damage !== null) throw imageProblem(image, `can't be decoded: ${damage}`)
+  if (damage !== null) throw imageError(image, `can't be decoded: ${damage}`)
 }
 
 /** Returns the error for unusable images, in the order of the file. */

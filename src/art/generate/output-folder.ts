@@ -140,19 +140,20 @@ const FORMER_SUFFIX = /\.before-\d+$/
  * @throws GdnError `usage`
  */
 export async function checkOutput(out: string): Promise<void> {
-  const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--out' }, hint })
+  const outputError = (message: string, hint: string) =>
+    new GdnError('usage', message, { place: { flag: '--out' }, hint })
   if (Buffer.byteLength(basename(out)) > MAX_NAME) {
-    throw refuse(`the name of the folder has more than ${MAX_NAME} bytes`, 'Use a shorter name.')
+    throw outputError(`the name of the folder has more than ${MAX_NAME} bytes`, 'Use a shorter name.')
   }
   if (!(await isFolder(dirname(out)))) {
-    throw refuse(
+    throw outputError(
       `the folder ${quoted(dirname(out))} does not exist`,
       'Create the folder, or use a path in an existing folder.',
     )
   }
   if (FORMER_SUFFIX.test(out)) {
     const message = `${quoted(basename(out))} is a name that gdn reserves for replaced folders`
-    throw refuse(message, 'Use another name. To continue with a replaced folder, rename it first.')
+    throw outputError(message, 'Use another name. To continue with a replaced folder, rename it first.')
   }
   const isLink = await lstat(out).then(
     (stats) => stats.isSymbolicLink(),
@@ -162,13 +163,13 @@ export async function checkOutput(out: string): Promise<void> {
     const target = await realpath(out).catch(() => null)
     const hint =
       target === null ? 'Delete the link, or use another name.' : `Use the folder itself: --out ${shellWord(target)}`
-    throw refuse(`${quoted(out)} is a symbolic link`, hint)
+    throw outputError(`${quoted(out)} is a symbolic link`, hint)
   }
   if (!(await pathExists(out))) return
-  if (!(await isFolder(out))) throw refuse(`${quoted(out)} is not a folder`, 'Use another name.')
+  if (!(await isFolder(out))) throw outputError(`${quoted(out)} is not a folder`, 'Use another name.')
   const names = await readdir(out)
   if (names.length === 0 || names.includes(EDITION_FILE)) return
-  throw refuse(`${quoted(out)} was not created by gdn art generate`, 'Use the name of a new folder.')
+  throw outputError(`${quoted(out)} was not created by gdn art generate`, 'Use the name of a new folder.')
 }
 
 const isFolder = async (path: string): Promise<boolean> =>

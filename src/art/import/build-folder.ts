@@ -60,7 +60,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
     [images, inImages.folders],
   ])
   const ignored = [...folders].flatMap(([parent, names]) => names.map((name) => join(parent, name)))
-  if (numbered.length === 0 && !hasList) throw await notABuild(path, cwd, top)
+  if (numbered.length === 0 && !hasList) throw await notABuildError(path, cwd, top)
   if (images === metadata && basename(resolve(cwd, path)) === 'json' && (await isFolder(path, '../images', cwd))) {
     throw inputError(path, 'has no images', `Pass its parent folder: ${importOf(dirname(resolve(cwd, path)))}`)
   }
@@ -111,7 +111,7 @@ const isFolder = async (path: string, name: string, cwd: string): Promise<boolea
 const filesIn = async (path: string): Promise<string[] | null> => await readdir(path).catch(() => null)
 
 /** Returns the error for a folder without metadata. */
-async function notABuild(path: string, cwd: string, { files, folders }: Entries): Promise<GdnError> {
+async function notABuildError(path: string, cwd: string, { files, folders }: Entries): Promise<GdnError> {
   const message = 'has no metadata files such as 1.json'
   if (folders.includes('json')) return inputError(join(path, 'json'), message, 'Generate the NFTs with HashLips first.')
   if (files.includes('edition.json') && files.includes('manifest.csv')) {

@@ -47,18 +47,18 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
     const handle = await open(image.path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       const stats = await handle.stat()
-      if (!stats.isFile()) throw imageProblem(image, 'is not a file')
-      if (stats.size > MAX_BYTES) throw imageProblem(image, `is larger than ${formatBytes(MAX_BYTES)}`)
+      if (!stats.isFile()) throw imageError(image, 'is not a file')
+      if (stats.size > MAX_BYTES) throw imageError(image, `is larger than ${formatBytes(MAX_BYTES)}`)
       return await handle.readFile()
     } finally {
       await handle.close()
     }
   } catch (cause) {
     if (cause instanceof GdnError) throw cause
-    if (systemCode(cause) === 'ENOENT') throw imageProblem(image, 'does not exist')
+    if (systemCode(cause) === 'ENOENT') throw imageError(image, 'does not exist')
     const error = fileError(cause)
     if (error !== null && OF_PATH.has(systemCode(cause) ?? ''))
-      throw imageProblem(image, `can't be read: ${error.message}`)
+      throw imageError(image, `can't be read: ${error.message}`)
     throw error ?? cause
   }
 }
@@ -74,16 +74,16 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
   const type = sniffContentType(bytes, '')
   if (!TYPES.includes(type)) {
     const typeText = type.startsWith('image/') ? `is ${type}` : 'is not an image'
-    throw imageProblem(image, `${typeText}, but layers need PNG, WebP or JPEG`)
+    throw imageError(image, `${typeText}, but layers need PNG, WebP or JPEG`)
   }
   const { autoOrient: size, pages = 1 } = await withImageErrors(
     image,
     async () => await sharp(bytes, { ...OPTIONS, limitInputPixels: false }).metadata(),
   )
-  if (pages > 1) throw imageProblem(image, 'is animated')
+  if (pages > 1) throw imageError(image, 'is animated')
   if (size.width * size.height > MAX_PIXELS) {
     const maxPixels = groupDigits(MAX_PIXELS)
-    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, but an image can have at most ${maxPixels}`)
+    throw imageError(image, `has ${size.width} × ${size.height} pixels, but an image can have at most ${maxPixels}`)
   }
   return { width: size.width, height: size.height }
 }
@@ -102,7 +102,7 @@ export async function decodeImage(
   const bytes = await readImageFile(image)
   const size = await sizeOf(sharp, image, bytes)
   const isScaled = size.width !== width || size.height !== height
-  if (isScaled && fit === null) throw wrongSize(image, size, { width, height })
+  if (isScaled && fit === null) throw wrongSizeError(image, size, { width, height })
   const { data } = await withImageErrors(image, async () => {
     const decoder = source(sharp, bytes).autoOrient().toColourspace('srgb').ensureAlpha()
     const scaled = isScaled
@@ -114,8 +114,8 @@ export async function decodeImage(
 }
 
 /** @param also text to append to the message */
-export const wrongSize = (image: ImageFile, size: Size, output: Size, also = ''): GdnError =>
-  imageProblem(
+export const wrongSizeError = (image: ImageFile, size: Size, output: Size, also = ''): GdnError =>
+  imageError(
     image,
     `has ${size.width} × ${size.height} pixels, but the output has ${output.width} × ${output.height}${also}`,
     'Add --fit contain, cover or fill to scale the images. GIF and animated images are not scaled.',
@@ -128,13 +128,13 @@ async function withImageErrors<Value>(image: ImageFile, task: () => Promise<Valu
   try {
     return await task()
   } catch (cause) {
-    throw imageProblem(image, `can't be decoded: ${messageOf(cause).split('\n', 1)[0]}`, undefined, cause)
+    throw imageError(image, `can't be decoded: ${messageOf(cause).split('\n', 1)[0]}`, undefined, cause)
   }
 }
 
 const REPLACE = 'Replace the file, or remove it from art.yaml.'
 
 /** Returns the error for an image, with its location in `art.yaml`. */
-export function imageProblem(image: ImageFile, message: string, hint: string = REPLACE, cause?: unknown): GdnError {
+export function imageError(image: ImageFile, message: string, hint: string = REPLACE, cause?: unknown): GdnError {
   return new GdnError('invalid_input', `${quoted(image.file)} ${message}`, { place: image.place, hint, cause })
 }

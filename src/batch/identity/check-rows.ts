@@ -78,7 +78,7 @@ export async function findReplacedRows(
 async function withMintedElsewhere(
   store: StoredRun,
   options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
-  client: Pick<BatchClient, 'call' | 'supports' | 'learnIdempotency'>,
+  client: Pick<BatchClient, 'call' | 'supports' | 'learnCapabilities'>,
   { rows, paired }: { rows: RowsIn; paired: KnownPairs },
 ): Promise<KnownPairs> {
   const { drop } = store
@@ -87,7 +87,7 @@ async function withMintedElsewhere(
   const fresh = all.filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return paired
   const server = new ServerNames(client, options)
-  if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
+  if (client.supports('references') === null) await client.learnCapabilities({ signal: options.signal })
   const names = new Map(fresh.map((row) => [row, referenceOf(drop, row)]))
   const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
   // A row with the reference ID of a row that is no longer in the manifest is an edit of that row, for example with

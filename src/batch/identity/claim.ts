@@ -153,8 +153,9 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       refuseEdited(sql, other, checked.rows)
     }
   }
-  if (claimed.keys.size > 0) throw alreadyAccepted(claimed, drop, Math.max(0, positions.length - claimed.keys.size))
-  if (seemChanged(alike.size, positions.length)) throw seemsRenamed([...alike.values()])
+  if (claimed.keys.size > 0)
+    throw alreadyAcceptedError(claimed, drop, Math.max(0, positions.length - claimed.keys.size))
+  if (seemChanged(alike.size, positions.length)) throw seemsRenamedError([...alike.values()])
 }
 
 /**
@@ -167,7 +168,7 @@ function* rowsAsSent(sql: Sql, drop: Drop) {
   }
 }
 
-function seemsRenamed(rows: NamedRow[]): GdnError {
+function seemsRenamedError(rows: NamedRow[]): GdnError {
   const runs = [...new Set(rows.map(({ run }) => run))]
   const message = `${rows.length} rows of the manifest have the same content as rows with other IDs in ${otherRuns(runs)}: ${runs.join(', ')}`
   return new GdnError('seems_minted', message, {
@@ -340,7 +341,7 @@ function howToMint(drop: Drop, { ofOtherFiles, hasOtherContent, missing }: Other
   return `To ${action}, add ${runName === null ? '--run <name> --again' : '--again'}.`
 }
 
-function alreadyAccepted(claimed: OtherClaims, drop: Drop, otherCount: number): GdnError {
+function alreadyAcceptedError(claimed: OtherClaims, drop: Drop, otherCount: number): GdnError {
   const { setId } = drop
   const source = sourceOf(drop)
   const { rows, runs, moves } = claimed

@@ -71,7 +71,7 @@ const HINT = [
  * Returns the error for a run that stopped because its rows have another label on the server. Other rows of the run may
  * have been minted before the run stopped.
  */
-export const stoppedByLabel = (message: string) =>
+export const stoppedByLabelError = (message: string) =>
   new GdnError('seems_minted', message, {
     hint: [
       'Rows that were already accepted are still minted. If the manifest was moved, add --adopt.',
@@ -99,11 +99,16 @@ export function refuseMintedElsewhere(
   { label: own, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,
 ): void {
   if (own == null || labeled.length === 0 || adopt === true) return
-  throw otherLabels({ first: labeled, count: labeled.length, labels: new Set(labeled.map(({ label }) => label)), own })
+  throw otherLabelsError({
+    first: labeled,
+    count: labeled.length,
+    labels: new Set(labeled.map(({ label }) => label)),
+    own,
+  })
 }
 
 /** Returns the error for rows whose NFTs have another label. */
-export function otherLabels(conflicting: OtherLabels): GdnError {
+export function otherLabelsError(conflicting: OtherLabels): GdnError {
   const { count, labels, own } = conflicting
   const rows = count === 1 ? '1 row was' : `${count} rows were`
   return new GdnError(
@@ -114,7 +119,7 @@ export function otherLabels(conflicting: OtherLabels): GdnError {
 }
 
 /** Returns the error for rows that this machine minted and whose NFTs were relabeled afterwards. */
-export function adoptedElsewhere(conflicting: OtherLabels): GdnError {
+export function adoptedElsewhereError(conflicting: OtherLabels): GdnError {
   const { count, labels, own } = conflicting
   const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
   return new GdnError(
@@ -177,7 +182,7 @@ export async function labelsOfMoved(
   { rows }: { rows: RowsIn },
 ): Promise<OtherLabel[]> {
   const { label = null, signal } = options
-  if (client.supports('labels') === null) await client.learnIdempotency({ signal })
+  if (client.supports('labels') === null) await client.learnCapabilities({ signal })
   if (label === null || client.supports('labels') !== true) return []
   const names = new ServerNames(client, options)
   const labels: OtherLabel[] = []

@@ -13,7 +13,7 @@ import {
   lastRows,
   MAX_PAIRS,
   pairsOf,
-  renamedUnknown,
+  renamedUnknownError,
 } from '../rows/edited-rows.ts'
 import { type StoredRow, storedRowOf } from '../rows/manifest-row.ts'
 import { contentOfKey, copyOfKey, isContentKey, referenceOf, rowKey, rowReferenceId } from '../rows/row-key.ts'
@@ -67,7 +67,7 @@ export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =
   pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
 
 type Options = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'label' | 'newRows' | 'signal'>
-type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
+type Client = Pick<BatchClient, 'call' | 'learnCapabilities' | 'supports'>
 
 /**
  * Returns the rows that got an `id` after they were minted without one, each with its NFT.
@@ -113,7 +113,7 @@ export async function findPairs(
   // A replaced row isn't the earlier version of another row, but it may be in the manifest again.
   const vanished = await store.read((sql) => vanishedWithReferences(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
-  if (client?.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client?.supports('references') === null) await client.learnCapabilities({ signal })
   const server = client?.supports('references') === true ? new ServerNames(client, options) : null
   const storesAliases = client?.supports('aliases') === true
   const unnamed = server === null ? [...inState] : await withoutAliased(server, inState)
@@ -149,7 +149,7 @@ export async function findPairs(
 
   const pairOf = (sql: Sql, row: FreshRow, nft: NftWithoutId, alias: Pair['alias']): Pair => {
     const { nftGdnId, operation, reference: mintedAs, label, sent } = nft
-    if (nftGdnId === null) throw renamedUnknown(drop.name)
+    if (nftGdnId === null) throw renamedUnknownError(drop.name)
     const [record] = rowsAt(sql, rows, [row.position])
     if (record === undefined) throw new Error('a row that was just read is missing')
     const reference = referenceOf(drop, row)

@@ -10,7 +10,7 @@ import { type AdoptedRow, storedRowOf } from '../rows/manifest-row.ts'
 import { referenceOf } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
-import { mintedByOtherRun, seemsMintedAs } from './seems-minted.ts'
+import { mintedByOtherRunError, seemsMintedAsError } from './seems-minted.ts'
 
 /**
  * Refuses rows of an unrevealed drop that another run minted, if their NFTs are revealed or if this run may have sent
@@ -55,8 +55,8 @@ export async function refuseCommitted(
     else hidden.add(position)
   }
   if (revealed > 0)
-    throw seemsMintedAs(`with ${revealed === 1 ? 'its' : 'their'} own metadata`, revealed, '--no-lookup')
-  if (sentLines.length > 0) throw mintedByOtherRun(sentLines, store.drop.name)
+    throw seemsMintedAsError(`with ${revealed === 1 ? 'its' : 'their'} own metadata`, revealed, '--no-lookup')
+  if (sentLines.length > 0) throw mintedByOtherRunError(sentLines, store.drop.name)
   return hidden
 }
 
@@ -90,7 +90,7 @@ export async function mintedElsewhere(
 ): Promise<AdoptedRow[]> {
   const { committedRow, signal } = options
   if (committedRow === undefined) return []
-  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return []
   const names = new ServerNames(client, options)
   const adopted: AdoptedRow[] = []

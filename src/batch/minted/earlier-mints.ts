@@ -21,12 +21,12 @@ import { knownReferences } from './known-references.ts'
 import { listCollection, neededSearches, settleListing, untilComplete } from './list-collection.ts'
 import { type FoundRow, hasOwnerOf, RowLookup, type SearchCounts } from './lookup.ts'
 import {
-  belongToOthers,
+  belongToOthersError,
   foundAbsentError,
-  mayBeOfOthers,
-  revealedByOthers,
-  seemsMinted,
-  seemsMintedAs,
+  mayBeOfOthersError,
+  revealedByOthersError,
+  seemsMintedAsError,
+  seemsMintedError,
 } from './seems-minted.ts'
 
 /** Information about earlier mints, collected before a run sends anything. */
@@ -126,7 +126,7 @@ export async function findEarlierMints(
   const hidden = await refuseCommitted(store, options, client, { gathered, unrecorded, pending })
   const earlierMints = await findByContent(start, remaining, { unexplained: listUnexplained, pending })
   for (const { row } of earlierMints.adopted) hidden.delete(row.position)
-  if (hidden.size > 0) throw seemsMintedAs('with another placeholder', hidden.size, '--no-lookup')
+  if (hidden.size > 0) throw seemsMintedAsError('with another placeholder', hidden.size, '--no-lookup')
   return earlierMints
 }
 
@@ -210,7 +210,7 @@ async function refuseRevealed(store: StoredRun, source: RecordSource, selection:
   const ids = await store.read((sql) => unrevealedByOtherRuns(sql, drop.id, store.collections(sql)))
   if (ids.length === 0) return
   const lookup = await lookUpRows(store, selection, source, ids)
-  if (lookup.hasMatches) throw await revealedByOthers(lookup.found())
+  if (lookup.hasMatches) throw await revealedByOthersError(lookup.found())
 }
 
 /**
@@ -252,7 +252,7 @@ async function findByContent(
   const matches = () => unsentRows(store, lookup.found(), open)
   if (options.adopt === true) return await adoptMatches(start, { ...mints, listed }, matches())
   for await (const _match of matches()) {
-    throw await seemsMinted(matches(), {
+    throw await seemsMintedError(matches(), {
       run: store.drop.name,
       pending: selectedRows(store, { rows: gathered.rows, positions: pending }),
       which: isNew ? 'new' : 'forgotten',
@@ -283,8 +283,8 @@ async function adoptMatches(
     else if (!hasOwnerOf(foundRow)) ofOtherWallets.push(foundRow)
     else adopted.push({ row, nftGdnId: match.id })
   }
-  if (doubtful.length > 0) throw mayBeOfOthers(doubtful)
-  if (ofOtherWallets.length > 0) throw belongToOthers(ofOtherWallets, client.supports('references') === true)
+  if (doubtful.length > 0) throw mayBeOfOthersError(doubtful)
+  if (ofOtherWallets.length > 0) throw belongToOthersError(ofOtherWallets, client.supports('references') === true)
   const listed = new Set(mints.listed)
   for (const { nftGdnId } of adopted) listed.delete(nftGdnId)
   return { ...mints, adopted: [...mints.adopted, ...adopted], listed }
@@ -308,7 +308,7 @@ export async function refuseMintedBefore(
   if (!lookup.hasMatches) return
   const pending = selectedRows(store, selection)
   const which = store.drop.setId === null ? 'new' : 'forgotten'
-  throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which, hasReferences })
+  throw await seemsMintedError(lookup.found(), { run: store.drop.name, pending, which, hasReferences })
 }
 
 /** Returns notes if the collection has NFTs but none belongs to a row, because the manifest may have been renamed. */

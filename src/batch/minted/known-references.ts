@@ -43,7 +43,7 @@ export async function knownReferences(
   { gathered, plan }: { gathered: RowSet; plan: RequestPlan },
 ): Promise<RowsOnServer | null> {
   const { adopt, keepEdited, signal } = options
-  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return null
   const positions = [...positionsOf(plan)].sort((a, b) => a - b)
   const adopted: AdoptedRow[] = []
@@ -72,7 +72,7 @@ export async function knownReferences(
       ;(isSame || keepEdited === true ? adopted : doubtful).push(nft)
     }
   }
-  if (identified.length > 0) throw haveIds(identified, store.drop.name)
+  if (identified.length > 0) throw haveIdsError(identified, store.drop.name)
   refuseMintedElsewhere(labeled, options)
   const named = adopted.length + doubtful.length
   const notes = await refuseOtherContents(store, client, options, { rows: gathered.rows, doubtful, named })
@@ -128,7 +128,7 @@ const MAX_SHOWN = 5
  * Returns the error for rows without an ID whose NFTs belong to rows that got an ID. The reference IDs of such rows are
  * already in use, so they can't create other NFTs.
  */
-function haveIds(rows: readonly AdoptedWithId[], run: string): GdnError {
+function haveIdsError(rows: readonly AdoptedWithId[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)
   const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)

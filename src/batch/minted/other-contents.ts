@@ -33,14 +33,14 @@ export async function refuseOtherContents(
   const differing = await findOthers(store, client, options, doubtful)
   if (differing.length === 0) return []
   const exchanged = await store.state.scratch((sql) => rowsOfOtherNfts(sql, rows))
-  if (exchanged.length > 0 && !allowExchanged) throw exchangedContents(exchanged)
+  if (exchanged.length > 0 && !allowExchanged) throw exchangedContentsError(exchanged)
   if (adopt) {
     const judged = { rows, named, isAllowed: allowExchanged }
     return (await store.state.scratch((sql) => refuseExchanged(sql, store.drop, judged))).notes
   }
   const permitted = new Set(exchanged.map(({ position }) => position))
   const refused = differing.filter(({ row }) => !permitted.has(row.position))
-  if (refused.length > 0) throw otherNfts(refused)
+  if (refused.length > 0) throw otherNftsError(refused)
   return []
 }
 
@@ -89,7 +89,7 @@ function differences({ row: storedRow }: AdoptedRow, nft: NftRecord, marker: str
   ]
 }
 
-function otherNfts(adopted: readonly AdoptedRow[]): GdnError {
+function otherNftsError(adopted: readonly AdoptedRow[]): GdnError {
   const many = adopted.length === 1 ? '1 row has the ID of an NFT' : `${adopted.length} rows have the IDs of NFTs`
   return new GdnError('seems_minted', `${many} in this collection, but different content`, {
     hint: [
@@ -112,7 +112,7 @@ type ExchangedContent = ReturnType<typeof rowsOfOtherNfts>[number]
  * Returns the error for rows whose IDs seem to have been exchanged, because each row has the content of another ID's
  * NFT.
  */
-export function exchangedContents(rows: readonly ExchangedContent[]): GdnError {
+export function exchangedContentsError(rows: readonly ExchangedContent[]): GdnError {
   const [{ key = '', was = '' } = {}] = rows
   const many =
     rows.length === 1 ? '1 row has the content of the NFT' : `${rows.length} rows have the content of the NFTs`

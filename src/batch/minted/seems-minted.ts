@@ -7,7 +7,7 @@ import { shownKey } from '../rows/row-key.ts'
 import type { FoundRow } from './lookup.ts'
 
 /** Returns the error for rows that can't be adopted, because their NFTs may belong to another run or command. */
-export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
+export const mayBeOfOthersError = (rows: readonly FoundRow[]): GdnError =>
   new GdnError(
     'seems_minted',
     `${rowCountText(rows)} can't be adopted: another run or command sent the same metadata, and its outcome is unknown`,
@@ -18,7 +18,7 @@ export const mayBeOfOthers = (rows: readonly FoundRow[]): GdnError =>
   )
 
 /** Returns the error for rows that can't be adopted, because their NFTs belong to other wallets. */
-export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean): GdnError =>
+export const belongToOthersError = (rows: readonly FoundRow[], hasReferences: boolean): GdnError =>
   new GdnError(
     'seems_minted',
     `${rowCountText(rows)} can't be adopted: NFTs with the same metadata belong to other wallets and may have been transferred`,
@@ -40,7 +40,7 @@ export const RENAMED = 'If the manifest was renamed after its rows were minted, 
  *
  * @param flag the flag with which `gdn batch mint` mints the rows anyway
  */
-export const seemsMintedAs = (suffix: string, rows: number, flag: '--no-lookup' | '--again'): GdnError =>
+export const seemsMintedAsError = (suffix: string, rows: number, flag: '--no-lookup' | '--again'): GdnError =>
   new GdnError(
     'seems_minted',
     `${count(rows, 'row')} of the manifest ${rows === 1 ? 'seems' : 'seem'} to be in the collection already, ${suffix}`,
@@ -51,7 +51,7 @@ export const seemsMintedAs = (suffix: string, rows: number, flag: '--no-lookup' 
   )
 
 /** Returns the error for rows of an unrevealed drop that another run minted after this run may have sent them. */
-export const mintedByOtherRun = (rows: readonly number[], run: string): GdnError =>
+export const mintedByOtherRunError = (rows: readonly number[], run: string): GdnError =>
   new GdnError(
     'seems_minted',
     `${count(rows.length, 'row')} of the run ${run} ${rows.length === 1 ? 'was' : 'were'} minted under another run name after this run sent ${rows.length === 1 ? 'it' : 'them'}`,
@@ -79,7 +79,7 @@ interface SeemsMinted {
 }
 
 /** Returns the error for rows whose content is already in the collection. */
-export async function seemsMinted(
+export async function seemsMintedError(
   matches: AsyncIterable<FoundRow>,
   { run, pending, which, hasReferences }: SeemsMinted,
 ): Promise<GdnError> {
@@ -146,7 +146,7 @@ export async function foundAbsentError(matches: AsyncIterable<FoundRow>, run: st
 }
 
 /** Returns the error for rows that another run of this machine minted as unrevealed NFTs, which are revealed now. */
-export async function revealedByOthers(matches: AsyncIterable<FoundRow>): Promise<GdnError> {
+export async function revealedByOthersError(matches: AsyncIterable<FoundRow>): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0
   for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))

@@ -105,7 +105,7 @@ async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Pro
     state === 'unknown' && notAbsentReason === null && reference !== null ? [{ id, reference }] : [],
   )
   if (named.length === 0) return new Set()
-  if (client.supports('references') === null) await client.learnIdempotency({ signal })
+  if (client.supports('references') === null) await client.learnCapabilities({ signal })
   if (client.supports('references') !== true) return new Set()
   const mints = await catchFailure(() =>
     new ServerNames(client, { ...options, signal }).mintsOf(named.map(({ reference }) => reference)),

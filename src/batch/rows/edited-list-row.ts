@@ -28,7 +28,7 @@ export async function refuseEditedListRow(
   }
   const [was, now] = [await first({ set: setId }), await first(rows)]
   if (was === null || now === null || copyHash(was) === copyHash(now)) return
-  throw editedRow(drop, editedFields(was, now))
+  throw editedRowError(drop, editedFields(was, now))
 }
 
 /**
@@ -52,13 +52,13 @@ export async function refuseReplacedFiles(
   if (uploads.size < new Set(files.map(({ hash }) => hash)).size) return
   const replaced = files.filter(({ hash }) => !uploads.has(hash))
   if (replaced.length > 0)
-    throw editedRow(
+    throw editedRowError(
       drop,
       replaced.map(({ field }) => field),
     )
 }
 
-const editedRow = ({ manifest, name }: Drop, fields: readonly string[]): GdnError =>
+const editedRowError = ({ manifest, name }: Drop, fields: readonly string[]): GdnError =>
   new GdnError('edited_rows', `the row of the run ${name} was edited: ${fields.join(', ')}`, {
     place: { file: manifest ?? undefined },
     hint: 'Nothing was sent. Restore the row, so that all receivers get the same NFT. To mint the edited row to the whole list, add --run <name>.',

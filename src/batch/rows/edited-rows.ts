@@ -72,9 +72,9 @@ export function findReplaced(
   if (vanished.length === 0) return []
   const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return []
-  if (!newRows) throw editedRows(sql, other, rows, { vanished, fresh })
+  if (!newRows) throw editedRowsError(sql, other, rows, { vanished, fresh })
   const lost = rowsWithLostId(vanished, fresh)
-  if (lost.length > 0) throw lostIds(sql, other, rows, lost)
+  if (lost.length > 0) throw lostIdsError(sql, other, rows, lost)
   return vanished.map(({ id }) => id)
 }
 
@@ -84,7 +84,7 @@ function rowsWithLostId(vanished: readonly VanishedRow[], fresh: readonly FreshR
   return fresh.filter(({ key, content }) => isContentKey(key) && contents.has(content))
 }
 
-function lostIds(sql: Sql, { name: run }: Drop, rows: RowsIn, lost: readonly FreshRow[]): GdnError {
+function lostIdsError(sql: Sql, { name: run }: Drop, rows: RowsIn, lost: readonly FreshRow[]): GdnError {
   const lines = rowsAt(
     sql,
     rows,
@@ -119,7 +119,7 @@ export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
   findReplaced(sql, other, rows, { newRows: false, setId: null, paired })
 }
 
-export const renamedUnknown = (run: string) =>
+export const renamedUnknownError = (run: string) =>
   new GdnError('edited_rows', 'IDs were added to rows whose requests have an unknown outcome', {
     hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add the IDs again afterwards.`,
   })
@@ -298,7 +298,7 @@ function changesOf(from: Fields, to: Fields): FieldChange[] {
 const isSame = (field: string, a: string | undefined, b: string | undefined): boolean =>
   a === b || (field === 'receiver' && a !== undefined && b !== undefined && addressKey(a) === addressKey(b))
 
-function editedRows(
+function editedRowsError(
   sql: Sql,
   drop: Drop,
   rows: RowsIn,

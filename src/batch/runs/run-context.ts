@@ -38,7 +38,7 @@ export class RunContext {
   heldFor: string | null = null
   readonly #interrupt = () => {
     const reason: unknown = this.options.signal?.reason
-    this.stop(isTimeUp(reason) ? timeoutError(reason, this.heldFor) : interruption(reason))
+    this.stop(isTimeUp(reason) ? timeoutError(reason, this.heldFor) : interruptionError(reason))
   }
 
   constructor(options: BatchOptions, deps: BatchDeps, store: StoredRun, limit: RunLimit = { run: store.id }) {
@@ -157,7 +157,7 @@ export class RunContext {
 const timeoutError = ({ message }: GdnError, heldFor: string | null): GdnError =>
   new GdnError('pending', heldFor === null ? message : `${message}: ${heldFor}`)
 
-export function interruption(reason: unknown): GdnError {
+export function interruptionError(reason: unknown): GdnError {
   return reason instanceof GdnError
     ? reason
     : new GdnError('interrupted', 'interrupted', { hint: 'Run the same command again to resume.' })

@@ -8,7 +8,7 @@ import type { ReferenceKind } from '../../api/reference-id.ts'
 import { addressKey } from '../../api/same-address.ts'
 import { typedTraitIn } from '../../api/typed-trait.ts'
 import { formatIssue, validate } from '../../api/validate.ts'
-import { noTypedTraits } from '../../client/learn-support.ts'
+import { noTypedTraitsError } from '../../client/learn-support.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { type RowsIn, rowsAt } from '../../state/rows.ts'
@@ -189,7 +189,7 @@ async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): Asy
 function refuseTyped(rows: readonly ManifestRow[]): void {
   for (const { line, metadata } of rows) {
     const trait = typedTraitIn(metadata)
-    if (trait !== undefined) throw noTypedTraits(trait, { line })
+    if (trait !== undefined) throw noTypedTraitsError(trait, { line })
   }
 }
 

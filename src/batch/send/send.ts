@@ -3,10 +3,17 @@ import { GdnError } from '../../core/errors.ts'
 import type { NoEffectAttempt, UnknownAttempt } from '../../operations/classify.ts'
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { canDeduplicate, isRepeatable } from '../../operations/repeatable.ts'
-import { dropRetries, isTemporaryCause, mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
+import {
+  dropRetries,
+  isTemporaryCause,
+  mayRetry,
+  type Retries,
+  stopError,
+  waitBefore,
+} from '../../operations/retries.ts'
 import { readRowRequest, rowsOfRequest } from '../../state/row-requests.ts'
 import { beginSending, sendRows } from '../../state/send-rows.ts'
-import { stoppedByLabel } from '../identity/other-labels.ts'
+import { stoppedByLabelError } from '../identity/other-labels.ts'
 import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { type AttemptResult, Attempts, type Job } from './attempts.ts'
@@ -215,7 +222,7 @@ export class Sender {
     const { cause, message, stop } = attempt
     if (cause === 'too_large') return false
     if (stop === undefined && mayRetry(this.#retries, attempt, 0, failingMs)) return true
-    this.#context.stop(stop ?? (cause === 'other_label' ? stoppedByLabel(message) : stopOf(cause, message)))
+    this.#context.stop(stop ?? (cause === 'other_label' ? stoppedByLabelError(message) : stopError(cause, message)))
     return false
   }
 

@@ -1,6 +1,6 @@
 import { UNKNOWN } from '../../client/outcome.ts'
 import { GdnError } from '../../core/errors.ts'
-import { mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
+import { mayRetry, type Retries, stopError, waitBefore } from '../../operations/retries.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import type { AttemptResult } from './attempts.ts'
 
@@ -60,7 +60,7 @@ export class ServerHealth {
     const message = 'the server does not respond'
     const ask = async () => {
       try {
-        return (await client.learnIdempotency({ signal: halt })) === null ? stopOf('not_sent', message) : null
+        return (await client.learnCapabilities({ signal: halt })) === null ? stopError('not_sent', message) : null
       } catch (error) {
         if (!(error instanceof GdnError)) throw error
         this.#context.stop(error)

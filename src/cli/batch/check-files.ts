@@ -53,7 +53,7 @@ export async function checkFiles(deps: Deps, files: FileUrls, server: Server | n
   const userAgent = `gdn/${VERSION}`
   const prober = createProber({ allowPrivate: false, userAgent })
   const lenientProber = createProber({ allowPrivate: true, userAgent })
-  const isOwn = server?.loopback === true
+  const isOwn = server?.isLoopback === true
   const findings: UrlFinding[] = []
   let checked = 0
   const text = () => `Checking ${count(total, 'URL')}: ${checked} done, ${count(findings.length, 'problem')}`

@@ -155,7 +155,7 @@ export async function openManifest(
     { settings, server, named },
   )
   const fromFlags = withEnsNames(deps, settings, flags, manifestFlags)
-  if (server.loopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
+  if (server.isLoopback) await refuseRunOfOther(deps, { settings, server, named, backend }, collection)
   const files = flags.checkFiles === true ? new FileUrls() : null
   const localFiles = new LocalFiles()
   const readList = list === null ? undefined : (await import('./receivers/read-list.ts')).readList

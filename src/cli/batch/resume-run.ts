@@ -57,7 +57,7 @@ async function openResume(deps: Deps, name: string, givenFlags: BatchMintFlags, 
     more.reconcileOnly === true
       ? { isEdited: false, editedRows: undefined }
       : await warnOfEdits(deps, run, more, givenFlags)
-  const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes
+  const mayPrompt = isEdited && deps.io.isInteractive && !flags.dryRun && !flags.yes
   if (mayPrompt && sends) await confirmPlannedRows(deps)
   const by: SendingCommand =
     more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'

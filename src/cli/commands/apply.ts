@@ -300,7 +300,7 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
   const { counts } = plan
   const isList = !io.settings.machine && !io.settings.quiet
   const obstacles = await collectImpossibleChanges(plan)
-  if (isList) for (const line of await planLines(plan, obstacles, io.look())) io.note(line)
+  if (isList) for (const line of await planLines(plan, obstacles, io.blockStyle())) io.note(line)
   const onlyMint = onlyMintOf(resumeCommand(manifest, flags), plan, newRows)
   const allText = isList ? allChangesHint(manifest, flags, isSaved) : null
   const isRefused = counts.impossible > 0 && flags.only === undefined
@@ -370,7 +370,7 @@ async function checkBurns(
   { maxBurns, yes, isList }: ApplyFlags & { isList: boolean },
 ): Promise<void> {
   const all = plan.counts.burn
-  const maxAllowed = maxBurns ?? (io.interactive && !yes ? all : 0)
+  const maxAllowed = maxBurns ?? (io.isInteractive && !yes ? all : 0)
   if (all > maxAllowed) {
     throw new GdnError('refused', `the plan burns ${count(all, 'NFT')}, but --max-burns permits only ${maxAllowed}`, {
       hint: `Nothing was sent. To burn them, add --max-burns ${all}.`,

@@ -25,7 +25,7 @@ import {
   openMeter,
   SIMULATED,
 } from '../cost/estimate.ts'
-import { addCostFlags, type CostFlags, findFees, refuseSolanaCosts, withRpcUrlHint } from '../cost/fees.ts'
+import { addCostFlags, addRpcUrlHintToError, type CostFlags, findFees, refuseSolanaCosts } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { createOutput, type View } from '../render/output.ts'
@@ -136,7 +136,7 @@ async function feesFor(
     })
   } catch (error) {
     if (!(error instanceof GdnError) || specifiedNode(deps, flags) !== null) throw error
-    throw withRpcUrlHint(error)
+    throw addRpcUrlHintToError(error)
   } finally {
     await (opened as Awaited<ReturnType<Deps['connect']>> | null)?.client.close()
   }

@@ -44,7 +44,7 @@ export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {
   const progress = await io.progress('Checking the setup')
   const findings = await examine(deps, flags).finally(() => progress.stop())
   if (output.mode === 'table' && io.stdoutTty && flags.fields === undefined) {
-    await io.read(findings.map((finding) => formatFinding(io, finding)).join(''))
+    await io.print(findings.map((finding) => formatFinding(io, finding)).join(''))
   } else {
     await output.many(findings.map(({ check, status, message, fix }) => ({ check, status, message, fix })))
   }
@@ -77,7 +77,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(await diagnoseConfiguration(deps)),
     finding,
     await checkNetworkSettings(env),
-    ...(server?.loopback ? withoutReportedNetworks(serverFindings, backend) : serverFindings),
+    ...(server?.isLoopback ? withoutReportedNetworks(serverFindings, backend) : serverFindings),
     ...(await checkEnsNode(deps, flags)),
     state,
     ...(state.status === 'fail' ? [] : await checkRuns(stateDir)),

@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import { GdnCommand, noServerNamed } from '../command.ts'
+import { GdnCommand, noServerNamedError } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addressOrName, addStateDirFlag, blockchainName, notEmpty, oneOf } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
@@ -63,7 +63,7 @@ async function isLocal({ io }: Deps, { hosted, local, baseUrl }: InitFlags): Pro
   }
   if (local || hosted || baseUrl !== undefined) return local === true
   if (!mayPrompt(io)) {
-    throw noServerNamed('--hosted', 'Add --local, or --hosted --base-url <url> --key-file <file>.')
+    throw noServerNamedError('--hosted', 'Add --local, or --hosted --base-url <url> --key-file <file>.')
   }
   return await choose(io, {
     message: 'Which server?',

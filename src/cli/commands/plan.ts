@@ -154,7 +154,7 @@ async function printPlan(planning: PlanContext, changePlan: ChangePlan, output: 
   if (output === null) await io.data(await planMarkdown(manifest, changePlan, obstacles))
   else if (isForPeople) {
     const lines = await planLines(changePlan, obstacles, { columns: io.columns, paint: io.outPaint })
-    await io.read(lines.map((line) => `${line}\n`).join(''))
+    await io.print(lines.map((line) => `${line}\n`).join(''))
   } else if (isList) {
     const changes = isBrief ? firstChanges(changePlan, obstacles) : changePlan.changes()
     await output.many(records(withoutHidden(shownChanges(changes), flags)))

@@ -20,7 +20,7 @@ import {
   withFirstCommitment,
 } from '../../reveal/read-commitment.ts'
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
-import { editedWhileRead, editsOf, findCommittedRun } from '../../reveal/unrevealed.ts'
+import { editedWhileReadError, editsOf, findCommittedRun } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { missingManifestHint, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/options/flags.ts'
@@ -324,7 +324,7 @@ async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCom
     if ('issue' in item && issueCount++ < MAX_ISSUES) issues.push(item.issue)
   }
   throwProblems({ issues, issueCount }, null)
-  throw editedWhileRead('the manifest')
+  throw editedWhileReadError('the manifest')
 }
 
 /**

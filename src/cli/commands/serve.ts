@@ -167,7 +167,7 @@ async function withPortHolder(deps: Deps, error: unknown, port: number): Promise
     return error.with({ message, hint: `Run \`gdn local stop\` to stop that backend, or:\n${error.hint ?? ''}` })
   }
   const baseUrl = `http://127.0.0.1:${port}`
-  const server = { baseUrl, origin: baseUrl, loopback: true, source: 'flag', from: '--port' } as const
+  const server = { baseUrl, origin: baseUrl, isLoopback: true, source: 'flag', from: '--port' } as const
   const { id } = await deps.identify(server, 'once').catch(() => ({ id: null }))
   if (id === null) return error
   return error.with({ message: `another gdn backend uses port ${port}` })

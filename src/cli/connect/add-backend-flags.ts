@@ -30,7 +30,7 @@ export function addBackendFlags(text: string, flags: PlaceFlags): string {
 }
 
 /** Returns an error whose message and hint include the flags that select the backend. */
-export function withBackendFlags(error: GdnError, flags: PlaceFlags): GdnError {
+export function addBackendFlagsToError(error: GdnError, flags: PlaceFlags): GdnError {
   const message = addBackendFlags(error.message, flags)
   const hint = error.hint === undefined ? undefined : addBackendFlags(error.hint, flags)
   return message === error.message && hint === error.hint ? error : error.with({ message, hint })

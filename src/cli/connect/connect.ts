@@ -21,7 +21,7 @@ export async function connect(
 ): Promise<Connection> {
   const server = await settings.server()
   const apiKey = await settings.apiKey(server)
-  const proxy = server.loopback ? undefined : proxyOf(env)
+  const proxy = server.isLoopback ? undefined : proxyOf(env)
   const onExchange = io.settings.debug ? (await import('./debug-exchange.ts')).debugExchanges(io) : undefined
   const shared = createSharedPace({
     folders: paceDirectories(env),
@@ -38,7 +38,7 @@ export async function connect(
     baseUrl: server.baseUrl,
     apiKey,
     transport: backends.guard(await createTransport(kind, { proxy, onExchange }), server.baseUrl, {
-      isLocal: server.loopback,
+      isLocal: server.isLoopback,
     }),
     userAgent: `gdn/${VERSION}`,
     pacer,

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { parseBaseUrl } from '../../client/base-url.ts'
 import { createTransport } from '../../client/create-transport.ts'
-import { unreachable } from '../../client/network-error.ts'
+import { unreachableError } from '../../client/network-error.ts'
 import { TransportError, type TransportResponse } from '../../client/transport.ts'
 import { proxyOf } from '../../config/proxy.ts'
 import type { Server } from '../../config/server.ts'
@@ -42,7 +42,7 @@ export async function connectExplorer(
   server: Server,
   apiKey: () => Promise<Secret | null> = async () => null,
 ): Promise<WebExplorer> {
-  const proxy = server.loopback ? undefined : proxyOf(env)
+  const proxy = server.isLoopback ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let cookie: string | null = null
   const ask = async (path: string, body?: unknown): Promise<TransportResponse> => {
@@ -65,7 +65,7 @@ export async function connectExplorer(
       })
     } catch (error) {
       signals.signal.throwIfAborted()
-      throw error instanceof TransportError ? unreachable(url, error) : error
+      throw error instanceof TransportError ? unreachableError(url, error) : error
     }
   }
   /**
@@ -82,7 +82,7 @@ export async function connectExplorer(
   try {
     const response = await ask('/explorer/session')
     const parsed = session.safeParse(response.status === 200 ? parseJson(response.body) : null)
-    if (!parsed.success) throw noExplorer(server, response)
+    if (!parsed.success) throw noExplorerError(server, response)
     return {
       open: parsed.data.open || (await logIn()),
       async get(path) {
@@ -103,7 +103,7 @@ export function explorerBase({ baseUrl }: Pick<Server, 'baseUrl'>): string {
   return `${origin}${pathname.replace(/\/+$/, '')}`
 }
 
-function noExplorer({ origin }: Server, { status }: TransportResponse): GdnError {
+function noExplorerError({ origin }: Server, { status }: TransportResponse): GdnError {
   if (status >= 500) {
     return new GdnError('unreachable', `${origin} responds with HTTP ${status}`, { hint: 'Try again in a moment.' })
   }

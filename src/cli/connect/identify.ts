@@ -17,22 +17,22 @@ export async function identify(
   { env, signals }: Pick<Edge, 'env' | 'signals'>,
   io: Io,
   backends: KnownBackends,
-  { baseUrl, loopback }: Server,
+  { baseUrl, isLoopback }: Server,
   how: 'once' | 'patiently' = 'patiently',
 ): Promise<IdentifiedBackend> {
-  const proxy = loopback ? undefined : proxyOf(env)
+  const proxy = isLoopback ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   try {
     return {
       url: baseUrl,
       ...(await backends.identify(transport, baseUrl, { how, signal: signals.signal })),
       silence: null,
-      isLocal: loopback,
+      isLocal: isLoopback,
     }
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'unreachable') throw error
-    if (loopback) backends.close(baseUrl, error)
-    return { url: baseUrl, id: null, incarnation: null, silence: error, isLocal: loopback }
+    if (isLoopback) backends.close(baseUrl, error)
+    return { url: baseUrl, id: null, incarnation: null, silence: error, isLocal: isLoopback }
   } finally {
     await transport.close()
   }

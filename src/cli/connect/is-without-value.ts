@@ -11,7 +11,7 @@ export const isWithoutValue = (
   blockchain: Blockchain | null,
   { client, server }: Pick<Connection, 'client' | 'server'>,
 ): boolean =>
-  (blockchain !== null && isTestnet(blockchain)) || (server.loopback && client.hasNoValue(blockchain) === true)
+  (blockchain !== null && isTestnet(blockchain)) || (server.isLoopback && client.hasNoValue(blockchain) === true)
 
 /** Names a blockchain in a prompt, such as `polygon, a public network`, or `polygon` if its coins have no value. */
 export const networkText = (blockchain: Blockchain, connection: Pick<Connection, 'client' | 'server'>, end = '') =>

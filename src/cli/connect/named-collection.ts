@@ -38,7 +38,7 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
   const server: Server = await settings.server()
   const collections = await knownCollections(deps, { settings, server })
   const collection = findCollectionByName(typed, collections, { blockchain: flags.blockchain, place })
-  if (collection === undefined) throw unknownName(typed, collections, place)
+  if (collection === undefined) throw unknownNameError(typed, collections, place)
   const { contract_address, name } = collection
   if (contract_address !== null) return contract_address
   const hint = 'Run `gdn collection list` to check the status of the collection.'
@@ -81,7 +81,7 @@ export function findCollectionByName(
 
 const MAX_CHOICES = 10
 
-function unknownName(typed: string, collections: readonly KnownCollection[], place: string): GdnError {
+function unknownNameError(typed: string, collections: readonly KnownCollection[], place: string): GdnError {
   const near = nearest(typed.trim(), [...new Set(collections.map(({ name }) => name))])
   return flagError(
     place,

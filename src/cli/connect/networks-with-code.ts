@@ -26,7 +26,7 @@ export interface NetworkOfServer {
 const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
 
 /** Adds the networks on which an address has code to the error for an address without code. */
-export async function withNetworks(
+export async function addNetworksToError(
   deps: Deps,
   {
     contract,

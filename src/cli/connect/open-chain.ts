@@ -32,14 +32,14 @@ export async function openChain(
   deps: Deps,
   flags: Pick<ReaderFlags, 'rpcUrl'>,
   blockchain: Blockchain,
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null,
+  server: Pick<Server, 'baseUrl' | 'isLoopback'> | null,
   perSecond: number | undefined,
 ): Promise<OpenChain> {
   const { env, io, signals, sleep } = deps
   const named = specifiedRpc(deps, flags)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
-  if (url === null) throw noNode(blockchain)
-  const proxy = named === null && server?.loopback === true ? undefined : proxyOf(env)
+  if (url === null) throw noNodeError(blockchain)
+  const proxy = named === null && server?.isLoopback === true ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const { signal } = signals
   const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })
@@ -70,7 +70,7 @@ export async function openChain(
   } catch (error) {
     await close()
     if (named !== null) throw asNodeError(error, named.flag)
-    throw statusOf(error) === 404 ? noNode(blockchain) : error
+    throw statusOf(error) === 404 ? noNodeError(blockchain) : error
   }
 }
 
@@ -84,7 +84,7 @@ function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void
   io.warn(`gdn has no blockchain named ${blockchain}. The node has the chain ID ${chainId}${suggestion || '.'}`)
 }
 
-const noNode = (blockchain: Blockchain) =>
+const noNodeError = (blockchain: Blockchain) =>
   new GdnError('usage', `no node of ${blockchain} is specified`, {
     place: { flag: '--rpc-url' },
     hint: isKnownBlockchain(blockchain)

@@ -68,7 +68,7 @@ export async function openVerifier(
   deps: Deps,
   flags: ReaderFlags,
   blockchain: Blockchain,
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null,
+  server: Pick<Server, 'baseUrl' | 'isLoopback'> | null,
 ): Promise<OpenedVerifier> {
   const named = specifiedRpc(deps, flags)
   const gateway = flags.gateway ?? server?.baseUrl
@@ -80,7 +80,7 @@ export async function openVerifier(
     return noVerifier(`no node is specified: set --rpc-url or GDN_RPC_URL${files}`)
   }
   if (gateway === undefined) return noVerifier('no gateway is specified: set --gateway for the files')
-  const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
+  const { chain, storage, close } = await readers(deps, url, gateway, server?.isLoopback === true)
   try {
     const actualId = await chain.chainId()
     const chainId = chainIdOf(blockchain)

@@ -25,7 +25,7 @@ export async function withOtherBackend(
   if (address === undefined || settings === undefined) return error
   try {
     const server = await settings.server()
-    if (!server.loopback) return error
+    if (!server.isLoopback) return error
     const backend = await deps.identify(server, 'once')
     const recordedBackends = glanceAtState(settings.stateDir, (sql) =>
       backendsOfCollection(sql, originOfBackend(''), address),

@@ -5,7 +5,7 @@ import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
-import { noCollection, wrongAddress } from '../command.ts'
+import { missingCollectionError, wrongAddressError } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
 import { askBlockchain, askCollection, type CollectionChoice, ofRunText, orPrompt } from '../prompt/ask-missing.ts'
@@ -65,7 +65,7 @@ export async function resolveCollection(
     throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
   }
   const problem = addressProblem(contract, blockchain)
-  if (problem !== null) throw wrongAddress(contract, problem, settings.contract?.from ?? '--contract')
+  if (problem !== null) throw wrongAddressError(contract, problem, settings.contract?.from ?? '--contract')
   return { contract, blockchain }
 }
 
@@ -76,7 +76,7 @@ const promptIfPossible = async <Answer>(io: Io | undefined, ask: (io: Io) => Pro
 function refuseInvalidAddress(contract: string, { contract: named }: Settings): void {
   const isOfSolana = addressProblem(contract, 'solana') === null
   const problem = isOfSolana ? null : evmAddressProblem(contract)
-  if (problem !== null) throw wrongAddress(contract, problem, named?.from ?? '--contract')
+  if (problem !== null) throw wrongAddressError(contract, problem, named?.from ?? '--contract')
 }
 
 /**
@@ -149,7 +149,7 @@ function noCollectionError(
   }
   const blockchains = [...new Set(collections.map(({ blockchain }) => blockchain))].join(', ')
   const elsewhere = blockchains === '' ? '' : `The known collections are on other blockchains: ${blockchains}.\n`
-  return noCollection(
+  return missingCollectionError(
     place,
     `${elsewhere}Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`,
   )

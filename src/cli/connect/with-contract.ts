@@ -16,7 +16,7 @@ export interface ContractTarget {
   contract: string
   blockchain: Blockchain
   /** The server; null if the user specifies a node. */
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null
+  server: Pick<Server, 'baseUrl' | 'isLoopback'> | null
   flags: ReaderFlags
   stateDir: string
 }
@@ -58,8 +58,8 @@ export async function withContract<Result>(
     })
   } catch (error) {
     if (!(error instanceof NoCode)) throw error
-    const { withNetworks } = await import('./networks-with-code.ts')
-    throw await withNetworks(deps, { contract, blockchain, server, stateDir }, error)
+    const { addNetworksToError } = await import('./networks-with-code.ts')
+    throw await addNetworksToError(deps, { contract, blockchain, server, stateDir }, error)
   } finally {
     await chain.close()
   }
@@ -114,5 +114,5 @@ export const blockData = ({ number, hash, time }: Block) => ({
   block_time: new Date(time).toISOString(),
 })
 
-export const refuseSolana = (blockchain: Blockchain): GdnError =>
+export const solanaError = (blockchain: Blockchain): GdnError =>
   flagError('--blockchain', `gdn can't read contracts on ${blockchain}`, 'Use an EVM network.')

@@ -22,7 +22,7 @@ export async function costsMoney(
   { client, server }: Pick<Connection, 'client' | 'server'>,
 ): Promise<boolean> {
   const isOnTestnet = blockchain !== null && isTestnet(blockchain)
-  if (!isOnTestnet && server.loopback) await learnSupport(client, signals.signal, { sleep, random: Math.random })
+  if (!isOnTestnet && server.isLoopback) await learnSupport(client, signals.signal, { sleep, random: Math.random })
   const isFree = isWithoutValue(blockchain, { client, server })
   client.onlyWithoutValue(isFree)
   return !isFree
@@ -99,7 +99,7 @@ export async function describeRaisedLimits(
 ): Promise<string[]> {
   if (!isLimit(limits)) return []
   const { run, maxCost, maxFee = null } = limits
-  await client.learnIdempotency({ signal: deps.signals.signal })
+  await client.learnCapabilities({ signal: deps.signals.signal })
   if (client.supports('runCosts') !== true) {
     // The server doesn't report whether this change raises the maximum fee.
     return maxFee === null ? [] : [`maximum fee of this run to ${inGwei(maxFee)} gwei`]

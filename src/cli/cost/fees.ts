@@ -68,7 +68,7 @@ export async function findFees(
 ): Promise<FeesWithSource> {
   const named = specifiedNode(deps, flags)
   if (named !== null) return await feesOfNode(named, blockchain, deps.signals.signal)
-  if (connection === null) throw noFees('no server or node is specified')
+  if (connection === null) throw noFeesError('no server or node is specified')
   return await feesOfServer(deps, blockchain, await connection())
 }
 
@@ -85,7 +85,7 @@ export async function feesOfServer(
   try {
     return feesWithSource((await client.call('getfees', { blockchain }, { signal })).fees)
   } catch (error) {
-    if (lacksEndpoint(error)) throw noFees(`${server.origin} doesn't publish the fees of its networks`)
+    if (lacksEndpoint(error)) throw noFeesError(`${server.origin} doesn't publish the fees of its networks`)
     throw error
   }
 }
@@ -93,10 +93,10 @@ export async function feesOfServer(
 const RPC_URL_HINT = 'Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL.'
 
 /** Adds a hint about reading fees without a server to a server's error. */
-export const withRpcUrlHint = (error: GdnError): GdnError =>
+export const addRpcUrlHintToError = (error: GdnError): GdnError =>
   error.hint === RPC_URL_HINT ? error : error.with({ hint: [error.hint, RPC_URL_HINT].filter(Boolean).join('\n') })
 
-const noFees = (message: string) => new GdnError('refused', message, { hint: RPC_URL_HINT })
+const noFeesError = (message: string) => new GdnError('refused', message, { hint: RPC_URL_HINT })
 
 function feesWithSource({
   is_simulated,
@@ -132,7 +132,7 @@ function feesWithSource({
 }
 
 async function feesOfNode(node: Node, blockchain: Blockchain, signal: AbortSignal): Promise<FeesWithSource> {
-  if (!isEvm(blockchain)) throw noFees(`costs on ${blockchain} can't be estimated`)
+  if (!isEvm(blockchain)) throw noFeesError(`costs on ${blockchain} can't be estimated`)
   const [{ readNetworkFees }, { coinOf }, { RpcError }] = await Promise.all([
     import('../../server/chain/evm/cost/network-fees.ts'),
     import('../../server/settings/networks.ts'),

@@ -37,7 +37,7 @@ export async function limitAcceptedOperation(
     signals: { signal },
   } = deps
   if (commandLimit === null && request.maxCost === null) return
-  await client.learnIdempotency({ signal })
+  await client.learnCapabilities({ signal })
   const isLimiting = client.supports('runCosts') === true
   const costs = isLimiting ? await readRunCosts(connection, id, signal) : null
   // Don't store a limit that comes too late, because every repetition of the command would then fail.

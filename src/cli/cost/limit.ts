@@ -95,7 +95,7 @@ export async function enforcedLimit(
   { flags: { maxCost, price }, settings, blockchain }: LimitContext<Pick<LimitFlags, 'maxCost' | 'price'>>,
 ): Promise<bigint | null> {
   if (maxCost === undefined) return null
-  await connection.client.learnIdempotency({ signal: deps.signals.signal })
+  await connection.client.learnCapabilities({ signal: deps.signals.signal })
   if (connection.client.supports('runCosts') !== true) {
     throw new GdnError('refused', `${connection.server.origin} doesn't limit costs`, {
       place: { flag: '--max-cost' },
@@ -115,7 +115,7 @@ async function readLimit(
   const { client } = connection
   const { maxCost } = flags
   if (!isEvm(blockchain)) throw maxCostError(`costs on ${blockchain} can't be limited`, 'Omit the flag.')
-  await client.learnIdempotency({ signal: deps.signals.signal })
+  await client.learnCapabilities({ signal: deps.signals.signal })
   const isLimited = client.supports('runCosts') === true
   const foundFees = await findFees(deps, flags, blockchain, async () => connection).catch((error: unknown) => {
     if (isLimited || !(error instanceof GdnError) || 'amount' in maxCost) throw error

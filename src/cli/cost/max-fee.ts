@@ -31,7 +31,7 @@ export async function feeLimit(
   { client, server }: Pick<Connection, 'client' | 'server'>,
 ): Promise<bigint | null> {
   if (!isEvm(blockchain)) throw flagError('--max-fee-gwei', `fees on ${blockchain} can't be limited`, 'Omit the flag.')
-  await client.learnIdempotency({ signal: signals.signal })
+  await client.learnCapabilities({ signal: signals.signal })
   if (client.supports('runFees') === true) return wei
   io.warn(`${server.origin} doesn't enforce --max-fee-gwei. It pays the network's current fees.`)
   return null

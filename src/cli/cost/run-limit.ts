@@ -50,7 +50,7 @@ export async function refuseAboveLimit(
 ): Promise<void> {
   const { client } = connection
   const { signal } = deps.signals
-  await client.learnIdempotency({ signal })
+  await client.learnCapabilities({ signal })
   if (!isEvm(blockchain) || client.supports('runCosts') !== true) return
   const costs = await readRunCosts(connection, run, signal)
   // The request was already accepted, so its cost is already counted.

@@ -22,22 +22,25 @@ export interface NameNetwork {
 
 /** @throws GdnError `usage` for a blockchain that is unknown, isn't EVM, or has an unknown chain ID */
 export function networkOf(name: string, blockchain: unknown, place: Place): NameNetwork {
-  const usage = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
+  const nameNetworkError = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
   if (typeof blockchain !== 'string' || !isBlockchain(blockchain)) {
-    throw usage(
+    throw nameNetworkError(
       `${safe(name)} can't be resolved without a blockchain, because a name can have a different address on each network`,
       'Add --blockchain <name>, or use the address.',
     )
   }
   if (!isEvm(blockchain)) {
-    throw usage(
+    throw nameNetworkError(
       `${safe(name)} is an ENS name, which gdn resolves for EVM blockchains only`,
       `Use a ${blockchain} address.`,
     )
   }
   const chainId = chainIdOf(blockchain)
   if (chainId !== null) return { name: blockchain, chainId }
-  throw usage(`${safe(name)} can't be resolved for ${blockchain}, because its chain ID is unknown`, 'Use the address.')
+  throw nameNetworkError(
+    `${safe(name)} can't be resolved for ${blockchain}, because its chain ID is unknown`,
+    'Use the address.',
+  )
 }
 
 /**

@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { type FoundSection, searchHelp } from './search.ts'
-import { isMistyped, suggestInHelp, unknownCommand } from './suggest.ts'
+import { isMistyped, suggestInHelp, unknownCommandError } from './suggest.ts'
 import { HELP_TOPICS } from './topics.ts'
 
 /**
@@ -12,7 +12,7 @@ import { HELP_TOPICS } from './topics.ts'
 export async function findHelp(
   words: readonly string[],
 ): Promise<{ sections: readonly FoundSection[]; meant: string | null }> {
-  if (isMistyped(words)) throw unknownCommand(words)
+  if (isMistyped(words)) throw unknownCommandError(words)
   const sections = await searchHelp(words)
   const [word = '', ...otherWords] = words
   const meant = otherWords.length === 0 ? suggestInHelp(word.toLowerCase()) : null

@@ -56,7 +56,7 @@ function insteadOf([noun = '', verb = '']: readonly string[]): string | undefine
 }
 
 /** Returns the error for words that aren't a command, with a suggestion. */
-export function unknownCommand(words: readonly string[]): GdnError {
+export function unknownCommandError(words: readonly string[]): GdnError {
   const { before, word, near, known } = suggestCommands(words)
   return new GdnError('usage', `unknown command "${before} ${withoutKey(word)}"`, {
     hint:

@@ -1,6 +1,6 @@
 import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import { imageSize } from '../../files/image-size.ts'
-import { brokenImageError, checkSize, ImageError, MAX_IMAGE_BYTES, type Pixels, tooManyBytes } from './pixels.ts'
+import { brokenImageError, checkSize, ImageError, MAX_IMAGE_BYTES, type Pixels, tooManyBytesError } from './pixels.ts'
 
 const DECODERS: Readonly<Record<string, () => Promise<(bytes: Uint8Array) => Pixels>>> = {
   'image/png': async () => (await import('./decode-png.ts')).decodePng,
@@ -21,10 +21,10 @@ const UNSUPPORTED_FORMATS: Readonly<Record<string, string>> = {
  * @throws ImageError if the image is damaged or can't be drawn
  */
 export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
-  if (bytes.length > MAX_IMAGE_BYTES) throw tooManyBytes()
+  if (bytes.length > MAX_IMAGE_BYTES) throw tooManyBytesError()
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
   const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
-  if (decoder === undefined) throw cantBeDrawn(type)
+  if (decoder === undefined) throw cantBeDrawnError(type)
   // In a photo, a lot of metadata may precede the size.
   const size = imageSize(bytes, type, bytes.length)
   if (size === null) throw brokenImageError()
@@ -44,7 +44,7 @@ function withImageErrors<Value>(task: () => Value): Value {
   }
 }
 
-function cantBeDrawn(type: string): ImageError {
+function cantBeDrawnError(type: string): ImageError {
   const name = Object.hasOwn(UNSUPPORTED_FORMATS, type) ? UNSUPPORTED_FORMATS[type] : undefined
   if (name !== undefined) return new ImageError(`is ${name}, which can't be drawn here`, name.replace(/^an? /, ''))
   const [kind] = type.split('/')

@@ -49,9 +49,9 @@ export function requestedImage(metadata: unknown): string | null {
 export async function createImageReader(
   { env, io, signals }: Deps,
   gateway: string,
-  server: Pick<Server, 'loopback'> | null,
+  server: Pick<Server, 'isLoopback'> | null,
 ): Promise<ImageReader> {
-  const proxy = server?.loopback === true ? undefined : proxyOf(env)
+  const proxy = server?.isLoopback === true ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   let silent = 0
   const get = async (url: string, maxBytes: number) => {

@@ -21,7 +21,7 @@ export class ImageError extends Error {
 
 export const brokenImageError = () => new ImageError('is broken', 'broken')
 
-export const tooManyBytes = () => new ImageError('is too large to be drawn here: more than 16 MiB', 'too large')
+export const tooManyBytesError = () => new ImageError('is too large to be drawn here: more than 16 MiB', 'too large')
 
 export const MAX_IMAGE_BYTES = 16 * 1024 * 1024
 /** Maximum number of pixels. A decoded pixel takes 4 bytes, and decoding takes several times as much memory. */

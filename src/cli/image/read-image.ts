@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import { existingPath } from '../../core/existing-path.ts'
-import { ImageError, MAX_IMAGE_BYTES, tooManyBytes } from './pixels.ts'
+import { ImageError, MAX_IMAGE_BYTES, tooManyBytesError } from './pixels.ts'
 
 /**
  * Reads a local image.
@@ -12,7 +12,7 @@ export async function readImage(path: string): Promise<Uint8Array> {
     const file = await open(existingPath(path), 'r')
     try {
       const { size } = await file.stat()
-      if (size > MAX_IMAGE_BYTES) throw tooManyBytes()
+      if (size > MAX_IMAGE_BYTES) throw tooManyBytesError()
       const { buffer, bytesRead } = await file.read(Buffer.alloc(size), 0, size, 0)
       return buffer.subarray(0, bytesRead)
     } finally {

@@ -25,7 +25,7 @@ export async function showImage(
     const url = await reader.locate({ metadata_url, requested: requestedImage(request_metadata) })
     if (url === null) return
     const image = await decodeImage(await reader.read(url))
-    await io.read(`${await drawPixels(scaleToArea(image, room, way), way)}\n`)
+    await io.print(`${await drawPixels(scaleToArea(image, room, way), way)}\n`)
   } catch (error) {
     if (!(error instanceof ImageError)) throw error
     io.note(`The image ${safe(error.message)}.`)

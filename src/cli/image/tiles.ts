@@ -56,7 +56,7 @@ export async function drawTiles(
     )
     const why = inColumns(tiles, tile, gap, (drawnTile) => drawnTile.why)
     if (why !== '') captions.push(io.outPaint.dim(why))
-    await io.read(`${image}${captions.join('\n')}\n\n`)
+    await io.print(`${image}${captions.join('\n')}\n\n`)
   }
 }
 

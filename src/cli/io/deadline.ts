@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { timeUp } from '../../core/time-up.ts'
+import { timeUpError } from '../../core/time-up.ts'
 import type { Signals } from './signals.ts'
 
 /** The signals of a command, including its timeout. */
@@ -36,7 +36,7 @@ export function commandSignals(signals: Signals): CommandSignals {
   let timer: NodeJS.Timeout | undefined
   const start = () => {
     startedAt = performance.now()
-    timer = setTimeout(() => controller.abort(timeUp(limitMs)), leftMs)
+    timer = setTimeout(() => controller.abort(timeUpError(limitMs)), leftMs)
   }
   const stop = () => {
     clearTimeout(timer)

@@ -37,8 +37,8 @@ export interface Io {
    */
   data(text: string): Promise<void>
   /** Writes human-readable output, such as a colored table, to stdout. External text must already be escaped. */
-  read(text: string): Promise<void>
-  /** Like `read`, but opens the user's pager if the text doesn't fit on the terminal. */
+  print(text: string): Promise<void>
+  /** Like `print`, but opens the user's pager if the text doesn't fit on the terminal. */
   page(text: string): Promise<void>
   /**
    * Writes a human-readable line to stderr, except with -q and in JSON mode. External text must be escaped with `safe`
@@ -65,7 +65,7 @@ export interface Io {
   readonly outPaint: Paint
   readonly errPaint: Paint
   /** Whether the user can be prompted. */
-  readonly interactive: boolean
+  readonly isInteractive: boolean
   progress(text: string): Promise<Progress>
   /**
    * Creates a block of lines on stderr that is updated in place. Returns null if stderr isn't a terminal, with
@@ -76,7 +76,7 @@ export interface Io {
    * Returns the width, colors and character set for the lines of a block. Must be called for each update, because the
    * terminal can be resized.
    */
-  look(): { columns: number; paint: Paint; ascii: boolean }
+  blockStyle(): { columns: number; paint: Paint; ascii: boolean }
   /**
    * Prompts for confirmation.
    *
@@ -132,21 +132,21 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
   const aside = (write: () => void) => (block === null ? write() : block.aside(write))
   const say = (text: string) => aside(() => void stderr.write(`${toWidth(text)}\n`))
   const mayAsk = settings.input && stderrTty && !isSet(env.CI) && !isSet(env.GDN_NO_INPUT)
-  const interactive = mayAsk && edge.stdin.isTTY === true
+  const isInteractive = mayAsk && edge.stdin.isTTY === true
   const silent = settings.quiet || settings.machine
   const outLevel = colorLevel(stdout, env, settings.noColor)
   const errLevel = colorLevel(stderr, env, settings.noColor)
   const errPaint = await paintFor(errLevel)
   const rows = stdout.rows || 24
   const prompting: Io['prompting'] = (prompt) => edge.signals?.prompting(prompt) ?? prompt(new AbortController().signal)
-  const read: Io['read'] = (text) =>
+  const print: Io['print'] = (text) =>
     writeAll(stdout, isInActions(env) ? withoutCommands(withoutSecrets(text)) : withoutSecrets(text))
 
   return {
     settings,
     data: (text) =>
       writeAll(stdout, stdout.isTTY === true ? terminalLines(withoutSecrets(text)) : withoutSecrets(text)),
-    read,
+    print,
     async page(text) {
       if (stdout.isTTY === true && isCapable && settings.input && text.split('\n').length > rows) {
         const { pagerCommand, showInPager } = await import('./pager.ts')
@@ -155,7 +155,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
         if (command !== null) edge.signals?.own()
         if (command !== null && (await showInPager(command, withoutSecrets(text), env))) return
       }
-      await read(text)
+      await print(text)
     },
     note: (line) => void (silent || say(line)),
     warn: (line) => void (settings.machine || say(line)),
@@ -171,7 +171,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     outColors: outLevel,
     outPaint: await paintFor(outLevel),
     errPaint,
-    interactive,
+    isInteractive,
     get stdin() {
       return edge.stdin
     },
@@ -217,9 +217,9 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
         },
       }
     },
-    look: () => ({ columns: stderr.columns || 80, paint: errPaint, ascii: !hasBlockCharacters(env) }),
+    blockStyle: () => ({ columns: stderr.columns || 80, paint: errPaint, ascii: !hasBlockCharacters(env) }),
     async confirm(question, flag, { message = 'nothing was sent', hint } = {}) {
-      if (!interactive) {
+      if (!isInteractive) {
         throw new GdnError('not_confirmed', `confirmation required: ${question}`, { hint: `Add ${flag} to confirm.` })
       }
       const { prompts } = await import('./prompts.ts')

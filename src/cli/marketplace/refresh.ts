@@ -51,12 +51,12 @@ async function refuseEmbeddedChain(
   if (connection === null) return
   const { client, server } = connection
   try {
-    await client.learnIdempotency({ signal: deps.signals.signal })
+    await client.learnCapabilities({ signal: deps.signals.signal })
     if (client.hasNoValue(blockchain) !== true) return
   } finally {
     await client.close()
   }
-  const where = server.loopback ? 'on this machine' : `at ${server.origin}`
+  const where = server.isLoopback ? 'on this machine' : `at ${server.origin}`
   throw new GdnError('refused', `the blockchain ${blockchain} exists only ${where}, so OpenSea can't read its NFTs`, {
     hint: 'Nothing was sent. To try the command with another server that has the OpenSea API, add --opensea-url <url>.',
   })

@@ -43,25 +43,25 @@ export async function inputFilesOf({ command, inputs }: Tool, values: Values, ro
 }
 
 async function fileBelow(root: string, path: string, property: string): Promise<string> {
-  const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
-  if (path === '-') throw fail('standard input is used for MCP messages', 'Use a file.')
-  if (path.includes('\0')) throw fail('has a NUL character', 'Use another path.')
+  const fileError = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
+  if (path === '-') throw fileError('standard input is used for MCP messages', 'Use a file.')
+  if (path.includes('\0')) throw fileError('has a NUL character', 'Use another path.')
   // The system follows links before it resolves `..` after them. The path could therefore lead to a different file than
   // its normalized form.
   const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
   if (named.split(/[\\/]/).includes('..')) {
-    throw fail(`${path} may be outside of ${root}`, 'Use a path without `..`.')
+    throw fileError(`${path} may be outside of ${root}`, 'Use a path without `..`.')
   }
   const real = await realPathOf(resolve(root, path))
   const relativePath = relative(root, real)
   if (isAbsolute(relativePath) || /^\.\.(?:[\\/]|$)/.test(relativePath)) {
-    throw fail(
+    throw fileError(
       `${path} is outside of ${root}`,
       'Use a file in that directory. Only the operator can choose another directory.',
     )
   }
   if (relativePath.split(/[\\/]/).some((part) => part.startsWith('.'))) {
-    throw fail(`${path} is a hidden file, or in a hidden folder`, 'Copy the file to a path that is not hidden.')
+    throw fileError(`${path} is a hidden file, or in a hidden folder`, 'Copy the file to a path that is not hidden.')
   }
   return real
 }

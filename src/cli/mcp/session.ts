@@ -101,17 +101,29 @@ export class McpSession {
     const caller = { ...context, signal: AbortSignal.any([context.signal, this.#stop.signal]) }
     if (isDry !== false && id === undefined) return await this.#planning.plan(tool, values, caller)
     if (isDry !== false) {
-      throw usage('dry_run', 'must be false to run a plan', 'Nothing was sent. Omit plan_id to create another plan.')
+      throw fieldUsageError(
+        'dry_run',
+        'must be false to run a plan',
+        'Nothing was sent. Omit plan_id to create another plan.',
+      )
     }
     if (id === undefined) {
-      throw usage('plan_id', 'is required to change anything', 'Nothing was sent. Call with dry_run true first.')
+      throw fieldUsageError(
+        'plan_id',
+        'is required to change anything',
+        'Nothing was sent. Call with dry_run true first.',
+      )
     }
     const plan = await this.#plans.get(String(id))
     if (plan.tool !== tool.name) {
-      throw usage('plan_id', `belongs to ${plan.tool}`, `Nothing was sent. Call ${plan.tool} with dry_run false.`)
+      throw fieldUsageError(
+        'plan_id',
+        `belongs to ${plan.tool}`,
+        `Nothing was sent. Call ${plan.tool} with dry_run false.`,
+      )
     }
     if (Object.keys(values).length > 0 && !isDeepStrictEqual(plan.values, values)) {
-      throw usage(
+      throw fieldUsageError(
         'plan_id',
         'belongs to a plan with other arguments',
         'Nothing was sent. Pass only plan_id and dry_run false.',
@@ -121,5 +133,5 @@ export class McpSession {
   }
 }
 
-const usage = (field: string, message: string, hint: string) =>
+const fieldUsageError = (field: string, message: string, hint: string) =>
   new GdnError('usage', message, { place: { field }, hint })

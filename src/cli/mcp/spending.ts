@@ -300,7 +300,7 @@ async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise
   try {
     // Ignore environment variables, because a backend on this machine has the most reliable information about its
     // networks.
-    const asking = connection.server.loopback ? { ...deps, env: {} } : deps
+    const asking = connection.server.isLoopback ? { ...deps, env: {} } : deps
     return await findFees(asking, {}, blockchain, async () => connection)
   } catch (error) {
     if (deps.signals.signal.aborted) throw error
@@ -333,7 +333,7 @@ async function costBoundOf(deps: Deps, spending: Spending, feesWithSource: FeesW
   const { connection, run } = spending
   const { client } = connection
   const { signal } = deps.signals
-  await client.learnIdempotency({ signal })
+  await client.learnCapabilities({ signal })
   const hasLimits = client.supports('runCosts') === true
   if (hasLimits && run?.canLimit) return await limitOfRun(deps, spending, run, feesWithSource)
   // The limit of an operation, or of a plan's changes, is compared with their cost at the current fees.

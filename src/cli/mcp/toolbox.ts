@@ -42,7 +42,7 @@ export class Toolbox {
    */
   find(name: string): Tool {
     const tool = this.#tools.get(name)
-    if (tool === undefined) throw unknownTool(name, [...this.#tools.keys()])
+    if (tool === undefined) throw unknownToolError(name, [...this.#tools.keys()])
     const missing = this.#missing(tool)
     if (missing.length === 0) return tool
     throw new GdnError('refused', `${name} is not enabled`, {
@@ -75,7 +75,7 @@ export class Toolbox {
   }
 }
 
-function unknownTool(name: string, tools: readonly string[]): GdnError {
+function unknownToolError(name: string, tools: readonly string[]): GdnError {
   const command = Object.keys(NOT_TOOLS).find((candidate) => toolName(candidate) === name)
   if (command === undefined) {
     const near = nearest(name, tools)

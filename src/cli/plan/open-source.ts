@@ -79,26 +79,27 @@ async function optionsOf(
 ): Promise<BatchOptions> {
   const { contract_address: contract, blockchain } = header
   if (flags.contract !== undefined && !sameAddress(flags.contract, contract)) {
-    throw otherPlan('--contract', `the plan is for the collection ${contract}`)
+    throw otherPlanError('--contract', `the plan is for the collection ${contract}`)
   }
   if (flags.blockchain !== undefined && flags.blockchain !== blockchain) {
-    throw otherPlan('--blockchain', `the plan is for ${blockchain}`)
+    throw otherPlanError('--blockchain', `the plan is for ${blockchain}`)
   }
-  if (flags.run !== undefined && flags.run !== header.run) throw otherPlan('--run', 'the plan is for a different run')
+  if (flags.run !== undefined && flags.run !== header.run)
+    throw otherPlanError('--run', 'the plan is for a different run')
   if (flags.takeOver === true && !header.take_over) {
-    throw otherPlan('--take-over', 'the plan was created without --take-over')
+    throw otherPlanError('--take-over', 'the plan was created without --take-over')
   }
   if (flags.adopt === true && header.adopt.length === 0 && !header.moved) {
-    throw otherPlan('--adopt', 'the plan was created without --adopt, or has nothing to adopt')
+    throw otherPlanError('--adopt', 'the plan was created without --adopt, or has nothing to adopt')
   }
   if (flags.newRows === true && !header.new_rows) {
-    throw otherPlan('--new-rows', 'the plan was created without --new-rows')
+    throw otherPlanError('--new-rows', 'the plan was created without --new-rows')
   }
-  if (flags.prune === true && !header.prune) throw otherPlan('--prune', 'the plan was created without --prune')
+  if (flags.prune === true && !header.prune) throw otherPlanError('--prune', 'the plan was created without --prune')
   const { receiver, sender, map, unknownColumns } = flags
   const flagValues = { '--receiver': receiver, '--sender': sender, '--map': map, '--unknown-columns': unknownColumns }
   const ofRows = Object.entries(flagValues).find(([, value]) => value !== undefined)
-  if (ofRows !== undefined) throw otherPlan(ofRows[0], 'the plan already contains the rows of the manifest')
+  if (ofRows !== undefined) throw otherPlanError(ofRows[0], 'the plan already contains the rows of the manifest')
   const server = await settings.server()
   const backend = await deps.identify(server, 'patiently')
   if (backend.silence !== null) throw backend.silence
@@ -131,7 +132,7 @@ async function optionsOf(
   }
 }
 
-const otherPlan = (flag: string, message: string) =>
+const otherPlanError = (flag: string, message: string) =>
   flagError(flag, message, 'Nothing was sent. Omit the flag, or create another plan.')
 
 const REPLAN_HINT = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.'

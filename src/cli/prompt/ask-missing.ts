@@ -5,7 +5,7 @@ import { retirementOf } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
-import { cannotPrompt } from '../command.ts'
+import { cannotPromptError } from '../command.ts'
 import type { Io } from '../io/io.ts'
 import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts'
 
@@ -14,7 +14,7 @@ import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts
  * contains only errors. The command then fails with an error that names the flag.
  */
 export function mayPrompt(io: Io): boolean {
-  return io.interactive && !io.settings.machine
+  return io.isInteractive && !io.settings.machine
 }
 
 /** Returns the given value, or prompts for it if it is missing and a prompt is possible. */
@@ -169,7 +169,7 @@ export async function askYesNo(io: Io, question: Question & { default: boolean }
  * @throws GdnError that names the flag if gdn can't prompt
  */
 async function prompt<Answer>(io: Io, { flag }: Question, ask: (prompts: Prompts) => Promise<Answer>): Promise<Answer> {
-  if (!io.interactive) throw cannotPrompt(flag, `Add ${flag}.`)
+  if (!io.isInteractive) throw cannotPromptError(flag, `Add ${flag}.`)
   const { prompts } = await import('../io/prompts.ts')
   return await io.prompting((signal) => ask(prompts(io.promptOutput, signal)))
 }

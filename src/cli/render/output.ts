@@ -73,7 +73,7 @@ export function createOutput(
         return await io.data(csv.head(inCsv) + lineOf(csv)(record))
       }
       const { renderOne } = await import('./table.ts')
-      await io.read(renderOne(io, selectFields(record), view, fields))
+      await io.print(renderOne(io, selectFields(record), view, fields))
     },
     async many(records) {
       if (mode === 'json') return await printJsonList(io, records, pick)
@@ -92,7 +92,7 @@ export function createOutput(
         return selectFrom(cellsOf(record), fields)
       }
       if (!io.stdoutTty)
-        return await printLines({ data: io.read }, records, (record) => tabbedLine(cells(record), columns))
+        return await printLines({ data: io.print }, records, (record) => tabbedLine(cells(record), columns))
       const { id, dropsId = false, sparse, plural, yields } = view
       const all = (await collect(records)).map(cells)
       const table = {

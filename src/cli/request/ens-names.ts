@@ -100,7 +100,7 @@ async function resolveAll(
   const [first] = open
   if (first !== undefined) {
     const node = settings.ensRpcUrl
-    if (node === null) throw noNode(first)
+    if (node === null) throw noNodeError(first)
     const { withEns } = await import('../connect/open-ens.ts')
     await withEns(deps, node, flags, async (resolver) => {
       const progress = await deps.io.progress('Resolving ENS names')
@@ -129,7 +129,7 @@ const addPlace = (error: unknown, place: Place): unknown =>
 
 export const hasPlace = ({ place }: GdnError): boolean => place !== undefined
 
-export function noNode({ name, place }: { name: string; place?: Place | undefined }): GdnError {
+export function noNodeError({ name, place }: { name: string; place?: Place | undefined }): GdnError {
   return new GdnError('usage', `${safe(name)} is an ENS name, and no Ethereum node is configured to resolve it`, {
     place,
     hint: 'Set GDN_ENS_RPC_URL to the JSON-RPC URL of an Ethereum mainnet node, or run `gdn config set ens_rpc_url <url>`. Otherwise, use the address.',

@@ -105,7 +105,7 @@ export async function operateOnce(
       operationId: operation ?? null,
       origin: runOrigin(server, backend),
       backend,
-      mayForget: server.loopback && backend.id === null,
+      mayForget: server.isLoopback && backend.id === null,
     },
     async (accepted) => {
       reporter.done()

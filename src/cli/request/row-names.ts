@@ -5,7 +5,7 @@ import type { EnsAddress, EnsNames } from '../../manifest/options.ts'
 import type { Deps } from '../deps.ts'
 import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
 import { safe } from '../io/io.ts'
-import { hasPlace, noNode } from './ens-names.ts'
+import { hasPlace, noNodeError } from './ens-names.ts'
 
 /** Maximum number of printed names. For the others, only their number is printed. */
 const MAX_PRINTED = 20
@@ -94,7 +94,7 @@ export class RowNames implements EnsNames {
       const pinned = this.#pins.get(name)
       if (pinned !== undefined) this.#names.set(name, pinned)
       // Record this as an error of the row, so that all other problems are reported too.
-      else if (node === null) this.#names.set(name, noNode({ name }))
+      else if (node === null) this.#names.set(name, noNodeError({ name }))
     }
     if (node === null || networkOfName.size === 0) return
     const { withEns } = await import('../connect/open-ens.ts')

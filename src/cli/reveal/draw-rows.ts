@@ -89,7 +89,7 @@ export async function drawRows(
       if (flags.dryRun !== true && revealed === null) await recordKnownSeal({ round, roundAt: draw.roundAt, isNamed })
       if (revealed !== null) {
         if (!isSigned(beacon.chain, round, Buffer.from(revealed, 'hex')))
-          throw otherBeacon(beacon, seal, rule, revealed)
+          throw otherBeaconError(beacon, seal, rule, revealed)
         return { ...draw, drawn: drawnRows({ provenance, slots, signature: revealed }) }
       }
       if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
@@ -116,7 +116,7 @@ const simulation = (round: number, isEarly: boolean) =>
   `Round ${round} is from a beacon that you specified${isEarly ? ', and the beacon signed the round early' : ''}, so the draw is a simulation.`
 
 /** Returns the error for NFTs that were revealed with a round of a different beacon than the one in the flags. */
-function otherBeacon(
+function otherBeaconError(
   { isNamed }: BeaconSource,
   seal: SealCommitment,
   { marginSeconds }: ShuffleRule,

@@ -149,7 +149,7 @@ async function sealedDrops(
   ownCommitment: StoredCommitment | null,
 ): Promise<SealedDrop[]> {
   const { client } = connection
-  await client.learnIdempotency({ signal: deps.signals.signal })
+  await client.learnCapabilities({ signal: deps.signals.signal })
   if (client.supports('updates') !== true) return []
   const commitments = await commitmentsOf(deps, connection, contractAddress)
   return commitments.flatMap((drop): SealedDrop[] => {

@@ -127,7 +127,7 @@ export async function confirmAbandoned(
   checkAbandoned(plan, abandonRows)
   if (missing === 0 || abandonRows === missing) return
   const notMintedText = `${count(missing, 'row')} ${are} not minted`
-  if (!io.interactive || yes === true) {
+  if (!io.isInteractive || yes === true) {
     throw new GdnError(
       'refused',
       `${notMintedText}, and the reveal would abandon ${missing === 1 ? 'it' : 'them'} permanently`,

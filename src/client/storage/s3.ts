@@ -69,7 +69,7 @@ export function createS3Storage(options: S3Options): Storage {
           'x-amz-checksum-sha256': Buffer.from(file.sha256, 'hex').toString('base64'),
         }
         const response = await exchange('PUT', url, headers, file, callOptions)
-        if (response.status !== 200) throw refusal(response, bucket, region)
+        if (response.status !== 200) throw s3Error(response, bucket, region)
       }
       return { url: objectUrl(options.publicUrl, key) }
     },
@@ -86,7 +86,7 @@ function extensionOf(name: string): string {
   return /^\.[a-z0-9]{1,8}$/.test(extension) ? extension : ''
 }
 
-function refusal(response: TransportResponse, bucket: string, region: string): GdnError {
+function s3Error(response: TransportResponse, bucket: string, region: string): GdnError {
   const { reason, code, details, actualRegion } = classifyRefusal(response)
   const message = `the S3 storage rejected the request: ${code}`
   if (reason === 'forbidden') {

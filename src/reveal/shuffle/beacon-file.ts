@@ -43,7 +43,7 @@ const schema = z.strictObject(
  * @throws GdnError `invalid_input`
  */
 export function beaconInFile({ name, text }: BeaconFile) {
-  const fail = (message: string, place: Place = {}) =>
+  const beaconFileError = (message: string, place: Place = {}) =>
     new GdnError('invalid_input', message, {
       place: { file: name, ...place },
       hint: 'A beacon file is for tests (docs/shuffle.md). Without --beacon, gdn uses drand.',
@@ -51,11 +51,11 @@ export function beaconInFile({ name, text }: BeaconFile) {
   const parsed = schema.safeParse(parseStrictJson(text, name, 'invalid_input'))
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    throw fail(issue?.message ?? 'is malformed', { field: issue?.path.join('.') || undefined })
+    throw beaconFileError(issue?.message ?? 'is malformed', { field: issue?.path.join('.') || undefined })
   }
   const { public_key: publicKey, genesis_time: genesisTime, period, rounds, secret_key: secretKey } = parsed.data
   if (secretKey !== undefined && !Buffer.from(publicKeyOf(secretKey) ?? []).equals(publicKey)) {
-    throw fail('is not the secret key of public_key', { field: 'secret_key' })
+    throw beaconFileError('is not the secret key of public_key', { field: 'secret_key' })
   }
   const hash = sha256Hex(publicKey)
   const chain: BeaconChain = { hash, publicKey, genesisTime, period }
@@ -67,7 +67,7 @@ export function beaconInFile({ name, text }: BeaconFile) {
     unreachable: async () => null,
     read: async (round: number) => {
       const signature = recorded.get(round) ?? (secretKey === undefined ? undefined : signRound(secretKey, round))
-      if (signature === undefined) throw fail(`has no round ${round}`)
+      if (signature === undefined) throw beaconFileError(`has no round ${round}`)
       return verifyBeacon(chain, round, signature)
     },
   }

@@ -23,24 +23,25 @@ export interface WebhookUrl {
  */
 export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   const url = parseUrl(text)
-  const refuse = (message: string, hint: string) => flagError(flag, message, hint)
+  const webhookUrlError = (message: string, hint: string) => flagError(flag, message, hint)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
-    throw refuse('must be an https URL', ALLOWED)
+    throw webhookUrlError('must be an https URL', ALLOWED)
   }
-  if (text.length > MAX_URL) throw refuse(`the URL is longer than ${MAX_URL} characters`, 'Use a shorter URL.')
+  if (text.length > MAX_URL) throw webhookUrlError(`the URL is longer than ${MAX_URL} characters`, 'Use a shorter URL.')
   if (url.username !== '' || url.password !== '') {
-    throw refuse(
+    throw webhookUrlError(
       'the URL has a user name or password',
       'Remove the user name and password: the signature authenticates the sender.',
     )
   }
-  if (url.hash !== '') throw refuse('the URL has a fragment (#), which is never sent', 'Remove the fragment.')
+  if (url.hash !== '') throw webhookUrlError('the URL has a fragment (#), which is never sent', 'Remove the fragment.')
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
-  if (isCloudMetadata(host)) throw refuse('the URL points to a cloud metadata service', 'Use another URL.')
+  if (isCloudMetadata(host)) throw webhookUrlError('the URL points to a cloud metadata service', 'Use another URL.')
   const isPrivate = isPrivateHost(host)
-  if (!isPrivate && url.protocol !== 'https:') throw refuse('must be an https URL, because the host is public', ALLOWED)
+  if (!isPrivate && url.protocol !== 'https:')
+    throw webhookUrlError('must be an https URL, because the host is public', ALLOWED)
   if (!isPrivate && url.port !== '' && url.port !== '443') {
-    throw refuse(`must use port 443, not ${url.port}, because the host is public`, ALLOWED)
+    throw webhookUrlError(`must use port 443, not ${url.port}, because the host is public`, ALLOWED)
   }
   return { href: url.href, isPrivate }
 }

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { GdnError } from '../../core/errors.ts'
 import { inSol, lackOfCluster, tokenCosts } from '../chain/solana/costs.ts'
 import { openSolanaSigner } from '../chain/solana/open-signer.ts'
-import { clusterNotSetUp } from '../chain/solana/remote/remote-clusters.ts'
+import { clusterNotSetUpError } from '../chain/solana/remote/remote-clusters.ts'
 import { createRemoteSolana, type RemoteSolana } from '../chain/solana/remote/remote-solana.ts'
 import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
@@ -76,7 +76,7 @@ async function examineSigner(
   credentialsDirectory: string | undefined,
 ): Promise<{ message: string; fix?: string }> {
   const accepted = store === null ? undefined : ((await findChain(store.db, blockchain))?.factory_address ?? null)
-  if (accepted === null) throw clusterNotSetUp(blockchain)
+  if (accepted === null) throw clusterNotSetUpError(blockchain)
   // A process that only accepts requests has no key and needs none.
   const file = 'keystore' in signer ? signer.keystore : signer.keypair_file
   const isHere = file === undefined || existsSync(file)

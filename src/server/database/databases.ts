@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { sql } from 'kysely'
 import { openDataDir } from '../data-dir/open.ts'
-import { noDatabase } from '../open-database.ts'
+import { noDatabaseError } from '../open-database.ts'
 import { type DatabasePlace, databaseOf } from '../settings/database.ts'
 import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
@@ -67,7 +67,7 @@ async function open(place: DatabasePlace, schema: Schema): Promise<{ store: Stor
   const path = join(resolve(place.dataDir), 'gdn.db')
   if (schema === 'as it is') {
     await access(path).catch((cause) => {
-      throw noDatabase(place.dataDir, cause)
+      throw noDatabaseError(place.dataDir, cause)
     })
   }
   return { store: await openStore(path, options), name: path }

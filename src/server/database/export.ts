@@ -77,7 +77,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
     return counted
   } catch (error) {
     await rm(file, { force: true })
-    throw isOfTheDisk(error) ? cannotWrite(file, error) : error
+    throw isOfTheDisk(error) ? cannotWriteError(file, error) : error
   }
 }
 
@@ -86,13 +86,13 @@ function openNew(file: string): WriteStream {
   try {
     return createWriteStream(file, { fd: openSync(file, 'wx', 0o600), flush: true })
   } catch (cause) {
-    throw cannotWrite(file, cause)
+    throw cannotWriteError(file, cause)
   }
 }
 
 const isOfTheDisk = (error: unknown) => isDiskFull(error) || systemCode(error) === 'EIO'
 
-function cannotWrite(file: string, cause: unknown): GdnError {
+function cannotWriteError(file: string, cause: unknown): GdnError {
   const fileExists = systemCode(cause) === 'EEXIST'
   return new GdnError(
     'usage',

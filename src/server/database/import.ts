@@ -91,21 +91,22 @@ async function readAll(db: Db, file: string) {
   let number = 0
   let open: TableImport | null = null
   let isComplete = false
-  const refuse = (problem: string) => new GdnError('invalid_input', problem, { place: { file, line: number } })
+  const lineError = (problem: string) => new GdnError('invalid_input', problem, { place: { file, line: number } })
   const flush = async (to: TableImport) => {
     try {
       await writeRows(db, to.table, to.rows.splice(0))
     } catch (cause) {
       if (!isUnstorableText(cause)) throw cause
-      throw refuse(`a row of ${to.table.name} before this line has a NUL character, which PostgreSQL can't store`)
+      throw lineError(`a row of ${to.table.name} before this line has a NUL character, which PostgreSQL can't store`)
     }
   }
   for await (const text of createInterface({ input: createReadStream(file), crlfDelay: Number.POSITIVE_INFINITY })) {
     number += 1
-    const line = parse(text, refuse)
-    if (number === 1) refuseOthers(line, await appliedMigrations(db), refuse)
+    const line = parse(text, lineError)
+    if (number === 1) refuseOthers(line, await appliedMigrations(db), lineError)
     else if (Array.isArray(line)) {
-      if (open === null || line.length !== open.table.columns.length) throw refuse('the row does not belong to a table')
+      if (open === null || line.length !== open.table.columns.length)
+        throw lineError('the row does not belong to a table')
       open.sum.add(line as Row)
       open.rows.push(line as Row)
       if (open.table.name === 'secrets') counted.secrets.push(line as Row)
@@ -113,40 +114,40 @@ async function readAll(db: Db, file: string) {
     } else if ('table' in line) {
       const table = tables.find(({ name }) => name === line.table)
       if (table === undefined || JSON.stringify(table.columns) !== JSON.stringify(line.columns)) {
-        throw refuse(`this version of gdn has no table ${String(line.table)} with these columns`)
+        throw lineError(`this version of gdn has no table ${String(line.table)} with these columns`)
       }
       open = { table, sum: new TableSum(), rows: [] }
     } else if ('end' in line && open !== null && line.end === open.table.name) {
       await flush(open)
-      await compare(db, open, line, refuse)
+      await compare(db, open, line, lineError)
       counted.tables += 1
       counted.rows += open.sum.rows
       if (open.table.name === 'nfts') counted.nfts = open.sum.rows
       open = null
     } else if ('end' in line && line.end === 'all' && line.tables === counted.tables) isComplete = true
-    else throw refuse('the line is in an unexpected position')
+    else throw lineError('the line is in an unexpected position')
   }
-  if (!isComplete) throw refuse('the file is incomplete: it ends here')
+  if (!isComplete) throw lineError('the file is incomplete: it ends here')
   return counted
 }
 
-function parse(text: string, refuse: (problem: string) => GdnError): Record<string, unknown> | unknown[] {
+function parse(text: string, lineError: (problem: string) => GdnError): Record<string, unknown> | unknown[] {
   const line = parseJson(text)
   if (isObject(line)) return line
-  throw refuse('the line is not part of an export')
+  throw lineError('the line is not part of an export')
 }
 
 function refuseOthers(
   head: Record<string, unknown> | unknown[],
   migrations: readonly string[],
-  refuse: (problem: string) => GdnError,
+  lineError: (problem: string) => GdnError,
 ): void {
   if (Array.isArray(head) || head.gdn !== FORMAT.gdn || head.version !== FORMAT.version) {
-    throw refuse('the file was not written by `gdn db export`')
+    throw lineError('the file was not written by `gdn db export`')
   }
   if (JSON.stringify(head.migrations) === JSON.stringify(migrations)) return
   const schema = Array.isArray(head.migrations) ? schemaOf(head.migrations.map(String)) : 'none'
-  throw refuse(
+  throw lineError(
     `the export was written by another version of gdn: it has schema ${schema}, and this version has schema ${SCHEMA}`,
   ).withHint('Nothing was imported. Use the same version of gdn for the export and the import.')
 }
@@ -156,15 +157,15 @@ async function compare(
   db: Db,
   { table, sum }: TableImport,
   end: Record<string, unknown>,
-  refuse: (problem: string) => GdnError,
+  lineError: (problem: string) => GdnError,
 ): Promise<void> {
   if (end.rows !== sum.rows || end.sha256 !== sum.sha256) {
-    throw refuse(`the rows of ${table.name} do not match the export: the file was changed or damaged`)
+    throw lineError(`the rows of ${table.name} do not match the export: the file was changed or damaged`)
   }
   const stored = new TableSum()
   for await (const rows of readTableRows(db, table)) for (const row of rows) stored.add(row)
   if (stored.rows !== sum.rows || stored.sha256 !== sum.sha256) {
-    throw refuse(`the database does not return the rows of ${table.name} as they were exported`)
+    throw lineError(`the database does not return the rows of ${table.name} as they were exported`)
   }
   // New rows must continue the sequence of the imported rows.
   if (!isPostgres(db) || table.sequence === null || sum.rows === 0) return

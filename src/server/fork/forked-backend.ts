@@ -77,7 +77,7 @@ export async function startForkedBackend(
       feeCap: FEE_CAP,
       mintsInFlight: MINTS_IN_FLIGHT,
       blockExplorerUrl: null,
-      testNetwork: true,
+      isTestNetwork: true,
       operators: [],
     }
     const backend = await startBackend({ ...options, fork: { settings, signers: [signer] } })

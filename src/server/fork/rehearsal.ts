@@ -123,7 +123,7 @@ export async function openRehearsal(
     const substitutes = await substitute(fork, factory, addresses, owed)
     const first = Number(await fork.call<Hex>('eth_blockNumber'))
     fork.startMining()
-    const settings: ChainSettings = { ...real, ...forkSettings(fork), testNetwork: true, operators: [] }
+    const settings: ChainSettings = { ...real, ...forkSettings(fork), isTestNetwork: true, operators: [] }
     const signers = substitutes.map(({ signer }) => signer)
     const backend = await startBackend({ ...options, only: [blockchain], fork: { settings, signers } })
     let closed: Promise<void> | undefined

@@ -10,7 +10,7 @@ import { type FieldIssue, validate } from '../../api/validate.ts'
 import { inVersion } from '../../api/versions.ts'
 import { ownTurn } from '../../core/turns.ts'
 import type { AcceptedRequest } from '../services/accept.ts'
-import { Refusal, refusalOf } from '../services/refusals.ts'
+import { fieldIssuesError, Refusal } from '../services/refusals.ts'
 import type { RequestOf, RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
 import { createHeldReads, type HeldReads } from './held-reads.ts'
@@ -176,7 +176,7 @@ function addEndpoint(
     const contract = contracts[request.apiVersion]
     const validated = validate(contract.request, request.body)
     const issues = withUnserved(validated.ok ? [] : validated.issues, request.body, deps.chains)
-    if (!validated.ok || issues.length > 0) throw refusalOf(issues, contract.validationStatus)
+    if (!validated.ok || issues.length > 0) throw fieldIssuesError(issues, contract.validationStatus)
     const serve = await load()
     const serviceRequest: ServiceRequest<never> = {
       accountId,

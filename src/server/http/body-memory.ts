@@ -47,8 +47,8 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
     const counted = new Transform({
       transform(chunk: Buffer, _encoding, done) {
         const ofClient = (bytesOfClients.get(client) ?? 0) + chunk.length
-        if (ofClient > perAddress) return done(busyRefusal(429, 'your IP address is sending'))
-        if (all + chunk.length > total) return done(busyRefusal(503, 'this server is receiving'))
+        if (ofClient > perAddress) return done(busyError(429, 'your IP address is sending'))
+        if (all + chunk.length > total) return done(busyError(503, 'this server is receiving'))
         requestBytes += chunk.length
         all += chunk.length
         bytesOfClients.set(client, ofClient)
@@ -62,7 +62,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
   })
 }
 
-const busyRefusal = (status: 429 | 503, who: string) =>
+const busyError = (status: 429 | 503, who: string) =>
   new Refusal(
     status,
     status === 429 ? TITLES.tooManyRequests : TITLES.unavailable,

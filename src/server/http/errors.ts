@@ -6,7 +6,7 @@ import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { isDiskFull } from '../data-dir/disk-full.ts'
 import type { Log } from '../log.ts'
-import { nothingAccepted, Refusal } from '../services/refusals.ts'
+import { nothingAcceptedError, Refusal } from '../services/refusals.ts'
 import { StorageUnavailableError } from '../storage/adapter.ts'
 import { isDatabaseGone, isUnstorableText } from '../store/postgres/gone.ts'
 import { formB } from './form-b.ts'
@@ -42,7 +42,7 @@ function toRefusal(error: FastifyError, validationStatus: number): Refusal | nul
 function diskFull(error: FastifyError, log: Log): Refusal | null {
   if (!isDiskFull(error)) return null
   log.error({ error: messageOf(error) }, 'the disk of the data directory is full')
-  return nothingAccepted("the server's disk is full, so nothing was accepted: try again later")
+  return nothingAcceptedError("the server's disk is full, so nothing was accepted: try again later")
 }
 
 const RETRY_SECONDS = '1'
@@ -69,7 +69,7 @@ function fromDatabase(error: FastifyError, validationStatus: number, log: Log): 
 function storageUnavailable(error: FastifyError, log: Log): Refusal | null {
   if (!(error instanceof StorageUnavailableError)) return null
   log.error({ error: error.message }, 'the file storage is unreachable')
-  return nothingAccepted("the server's file storage is unavailable: try again later")
+  return nothingAcceptedError("the server's file storage is unavailable: try again later")
 }
 
 /**

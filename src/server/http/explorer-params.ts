@@ -9,15 +9,15 @@ const DEFAULT_LIMIT = 60
 const MAX_OFFSET = 1_000_000_000
 const MAX_TEXT_LENGTH = 500
 
-const invalidParamRefusal = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
+const invalidParamError = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
 
 /** Returns a query parameter; null if it is missing or empty. */
 export function textParam(request: FastifyRequest, name: string, longest = MAX_TEXT_LENGTH): string | null {
   const value = (request.query as Record<string, unknown>)[name]
   if (value === undefined || value === '') return null
-  if (typeof value !== 'string') throw invalidParamRefusal(name, 'is repeated')
-  if (value.length > longest) throw invalidParamRefusal(name, `must have at most ${longest} characters`)
-  if (value.includes('\0') || !value.isWellFormed()) throw invalidParamRefusal(name, 'has an invalid character')
+  if (typeof value !== 'string') throw invalidParamError(name, 'is repeated')
+  if (value.length > longest) throw invalidParamError(name, `must have at most ${longest} characters`)
+  if (value.includes('\0') || !value.isWellFormed()) throw invalidParamError(name, 'has an invalid character')
   return value
 }
 
@@ -25,7 +25,7 @@ function numberParam(request: FastifyRequest, name: string, { min, max }: { min:
   const text = textParam(request, name)
   if (text === null) return null
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN
-  if (!(value >= min && value <= max)) throw invalidParamRefusal(name, `must be a whole number from ${min} to ${max}`)
+  if (!(value >= min && value <= max)) throw invalidParamError(name, `must be a whole number from ${min} to ${max}`)
   return value
 }
 
@@ -42,15 +42,15 @@ const isStatus = (text: string): text is Status => text === 'initiated' || text 
 export function statusParam(request: FastifyRequest): Status | null {
   const text = textParam(request, 'status')
   if (text === null || isStatus(text)) return text
-  throw invalidParamRefusal('status', 'must be initiated, deployed or failed')
+  throw invalidParamError('status', 'must be initiated, deployed or failed')
 }
 
 /** Returns the path segment that identifies an item. Throws a 404 for a segment that can't identify one. */
 export function nameParam(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? ''
-  if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw notFoundRefusal(value)
+  if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw notFoundError(value)
   return value
 }
 
-export const notFoundRefusal = (name: string): Refusal =>
+export const notFoundError = (name: string): Refusal =>
   new Refusal(404, TITLES.notFound, `${JSON.stringify(name.slice(0, 100).toWellFormed())} does not exist`)

@@ -9,7 +9,7 @@ import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { type AccessOptions, addExplorerAccess, type ExplorerAccess, viewerOf } from './explorer-access.ts'
-import { nameParam, notFoundRefusal, partParams, statusParam, textParam } from './explorer-params.ts'
+import { nameParam, notFoundError, partParams, statusParam, textParam } from './explorer-params.ts'
 
 type Handlers = typeof import('../explorer/handlers.ts')
 
@@ -30,7 +30,7 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
   const get = (path: string, handle: (request: FastifyRequest, handlers: Handlers) => Promise<object | null>) => {
     app.get(`/explorer/${path}`, { config: { access: 'explorer', errorForm: 'A' } }, async (request) => {
       const body = await handle(request, await import('../explorer/handlers.ts'))
-      if (body === null) throw notFoundRefusal(String(Object.values(request.params as object)[0] ?? ''))
+      if (body === null) throw notFoundError(String(Object.values(request.params as object)[0] ?? ''))
       return body
     })
   }

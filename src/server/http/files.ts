@@ -5,7 +5,7 @@ import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
-import { badRequest, Refusal } from '../services/refusals.ts'
+import { badRequestError, Refusal } from '../services/refusals.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { ContentTooLargeError } from '../storage/adapter.ts'
 
@@ -25,10 +25,10 @@ export async function addFileRoutes(
       // Allow one byte more than the limit, so that the storage detects a file that is too large and discards it.
       limits: { files: 1, fields: 4, parts: 5, fileSize: MAX_FILE_BYTES + 1, headerPairs: 50 },
     })
-    app.addContentTypeParser('*', (_request, _payload, done) => done(notAForm()))
+    app.addContentTypeParser('*', (_request, _payload, done) => done(notAFormError()))
     for (const url of [path, `${path}/`]) {
       app.post(url, { config: { access: permissions, errorForm }, bodyLimit: MAX_FILE_BYTES * 2 }, async (request) => {
-        if (!request.isMultipart()) throw notAForm()
+        if (!request.isMultipart()) throw notAFormError()
         try {
           const { file } = await readForm(request)
           const { cid } = await storage.add(checkedContent(file, rules), { maxBytes: MAX_FILE_BYTES })
@@ -46,10 +46,10 @@ export async function addFileRoutes(
   })
 }
 
-const notAForm = () =>
+const notAFormError = () =>
   new Refusal(415, TITLES.unsupportedMediaType, 'the file must be sent as multipart/form-data, in the field "file"')
 
-const badForm = (error: unknown) => badRequest(`the form can't be read: ${messageOf(error)}`)
+const badFormError = (error: unknown) => badRequestError(`the form can't be read: ${messageOf(error)}`)
 
 /** Returns the file of a form. Converts errors of the parser to 400, except exceeded limits, which stay 413. */
 async function readForm(request: FastifyRequest) {
@@ -57,9 +57,9 @@ async function readForm(request: FastifyRequest) {
   try {
     part = await request.file()
   } catch (error) {
-    throw (error as FastifyError).statusCode === 413 ? error : badForm(error)
+    throw (error as FastifyError).statusCode === 413 ? error : badFormError(error)
   }
-  if (part === undefined) throw badRequest('the form has no file')
+  if (part === undefined) throw badRequestError('the form has no file')
   return part
 }
 
@@ -71,7 +71,7 @@ async function* checkedContent(
   const rest = bytesOf(file)
   const head = await readHead(rest)
   const problem = contentProblem(head, rules)
-  if (problem !== null) throw badRequest(`the file is ${problem}, which is not allowed`)
+  if (problem !== null) throw badRequestError(`the file is ${problem}, which is not allowed`)
   yield head
   yield* rest
 }
@@ -81,6 +81,6 @@ async function* bytesOf(file: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Ar
   try {
     yield* file
   } catch (error) {
-    throw badForm(error)
+    throw badFormError(error)
   }
 }

@@ -15,7 +15,7 @@ export function addJsonBodies(app: FastifyInstance): void {
   app.removeContentTypeParser('application/json')
   app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, body, done) => {
     const charset = /;\s*charset\s*=\s*([^;\s]*)/i.exec(request.headers['content-type'] ?? '')?.[1]
-    if (charset !== undefined && !UTF8.test(charset)) return done(unsupportedTypeRefusal('the body must be in UTF-8'))
+    if (charset !== undefined && !UTF8.test(charset)) return done(unsupportedTypeError('the body must be in UTF-8'))
     let text: string
     try {
       text = new TextDecoder('utf-8', { fatal: true }).decode(body)
@@ -68,11 +68,11 @@ export function refuseEncodedBodies(app: FastifyInstance): void {
   app.addHook('preParsing', async (request) => {
     const encoding = request.headers['content-encoding']
     if (encoding === undefined || encoding.toLowerCase() === 'identity') return
-    throw unsupportedTypeRefusal('the body must not have a content-encoding', { 'accept-encoding': 'identity' })
+    throw unsupportedTypeError('the body must not have a content-encoding', { 'accept-encoding': 'identity' })
   })
 }
 
-const unsupportedTypeRefusal = (message: string, headers: Readonly<Record<string, string>> = {}) =>
+const unsupportedTypeError = (message: string, headers: Readonly<Record<string, string>> = {}) =>
   new Refusal(415, TITLES.unsupportedMediaType, message, { ...headers, connection: 'close' })
 
 const brokenBodyError = (message: string): FastifyError =>

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { HEADERS } from '../../api/headers.ts'
-import { badRequest } from '../services/refusals.ts'
+import { badRequestError } from '../services/refusals.ts'
 
 /**
  * Headers that may occur only once. If one is repeated, Node keeps only the first value or joins the values, so the
@@ -15,7 +15,7 @@ export function refuseRepeatedHeaders(app: FastifyInstance): void {
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = (rawHeaders[i] ?? '').toLowerCase()
       if (!SINGLE.has(name)) continue
-      if (seenNames.has(name)) throw badRequest(`the header ${name} is repeated`)
+      if (seenNames.has(name)) throw badRequestError(`the header ${name} is repeated`)
       seenNames.add(name)
     }
   })

@@ -31,7 +31,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   const key = await readPem(keyFile, '--tls-key')
   const { mode } = await stat(keyFile)
   if (platform !== 'win32' && (mode & GROUP_AND_OTHERS) !== 0) {
-    throw problem(
+    throw tlsFlagError(
       '--tls-key',
       `other users can read the private key ${keyFile}`,
       `Run \`chmod 600 ${shellWord(keyFile)}\`.`,
@@ -40,7 +40,7 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   try {
     createSecureContext({ cert, key, minVersion: TLS_OPTIONS.minVersion })
   } catch (cause) {
-    throw tlsErrorOf(cause, { certFile, keyFile })
+    throw tlsError(cause, { certFile, keyFile })
   }
   return { cert, key }
 }
@@ -50,7 +50,7 @@ async function readPem(path: string, flag: string): Promise<Buffer> {
     return await readFile(path)
   } catch (cause) {
     const reason = systemCode(cause) === 'ENOENT' ? 'does not exist' : `can't be read: ${messageOf(cause)}`
-    throw problem(flag, `${path} ${reason}`, 'Pass the path of a PEM file.', cause)
+    throw tlsFlagError(flag, `${path} ${reason}`, 'Pass the path of a PEM file.', cause)
   }
 }
 
@@ -58,10 +58,10 @@ async function readPem(path: string, flag: string): Promise<Buffer> {
  * Returns the error to report for invalid TLS files. OpenSSL's messages are terse, but its error codes show which file
  * is invalid.
  */
-function tlsErrorOf(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
+function tlsError(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
   const code = systemCode(cause) ?? ''
   if (code.includes('KEY_VALUES_MISMATCH') || code.includes('KEY_TYPE_MISMATCH')) {
-    return problem(
+    return tlsFlagError(
       '--tls-key',
       `${keyFile} is not the key of ${certFile}`,
       'Pass a certificate and its private key.',
@@ -69,7 +69,7 @@ function tlsErrorOf(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
     )
   }
   if (code.includes('INTERRUPTED_OR_CANCELLED') || code.includes('BAD_PASSWORD') || code.includes('BAD_DECRYPT')) {
-    return problem(
+    return tlsFlagError(
       '--tls-key',
       `${keyFile} is encrypted`,
       'Use a key without a passphrase, in a file with mode 0600.',
@@ -77,8 +77,8 @@ function tlsErrorOf(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
     )
   }
   const text = `${certFile} and ${keyFile} can't be used: ${messageOf(cause)}`
-  return problem('--tls-cert', text, 'Use PEM files: a certificate with its chain, and its private key.', cause)
+  return tlsFlagError('--tls-cert', text, 'Use PEM files: a certificate with its chain, and its private key.', cause)
 }
 
-const problem = (flag: string, message: string, hint: string, cause?: unknown) =>
+const tlsFlagError = (flag: string, message: string, hint: string, cause?: unknown) =>
   new GdnError('usage', message, { hint, place: { flag }, cause })

@@ -17,9 +17,9 @@ export function createTrust(networks: readonly string[]): (address: string) => b
     const version = isIP(address)
     const width = version === 4 || version === 6 ? WHOLE[version] : 0
     const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
-    if (width === 0 || rest.length > 0 || prefix < 0 || prefix > width) throw notANetwork(text)
+    if (width === 0 || rest.length > 0 || prefix < 0 || prefix > width) throw notANetworkError(text)
     // A network that contains all addresses would let every client claim any address.
-    if (prefix === 0) throw notANetwork(text)
+    if (prefix === 0) throw notANetworkError(text)
     list.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
   }
   return (address) => {
@@ -28,7 +28,7 @@ export function createTrust(networks: readonly string[]): (address: string) => b
   }
 }
 
-const notANetwork = (text: string) =>
+const notANetworkError = (text: string) =>
   new GdnError('usage', `${quoted(text)} is not an IP address or a network`, {
     hint: 'Pass an address (10.0.0.7) or a network (10.0.0.0/8).',
     place: { flag: '--trust-proxy' },

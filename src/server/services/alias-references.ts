@@ -3,7 +3,7 @@ import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
 import { type ContentReference, findContentReferences, setAlias } from '../store/references.ts'
 import { findOwnCollection } from './find-own-collection.ts'
 import { claimReferences, refuseLabelConflicts, refuseRepeated, scopeIn } from './references.ts'
-import { badRequest, Refusal } from './refusals.ts'
+import { badRequestError, Refusal } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
@@ -35,7 +35,7 @@ export async function aliasReferences(
     const aliases = nft_gdn_ids.map((nft, index) => {
       const content = byNft.get(nft)
       byNft.delete(nft)
-      if (content === undefined) throw noContentReference(index)
+      if (content === undefined) throw noContentReferenceError(index)
       return { index, alias: reference_ids[index] ?? '', content }
     })
     refuseLabelConflicts(
@@ -63,21 +63,22 @@ export async function aliasReferences(
       // `claimReferences` compares only digests, so it also accepts a reference ID of another NFT with the same
       // content.
       const { target_id: named = content.target_id } = existing.get(alias) ?? {}
-      if (named !== content.target_id) throw conflict(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
+      if (named !== content.target_id)
+        throw conflictError(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
       if (await setAlias(db, scope, content, alias)) continue
-      throw conflict(`nft_gdn_ids[${index}] ${content.target_id} has a reference ID other than "${alias}"`)
+      throw conflictError(`nft_gdn_ids[${index}] ${content.target_id} has a reference ID other than "${alias}"`)
     }
     return aliases.length - existing.size
   })
   return { requests: { ...body, reference_ids: body.reference_ids, nft_gdn_ids: body.nft_gdn_ids }, aliased }
 }
 
-const noContentReference = (index: number) =>
-  badRequest(
+const noContentReferenceError = (index: number) =>
+  badRequestError(
     `nft_gdn_ids[${index}] is repeated, is not an NFT of this collection, or has a reference ID that was not derived from content`,
   )
 
-const conflict = (message: string) =>
+const conflictError = (message: string) =>
   new Refusal(409, TITLES.conflict, `${message}; nothing was changed`, {
     [HEADERS.errorCode]: REFERENCE_ERRORS.conflict,
   })

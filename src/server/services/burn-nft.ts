@@ -3,7 +3,7 @@ import { burnnft } from '../../api/endpoints/burnnft.ts'
 import { addTransfer } from '../state/transfers.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { badRequest } from './refusals.ts'
+import { badRequestError } from './refusals.ts'
 import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
@@ -22,17 +22,19 @@ export async function burnNft(deps: ServiceDeps, request: RequestOf<'burnnft'>) 
       await refusePending(store.db, nft_gdn_id)
       const { blockchain } = collection
       const problem = addressProblem(holder_wallet_address, blockchain)
-      if (problem !== null) throw badRequest(`holder_wallet_address ${problem}`)
+      if (problem !== null) throw badRequestError(`holder_wallet_address ${problem}`)
       const holder = canonicalAddress(holder_wallet_address, blockchain)
       const [owner, state, lifecycle] = await askChain(deps, collection, "the NFT's owner", (facts) =>
         Promise.all([facts.ownerOf(collection, tokenId, holder), facts.state(collection), facts.lifecycle(collection)]),
       )
       if (!lifecycle.enableBurn) {
-        throw badRequest('the collection was created without enable_burn: only holders can burn its NFTs')
+        throw badRequestError('the collection was created without enable_burn: only holders can burn its NFTs')
       }
       refuseUnlessService(state)
       if (owner !== holder) {
-        throw badRequest(`holder_wallet_address does not own the NFT${owner === null ? '' : `: its owner is ${owner}`}`)
+        throw badRequestError(
+          `holder_wallet_address does not own the NFT${owner === null ? '' : `: its owner is ${owner}`}`,
+        )
       }
       return holder
     },
@@ -41,7 +43,7 @@ export async function burnNft(deps: ServiceDeps, request: RequestOf<'burnnft'>) 
       await refusePending(db, nft_gdn_id)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver: ZERO_ADDRESS }
       if (!(await addTransfer(db, { ...row, kind: 'burn' })))
-        throw badRequest('a transfer or burn of the NFT is pending')
+        throw badRequestError('a transfer or burn of the NFT is pending')
     },
     accepted: () => pipeline.transferAccepted(),
   })

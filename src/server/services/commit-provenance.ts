@@ -3,7 +3,7 @@ import { addUpdates } from '../state/updates.ts'
 import { lockCollection } from '../store/collections.ts'
 import { type CommitmentTerms, findCommitment } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
-import { badRequest } from './refusals.ts'
+import { badRequestError } from './refusals.ts'
 import { askChain, refuseUnlessService } from './rights.ts'
 import { refuseOtherSeal, refuseShortMargin, refuseUnlessSealable } from './seal-drop.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
@@ -25,7 +25,7 @@ export async function commitProvenance(deps: ServiceDeps, request: RequestOf<'co
       return await findCommitment(db, id, provenance)
     },
     async check(collection) {
-      if (collection.status === 'failed') throw badRequest('the collection could not be created')
+      if (collection.status === 'failed') throw badRequestError('the collection could not be created')
       if (shuffle_margin !== undefined) await refuseShortMargin(deps, collection, shuffle_margin)
       await refuseOtherSeal(store.db, collection.id, provenance, seal?.seal_of)
       if (collection.status !== 'deployed' || (await findCommitment(store.db, collection.id, provenance)) !== null)

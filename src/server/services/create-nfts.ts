@@ -17,7 +17,7 @@ import {
   showAccepted,
   type WantedReference,
 } from './references.ts'
-import { badRequest } from './refusals.ts'
+import { badRequestError } from './refusals.ts'
 import { refuseUnknownMints } from './refuse-unknown-mints.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
@@ -143,8 +143,8 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndp
   const { blockchain, metadata, sender_wallet_address } = request.parsed
   refuseValue(deps, request, blockchain)
   await requireChain(deps, blockchain)
-  if (collection.enable_api !== 1) throw badRequest('enable_api is off for this collection')
-  if (collection.status === 'failed') throw badRequest(`the collection failed: ${collection.error}`)
+  if (collection.enable_api !== 1) throw badRequestError('enable_api is off for this collection')
+  if (collection.status === 'failed') throw badRequestError(`the collection failed: ${collection.error}`)
   if (isGrant) refuseGrant(collection)
   await refuseUnknownMints(deps, collection)
   const files = await placesOfStoredFiles(deps, metadata)
@@ -185,5 +185,5 @@ function refuseGrant({ is_locked, revoked, enable_transfer }: CollectionRow): vo
 /** Returns the first owner of a collection's NFTs, which is the owner of the collection. */
 function firstOwnerIn({ wallet_address }: CollectionRow): string {
   if (evmAddressProblem(wallet_address) === null) return wallet_address
-  throw badRequest('the collection no longer has an owner: add sender_wallet_address')
+  throw badRequestError('the collection no longer has an owner: add sender_wallet_address')
 }

@@ -16,18 +16,18 @@ const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
 /** Maximum clock difference in milliseconds between two machines that share a secret. */
 const MAX_SKEW_MS = 60_000
 
-const fromTheFuture = () =>
+const fromTheFutureError = () =>
   new CodedRefusal(
     403,
     TITLES.forbidden,
     'SIGNED_URL_NOT_YET_VALID',
     'the issue time of the signed URL is in the future, because a clock was changed: get a new URL',
   )
-const expiredRefusal = () =>
+const expiredError = () =>
   new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_EXPIRED', 'the signed URL has expired: get a new one')
-const usedRefusal = () =>
+const usedError = () =>
   new CodedRefusal(410, TITLES.gone, 'SIGNED_URL_USED', 'the signed URL was used before: get a new one')
-const tamperedRefusal = () =>
+const tamperedError = () =>
   new CodedRefusal(
     403,
     TITLES.forbidden,
@@ -47,19 +47,19 @@ export async function createWallet(
 ): Promise<{ claims: SignedUrlClaims; key: ErasableKey }> {
   const signedUrl = readSignedUrl(signedUrls.secret, query)
   if (!signedUrl.ok)
-    throw signedUrl.reason === 'tampered' ? tamperedRefusal() : new InvalidRequest(400, signedUrl.issues, 'query')
+    throw signedUrl.reason === 'tampered' ? tamperedError() : new InvalidRequest(400, signedUrl.issues, 'query')
   const { claims, signature } = signedUrl
   const expiresAt = claims.expiry * 1000
   const time = signedUrls.clock()
-  if (time >= expiresAt) throw expiredRefusal()
-  if (time < claims.issued_at * 1000 - MAX_SKEW_MS) throw fromTheFuture()
+  if (time >= expiresAt) throw expiredError()
+  if (time < claims.issued_at * 1000 - MAX_SKEW_MS) throw fromTheFutureError()
   if (signedUrls.singleUse) {
     const signatureHash = sha256Hex(signature)
     const first = await store.transaction(async (db) => {
       await forgetSignedUrls(db, now() - REMEMBERED_MS)
       return useSignedUrl(db, { signatureHash, expiresAt })
     })
-    if (!first) throw usedRefusal()
+    if (!first) throw usedError()
   }
   return { claims, key: createWalletKey() }
 }

@@ -2,7 +2,7 @@ import { blockchainLike, canonicalAddress } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { type CollectionRow, findCollectionsByAddress } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
-import { badRequest } from './refusals.ts'
+import { badRequestError } from './refusals.ts'
 
 /**
  * Returns the account's collection that a request specifies. Rejects the request if the collection is on another
@@ -20,10 +20,10 @@ export async function findOwnCollection(
   const [collection, other] = candidates.filter((row) => blockchain === undefined || row.blockchain === blockchain)
   if (other !== undefined) {
     const places = candidates.map((row) => row.blockchain).join(', ')
-    throw badRequest(`${field} identifies collections on several blockchains (${places}): add blockchain`)
+    throw badRequestError(`${field} identifies collections on several blockchains (${places}): add blockchain`)
   }
   if (collection !== undefined) return collection
   const [elsewhere] = candidates
-  if (elsewhere === undefined) throw badRequest(`${field} ${contractAddress} is not a collection of this account`)
-  throw badRequest(`${field} and blockchain are inconsistent: that collection is on ${elsewhere.blockchain}`)
+  if (elsewhere === undefined) throw badRequestError(`${field} ${contractAddress} is not a collection of this account`)
+  throw badRequestError(`${field} and blockchain are inconsistent: that collection is on ${elsewhere.blockchain}`)
 }

@@ -3,7 +3,7 @@ import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { acceptChange } from './accept-change.ts'
-import { badRequest } from './refusals.ts'
+import { badRequestError } from './refusals.ts'
 import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
@@ -41,7 +41,7 @@ export async function freezeNft(deps: ServiceDeps, request: RequestOf<'freezenft
         step: 'sign' as const,
         next_attempt_at: acceptedAt,
       }))
-      if (!(await addUpdates(db, rows))) throw badRequest('one of the NFTs has a pending change')
+      if (!(await addUpdates(db, rows))) throw badRequestError('one of the NFTs has a pending change')
     },
     accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),
   })
@@ -53,7 +53,7 @@ async function refuseStale(db: Db, { nft_gdn_ids, replaces_revisions = [] }: Fre
     const id = nft_gdn_ids[at] ?? ''
     const revision = (await findNft(db, id))?.revision ?? 0
     if (replaces === revision) continue
-    throw badRequest(
+    throw badRequestError(
       `replaces_revisions has ${replaces} for the NFT ${id}, which has revision ${revision}: read the NFT again with getnfts`,
     )
   }

@@ -2,7 +2,7 @@ import { withTimeout } from '../../core/with-timeout.ts'
 import { isRpcFailure } from '../chain/rpc/rpc-response.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
-import { badRequest, notNow, Refusal } from './refusals.ts'
+import { badRequestError, notNowError, Refusal } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
@@ -15,7 +15,7 @@ export async function getFees(
   { parsed: { blockchain } }: RequestOf<'getfees'>,
 ) {
   const { gas } = chainFacts(chains, blockchain)
-  if (gas === undefined) throw badRequest(`this server does not estimate fees on ${blockchain}`)
+  if (gas === undefined) throw badRequestError(`this server does not estimate fees on ${blockchain}`)
   const { low, typical, high, offered, max, data } = await returnedFees(gas)
   const lack = await shortageOf(gas)
   const bestFunded = gas.bestFunded()
@@ -92,6 +92,6 @@ export async function nodeResponse<Response>(
     return await response
   } catch (error) {
     if (!isRpcFailure(error)) throw error
-    throw notNow(`no node of ${gas.blockchain} returned ${subject}`, RETRY_SECONDS)
+    throw notNowError(`no node of ${gas.blockchain} returned ${subject}`, RETRY_SECONDS)
   }
 }

@@ -21,7 +21,7 @@ import { findSeenRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { feesIfKnown, nodeResponse, returnedFees } from './get-fees.ts'
 import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
-import { badRequest, Refusal } from './refusals.ts'
+import { badRequestError, Refusal } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 const WHOLE: RunShare = { first: 0, count: 1, total: 1 }
@@ -38,7 +38,7 @@ export async function getRunCosts(
   if (collection === null) throw new Refusal(404, TITLES.notFound, `there is no run ${run}`)
   const { blockchain } = collection
   const { gas } = chainFacts(chains, blockchain)
-  if (gas === undefined) throw badRequest(`this server does not record the cost of runs on ${blockchain}`)
+  if (gas === undefined) throw badRequestError(`this server does not record the cost of runs on ${blockchain}`)
   /** Number of the run's NFTs that each transaction minted. */
   const minted = new Map<string, number>()
   const scope = { collectionId: collection.id, run }

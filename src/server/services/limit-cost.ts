@@ -19,7 +19,7 @@ import {
 import { startRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { returnedFees } from './get-fees.ts'
-import { badRequest, Refusal } from './refusals.ts'
+import { badRequestError, Refusal } from './refusals.ts'
 import type { RunCostLimit, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
@@ -43,7 +43,7 @@ export async function prepareCostCheck(
   if (run === null) return null
   if (maxCost === null && ((await findLimited(store.db, { accountId, run }))?.max_cost ?? null) === null) return null
   const { gas } = chainFacts(chains, blockchain)
-  if (gas === undefined) throw badRequest(`the cost of a run on ${blockchain} can't be limited`)
+  if (gas === undefined) throw badRequestError(`the cost of a run on ${blockchain} can't be limited`)
   return { maxCost, gas, fees: await returnedFees(gas), coin: await gas.coin() }
 }
 
@@ -106,7 +106,7 @@ async function reserveChange(
  * @throws Refusal if the run belongs to another collection
  */
 export async function joinRun(db: Db, run: Parameters<typeof startRun>[1]): Promise<void> {
-  if (!(await startRun(db, run))) throw badRequest(`the run ${run.run} belongs to another collection`)
+  if (!(await startRun(db, run))) throw badRequestError(`the run ${run.run} belongs to another collection`)
 }
 
 interface AcceptedChange {

@@ -143,7 +143,7 @@ function refuseConflicts(
   const field = createsNfts(operation) ? `reference_ids[${first.index}]` : 'reference_id'
   const target = operationsById.get(reference_id)?.target_id
   const problem = `${field} "${reference_id}" belongs to another operation: ${target} has the digest ${digest}, but this request has ${request_digest}`
-  throw conflictRefusal(REFERENCE_ERRORS.conflict, problem, conflicts)
+  throw conflictError(REFERENCE_ERRORS.conflict, problem, conflicts)
 }
 
 /**
@@ -168,7 +168,7 @@ export function refuseLabelConflicts(
   if (first === undefined) return
   const { reference_id, index, reference_label, request_label } = first
   const problem = `reference_ids[${index}] "${reference_id}" has the label ${JSON.stringify(reference_label)}, but this request has ${JSON.stringify(request_label)}`
-  throw conflictRefusal(REFERENCE_ERRORS.otherLabel, problem, conflicts)
+  throw conflictError(REFERENCE_ERRORS.otherLabel, problem, conflicts)
 }
 
 /**
@@ -176,7 +176,7 @@ export function refuseLabelConflicts(
  *
  * @param problem a description of the first conflict
  */
-function conflictRefusal(code: string, problem: string, conflicts: readonly object[]): Refusal {
+function conflictError(code: string, problem: string, conflicts: readonly object[]): Refusal {
   const more = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
   return new Refusal(
     409,

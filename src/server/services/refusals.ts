@@ -65,7 +65,7 @@ export class InvalidRequest extends Refusal {
 }
 
 /** Returns a rejection caused by the backend's configuration. Its header confirms that nothing was accepted. */
-export const nothingAccepted = (message: string) =>
+export const nothingAcceptedError = (message: string) =>
   new Refusal(503, TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
 
 /**
@@ -73,7 +73,7 @@ export const nothingAccepted = (message: string) =>
  *
  * @param seconds the Retry-After
  */
-export const notNow = (message: string, seconds: number) =>
+export const notNowError = (message: string, seconds: number) =>
   new Refusal(503, TITLES.unavailable, message, {
     [HEADERS.retryAfter]: String(seconds),
     [HEADERS.requestAccepted]: 'no',
@@ -83,15 +83,15 @@ export const notNow = (message: string, seconds: number) =>
  * Returns a rejection that applies until the operator funds a signer or sets up a network. Its header confirms that
  * nothing was accepted.
  */
-export function notReady(message: string, seconds: number): Refusal {
-  const { status, title, headers } = notNow(message, seconds)
+export function notReadyError(message: string, seconds: number): Refusal {
+  const { status, title, headers } = notNowError(message, seconds)
   return new Refusal(status, title, message, { ...headers, [HEADERS.errorCode]: CHAIN_ERRORS.notReady })
 }
 
-export const badRequest = (message: string) => new Refusal(400, TITLES.badRequest, message)
+export const badRequestError = (message: string) => new Refusal(400, TITLES.badRequest, message)
 
 /** Returns a rejection of invalid or inconsistent fields. */
-export function refusalOf(issues: readonly FieldIssue[], status: 400 | 422): Refusal {
+export function fieldIssuesError(issues: readonly FieldIssue[], status: 400 | 422): Refusal {
   const inconsistent = issues.find((issue) => issue.inconsistent)
-  return inconsistent === undefined ? new InvalidRequest(status, issues) : badRequest(formatIssue(inconsistent))
+  return inconsistent === undefined ? new InvalidRequest(status, issues) : badRequestError(formatIssue(inconsistent))
 }

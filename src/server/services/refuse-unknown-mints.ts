@@ -4,7 +4,7 @@ import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { isBehind } from '../store/followers.ts'
 import { openMintsOf } from '../store/unknown-mints.ts'
-import { nothingAccepted, notNow } from './refusals.ts'
+import { nothingAcceptedError, notNowError } from './refusals.ts'
 import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
@@ -22,7 +22,7 @@ export async function refuseUnknownMints(
   const open = await openMintsOf(db, collection.id)
   const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
   if (open.some(({ state }) => state === 'unexplained')) {
-    throw nothingAccepted(
+    throw nothingAcceptedError(
       `the collection has ${count(tokens, 'token')} on ${blockchain} that this backend has no record of, so nothing was accepted. The backend's operator can list them with gdn tx unknown, and release the collection with gdn tx release`,
     )
   }
@@ -31,9 +31,12 @@ export async function refuseUnknownMints(
     hasAllTokens === undefined
       ? !(await isBehind(db, blockchain))
       : await hasAllTokens(store, collection).catch((error: unknown) => {
-          throw notNow(`${blockchain} can't be read (${messageOf(error)}); nothing was accepted`, RETRY_SECONDS)
+          throw notNowError(`${blockchain} can't be read (${messageOf(error)}); nothing was accepted`, RETRY_SECONDS)
         })
   if (open.length > 0 || !isRead) {
-    throw notNow(`this backend is synchronizing with ${blockchain}, so nothing was accepted: try again`, RETRY_SECONDS)
+    throw notNowError(
+      `this backend is synchronizing with ${blockchain}, so nothing was accepted: try again`,
+      RETRY_SECONDS,
+    )
   }
 }

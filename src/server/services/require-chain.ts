@@ -1,6 +1,6 @@
 import { type Blockchain, isEvm, type SolanaBlockchain } from '../../api/blockchains.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { nothingAccepted, notReady } from './refusals.ts'
+import { nothingAcceptedError, notReadyError } from './refusals.ts'
 import type { ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 10
@@ -15,7 +15,7 @@ export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, 
   if (!isEvm(blockchain)) return await requireSolana(deps, blockchain)
   if (!chains.remote.has(blockchain)) return
   const problem = chains.remote.problem(blockchain, false) ?? (await problemWith(chains.factory(store.db, blockchain)))
-  if (problem !== null) throw notReady(problem, RETRY_SECONDS)
+  if (problem !== null) throw notReadyError(problem, RETRY_SECONDS)
 }
 
 /** Rejects a request if Solana isn't available, for example because this machine can't run the embedded chain. */
@@ -24,7 +24,7 @@ async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>
     await solana.check(blockchain)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'native_missing') throw error
-    throw nothingAccepted(`${error.message}. ${error.hint}`)
+    throw nothingAcceptedError(`${error.message}. ${error.hint}`)
   }
   if (!solana.clusters.has(blockchain)) {
     // Create the signer's key if there is none, so that the transaction that accepts a collection doesn't wait for it.
@@ -32,7 +32,7 @@ async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>
     return
   }
   const problem = solana.clusters.problem(blockchain) ?? (await problemWith(solana.address(blockchain)))
-  if (problem !== null) throw notReady(problem, SOLANA_RETRY_SECONDS)
+  if (problem !== null) throw notReadyError(problem, SOLANA_RETRY_SECONDS)
 }
 
 const problemWith = (address: Promise<string>): Promise<string | null> => address.then(() => null, messageOf)

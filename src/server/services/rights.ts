@@ -8,17 +8,17 @@ import type { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
-import { badRequest, notNow } from './refusals.ts'
+import { badRequestError, notNowError } from './refusals.ts'
 import type { ServiceDeps } from './services.ts'
 
 type FoundNft = NonNullable<Awaited<ReturnType<typeof findNft>>>
 
 /** Rejects a transfer that the collection's settings or its owner don't permit. */
 export function refuseUnlessTransferable(collection: Omit<CollectionState, 'enableApi'>): void {
-  if (collection.locked) throw badRequest("the collection is locked: its NFTs can't be transferred")
-  if (collection.revoked) throw badRequest("the collection's owner has revoked the service's rights")
+  if (collection.locked) throw badRequestError("the collection is locked: its NFTs can't be transferred")
+  if (collection.revoked) throw badRequestError("the collection's owner has revoked the service's rights")
   if (!collection.enableTransfer) {
-    throw badRequest(
+    throw badRequestError(
       'enable_transfer is off for this collection: its owner can enable it with setEnableTransfer(true) on the contract',
     )
   }
@@ -26,34 +26,34 @@ export function refuseUnlessTransferable(collection: Omit<CollectionState, 'enab
 
 /** Rejects a change if the collection's owner has revoked the service's rights or disabled the API. */
 export function refuseUnlessService({ revoked, enableApi }: Pick<CollectionState, 'revoked' | 'enableApi'>): void {
-  if (revoked) throw badRequest("the collection's owner has revoked the service's rights")
-  if (!enableApi) throw badRequest('enable_api is off for this collection')
+  if (revoked) throw badRequestError("the collection's owner has revoked the service's rights")
+  if (!enableApi) throw badRequestError('enable_api is off for this collection')
 }
 
 /** Returns the token ID of an NFT. Rejects an NFT of another collection, or one without a token. */
 export function requireToken(nft: FoundNft | null, collection: CollectionRow): string {
   if (nft?.collection_id !== collection.id) {
-    throw badRequest('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')
+    throw badRequestError('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')
   }
-  if (nft.status === 'failed') throw badRequest(`the NFT failed and was not created: ${nft.error}`)
+  if (nft.status === 'failed') throw badRequestError(`the NFT failed and was not created: ${nft.error}`)
   if (nft.status !== 'deployed' || nft.token_id === null)
-    throw badRequest('the NFT is not deployed yet: wait until its status in getnfts is deployed')
-  if (nft.owner === ZERO_ADDRESS) throw badRequest('the NFT was burned')
+    throw badRequestError('the NFT is not deployed yet: wait until its status in getnfts is deployed')
+  if (nft.owner === ZERO_ADDRESS) throw badRequestError('the NFT was burned')
   return nft.token_id
 }
 
-export const pendingUpdate = (id: string) =>
-  badRequest(
+export const pendingUpdateError = (id: string) =>
+  badRequestError(
     `an update of the NFT ${id} is pending: check its outcome with gettransactions before you change the NFT again`,
   )
 
 /** Rejects a change of an NFT while another change of the NFT is pending. */
 export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> {
   const [updated] = (await pendingUpdates(db, nftIds)).keys()
-  if (updated !== undefined) throw pendingUpdate(updated)
+  if (updated !== undefined) throw pendingUpdateError(updated)
   for (const id of nftIds) {
     if (!(await hasPendingTransfer(db, id))) continue
-    throw badRequest(
+    throw badRequestError(
       `a transfer or burn of the NFT ${id} is pending: check its outcome with gettransactions before you change the NFT again`,
     )
   }
@@ -86,7 +86,7 @@ export async function askChain<Result>(
       cause instanceof RunsInOtherProcessError
         ? `${cause.message}, so ${subject} can't be verified; nothing was accepted`
         : `${subject} on ${blockchain} can't be verified, so nothing was accepted: try again`
-    const refusal = notNow(message, 1)
+    const refusal = notNowError(message, 1)
     refusal.cause = cause
     throw refusal
   }

@@ -8,7 +8,7 @@ import { lockUntilCommit } from '../store/dialect.ts'
 import { countUnfinalNaming } from '../store/drop-nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { termsOfCommitments } from '../store/updates.ts'
-import { badRequest, Refusal } from './refusals.ts'
+import { badRequestError, Refusal } from './refusals.ts'
 import { askChain } from './rights.ts'
 import type { ServiceDeps } from './services.ts'
 
@@ -44,7 +44,7 @@ export async function refuseSealed(db: Db, collectionId: string, metadata: reado
   const terms = await termsOfCommitments(db, collectionId)
   const sealed = terms.find(({ leaves_url }) => leaves_url !== undefined && named.has(leaves_url))
   if (sealed === undefined) return
-  throw conflict(
+  throw conflictError(
     SHUFFLE_ERRORS.sealed,
     `the drop of the leaves file ${sealed.leaves_url} is sealed, so no more NFTs of the drop can be minted; nothing was accepted`,
   )
@@ -63,11 +63,12 @@ export async function refuseUnlessSealable(
   await lockSeals(db, collectionId, 'alone')
   const terms = await termsOfCommitments(db, collectionId)
   const drop = terms.find(({ provenance, shuffle_margin }) => provenance === seal_of && shuffle_margin !== undefined)
-  if (drop?.status !== 'deployed') throw badRequest(`the collection is not committed to the shuffled drop ${seal_of}`)
+  if (drop?.status !== 'deployed')
+    throw badRequestError(`the collection is not committed to the shuffled drop ${seal_of}`)
   const unfinal = await countUnfinalNaming(db, { collectionId, blockchain, url: leaves_url })
   if (unfinal === 0) return
   const are = unfinal === 1 ? 'is' : 'are'
-  throw conflict(
+  throw conflictError(
     SHUFFLE_ERRORS.notFinal,
     `${count(unfinal, 'NFT')} of the drop ${are} pending or not final yet; nothing was accepted`,
   )
@@ -84,12 +85,13 @@ export async function refuseOtherSeal(
   sealed: string | undefined,
 ): Promise<void> {
   if (sealed !== undefined) {
-    if (sealOf(sealed) !== provenance) throw badRequest('provenance is not the seal of the drop in seal_of')
+    if (sealOf(sealed) !== provenance) throw badRequestError('provenance is not the seal of the drop in seal_of')
     return
   }
   const drops = await termsOfCommitments(db, collectionId)
   const drop = drops.find((candidate) => sealOf(candidate.provenance) === provenance)
-  if (drop !== undefined) throw badRequest(`provenance seals the drop ${drop.provenance}: add seal_of and leaves_url`)
+  if (drop !== undefined)
+    throw badRequestError(`provenance seals the drop ${drop.provenance}: add seal_of and leaves_url`)
 }
 
 /**
@@ -99,10 +101,10 @@ export async function refuseOtherSeal(
 export async function refuseShortMargin(deps: ServiceDeps, collection: CollectionRow, margin: number): Promise<void> {
   const finality = await askChain(deps, collection, 'the finality', async (facts) => await facts.finalitySeconds?.())
   if (finality == null || margin >= finality) return
-  throw badRequest(
+  throw badRequestError(
     `shuffle_margin is ${margin} s, but the newest blocks of ${collection.blockchain} took ${finality} s to become final`,
   )
 }
 
-const conflict = (code: string, message: string) =>
+const conflictError = (code: string, message: string) =>
   new Refusal(409, TITLES.conflict, message, { [HEADERS.errorCode]: code })

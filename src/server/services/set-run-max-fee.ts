@@ -2,7 +2,7 @@ import { isEvm } from '../../api/blockchains.ts'
 import { lockRun, setLimit } from '../store/run-costs.ts'
 import { findOwnCollection } from './find-own-collection.ts'
 import { joinRun } from './limit-cost.ts'
-import { badRequest } from './refusals.ts'
+import { badRequestError } from './refusals.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Sets the maximum gas price of a run. The maximum also applies to requests that are already accepted. */
@@ -11,7 +11,7 @@ export async function setRunMaxFee(
   { accountId, parsed, body }: RequestOf<'setrunmaxfee'>,
 ) {
   const { run, contract_address: contractAddress, blockchain, max_fee, only_if_unset } = parsed
-  if (!isEvm(blockchain)) throw badRequest(`the fees of a run on ${blockchain} can't be limited`)
+  if (!isEvm(blockchain)) throw badRequestError(`the fees of a run on ${blockchain} can't be limited`)
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const limit = await store.transaction(async (db) => {
     await joinRun(db, { account_id: accountId, run, collection_id: collection.id, started_at: now() })

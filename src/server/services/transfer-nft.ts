@@ -7,7 +7,7 @@ import { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { finalTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { acceptChange } from './accept-change.ts'
-import { badRequest } from './refusals.ts'
+import { badRequestError } from './refusals.ts'
 import { askChain, refuseUnlessTransferable, requireToken } from './rights.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -28,7 +28,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Tra
     echo: { contract_address, receiver_wallet_address, receiver_name, blockchain, sender_wallet_address },
     async checkInDatabase(collection) {
       await refuseUnlessSameNft(deps, collection, parsed)
-      if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pendingTransferRefusal()
+      if (await hasPendingTransfer(store.db, nft_gdn_id)) throw pendingTransferError()
       await refuseStale(store.db, parsed)
     },
     async check(collection) {
@@ -37,13 +37,13 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Tra
         Promise.all([facts.ownerOf(collection, parsed.token_id, sender), facts.state(collection)]),
       )
       refuseUnlessTransferable(state)
-      if (owner !== sender) throw badRequest(`sender_wallet_address does not own the NFT: its owner is ${owner}`)
+      if (owner !== sender) throw badRequestError(`sender_wallet_address does not own the NFT: its owner is ${owner}`)
       return sender
     },
     async write(db, { id, request_id, collection: { id: collection_id, blockchain }, prepared: sender }) {
       const receiver = checksumAddress(receiver_wallet_address)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver }
-      if (!(await addTransfer(db, { ...row, receiver_name: receiver_name ?? null }))) throw pendingTransferRefusal()
+      if (!(await addTransfer(db, { ...row, receiver_name: receiver_name ?? null }))) throw pendingTransferError()
       // Check again, because another transfer may have become final. From now on, this pending transfer prevents
       // others.
       await refuseStale(db, parsed)
@@ -57,14 +57,16 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Tra
  * transfernft. 409 would mean that a request with this Idempotency-Key is in progress, so clients would treat the
  * outcome as unknown, although nothing was accepted.
  */
-const pendingTransferRefusal = () =>
-  badRequest('a transfer of this NFT is pending: check its outcome with gettransactions before you transfer it again')
+const pendingTransferError = () =>
+  badRequestError(
+    'a transfer of this NFT is pending: check its outcome with gettransactions before you transfer it again',
+  )
 
 async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }: TransferRequest): Promise<void> {
   if (replaces === undefined) return
   const count = (await finalTransfers(db, [nft_gdn_id])).get(nft_gdn_id)?.count ?? 0
   if (replaces === count) return
-  throw badRequest(
+  throw badRequestError(
     `replaces_transfers is ${replaces}, but the NFT has ${count === 1 ? '1 transfer' : `${count} transfers`}: read the NFT again with getnfts`,
   )
 }
@@ -75,6 +77,6 @@ async function refuseUnlessSameNft(
   { nft_gdn_id, token_id }: TransferRequest,
 ): Promise<void> {
   if (requireToken(await findNft(store.db, nft_gdn_id), collection) !== token_id) {
-    throw badRequest('nft_gdn_id and token_id identify different NFTs')
+    throw badRequestError('nft_gdn_id and token_id identify different NFTs')
   }
 }

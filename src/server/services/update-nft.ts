@@ -3,8 +3,8 @@ import type { CollectionState, Lifecycle, TokenState } from '../pipeline/facts.t
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { badRequest } from './refusals.ts'
-import { askChain, pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
+import { badRequestError } from './refusals.ts'
+import { askChain, pendingUpdateError, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import type { RequestOf, ServiceDeps } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
@@ -60,7 +60,7 @@ export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednf
           next_attempt_at: acceptedAt,
         },
       ])
-      if (!isNew) throw pendingUpdate(nft_gdn_id)
+      if (!isNew) throw pendingUpdateError(nft_gdn_id)
     },
     accepted: (collectionId, files) =>
       pipeline.nftsAccepted(collectionId, { files: files === null, mint: files !== null }),
@@ -69,12 +69,12 @@ export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednf
 
 function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Lifecycle, token: TokenState): void {
   refuseUnlessService(state)
-  if (token.burned) throw badRequest('the NFT was burned')
-  if (lifecycle.frozen) throw badRequest('the metadata of the collection is frozen')
-  if (!lifecycle.hasUpdatesLeft) throw badRequest('the collection has reached the maximum number of updates')
-  if (token.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
+  if (token.burned) throw badRequestError('the NFT was burned')
+  if (lifecycle.frozen) throw badRequestError('the metadata of the collection is frozen')
+  if (!lifecycle.hasUpdatesLeft) throw badRequestError('the collection has reached the maximum number of updates')
+  if (token.frozen) throw badRequestError(`the metadata of the NFT ${id} is frozen`)
   if (!token.dynamic) {
-    throw badRequest(
+    throw badRequestError(
       `the NFT ${id} is not dynamic: only NFTs from creatednft or in a dynamic collection can be updated`,
     )
   }
@@ -82,7 +82,7 @@ function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Li
 
 function refuseStale(replaces: number | undefined, revision: number): void {
   if (replaces === undefined || replaces === revision) return
-  throw badRequest(
+  throw badRequestError(
     `replaces_revision is ${replaces}, but the NFT has revision ${revision}: read the NFT again with getnfts`,
   )
 }

@@ -90,7 +90,7 @@ function toCluster(blockchain: SolanaBlockchain, entry: SolanaChainEntry, path: 
     pollMs: entry.poll_seconds * 1000,
     priceCap: BigInt(entry.max_compute_unit_price),
     blockExplorerUrl: entry.block_explorer_url ?? null,
-    testNetwork: isTestNetwork(
+    isTestNetwork: isTestNetwork(
       blockchain,
       entry,
       cluster && { name: cluster, testnet: cluster !== 'mainnet-beta' },
@@ -143,7 +143,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
     feeCap: BigInt(Math.round(entry.max_fee_gwei * GWEI)),
     mintsInFlight: entry.mints_in_flight,
     blockExplorerUrl: entry.block_explorer_url ?? networkWithChainId(chainId)?.blockExplorerUrl ?? null,
-    testNetwork: isTestNetwork(blockchain, entry, knownNetworkOf(chainId), path),
+    isTestNetwork: isTestNetwork(blockchain, entry, knownNetworkOf(chainId), path),
     operators: entry.operators.map((operator) =>
       'keystore' in operator ? withPaths(operator, path) : toRemoteSigner(operator, path),
     ),

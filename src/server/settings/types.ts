@@ -22,7 +22,7 @@ export interface ChainSettings {
   mintsInFlight: number
   blockExplorerUrl: string | null
   /** Whether the network's coins have no value. */
-  testNetwork: boolean
+  isTestNetwork: boolean
   /** The operators. Paths in the entries are absolute. */
   operators: readonly SignerEntry[]
   /** The factory's admin, if its key is in a remote signer. */
@@ -43,7 +43,7 @@ export interface ClusterSettings {
   priceCap: bigint
   blockExplorerUrl: string | null
   /** Whether the cluster's coins have no value. */
-  testNetwork: boolean
+  isTestNetwork: boolean
   /** The signer. The path in the entry is absolute. */
   signer: SolanaSignerEntry
 }

@@ -4,7 +4,7 @@ import { limitFees } from '../chain/evm/cost/run-fee.ts'
 import type { EvmReceipt, Fees, Hex } from '../chain/evm/network.ts'
 import { encodeAuthorize, isOperator } from '../chain/evm/registry.ts'
 import type { SetupOptions } from './options.ts'
-import { AUTHORIZE_GAS, notApproved } from './plan.ts'
+import { AUTHORIZE_GAS, notApprovedError } from './plan.ts'
 import { pollUntil, pricedOut } from './poll-until.ts'
 
 interface Attempt {
@@ -52,7 +52,7 @@ export async function authorizeOperator(
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {
       if (await isKnown()) return true
-      if (!plan.toAuthorize.includes(operator)) throw notApproved(`the authorization of ${operator}`)
+      if (!plan.toAuthorize.includes(operator)) throw notApprovedError(`the authorization of ${operator}`)
       const suggested = await publicNetwork.suggestFees()
       const wasPricedOut = isPricedOut
       isPricedOut = (suggested.baseFee ?? 0n) > most
@@ -67,7 +67,7 @@ export async function authorizeOperator(
     if (receipt !== undefined) {
       if (!(await isSettled(options, receipt, head))) return null
       if (receipt.status === 'success' || (await isKnown())) return true
-      throw refusal(operator, `its transaction ${receipt.transactionHash} failed`)
+      throw unauthorizedError(operator, `its transaction ${receipt.transactionHash} failed`)
     }
     const [outcome] = await network.broadcast([raw])
     if (outcome?.outcome === 'rejected' && next > nonce) {
@@ -75,7 +75,7 @@ export async function authorizeOperator(
       unexplained += 1
       if (unexplained < 2) return null
       if (await isKnown()) return true
-      throw refusal(operator, outcome.reason)
+      throw unauthorizedError(operator, outcome.reason)
     }
     unexplained = 0
     if (now() - at < publicNetwork.stuckMs) return null
@@ -94,5 +94,5 @@ async function isSettled({ network }: SetupOptions, receipt: EvmReceipt, head: n
   return hash === blockHash
 }
 
-const refusal = (operator: Hex, why: string) =>
+const unauthorizedError = (operator: Hex, why: string) =>
   new GdnError('refused', `${operator} was not authorized: ${why}`, { hint: 'Run the same command again to resume.' })

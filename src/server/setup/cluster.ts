@@ -13,7 +13,7 @@ import { clusterName } from '../settings/solana-clusters.ts'
 import type { ClusterSettings } from '../settings/types.ts'
 import { findChain, rememberChain } from '../store/chains.ts'
 import type { Store } from '../store/open-store.ts'
-import { type ChainPlace, noRpcUrl } from './with-chain.ts'
+import { type ChainPlace, noRpcUrlError } from './with-chain.ts'
 
 export interface OpenedCluster {
   store: Store
@@ -64,7 +64,7 @@ export async function withCluster<Result>(
 ): Promise<Result> {
   const { dataDir, settingsFile, credentialsDirectory, signal } = place
   const settings = (await loadServerSettings(dataDir, settingsFile)).clusters.get(blockchain)
-  if (settings === undefined) throw noRpcUrl(place, blockchain, 'signer')
+  if (settings === undefined) throw noRpcUrlError(place, blockchain, 'signer')
   const signer = await openSolanaSigner(settings.signer, credentialsDirectory)
   const store = await orAborted(openDatabase(place, { make: true }), signal)
   const network = createRemoteSolana({

@@ -132,7 +132,7 @@ export async function planSetup({
  * Returns the error for a transaction whose cost isn't part of the plan, because it was mined or pending when the plan
  * was made.
  */
-export const notApproved = (step: string): GdnError =>
+export const notApprovedError = (step: string): GdnError =>
   new GdnError('refused', `${step} is no longer on the network`, {
     hint: 'Nothing was sent for this step. Run the same command again to see the cost.',
   })

@@ -17,7 +17,7 @@ import { hasWatched } from '../store/watched.ts'
 import { authorizeOperator } from './authorize-operator.ts'
 import { findMissing, wereAuthorized } from './authorized-operators.ts'
 import type { SetupOptions } from './options.ts'
-import { hasEnded, notApproved, offerOf } from './plan.ts'
+import { hasEnded, notApprovedError, offerOf } from './plan.ts'
 import { pollUntil, pricedOut } from './poll-until.ts'
 
 /**
@@ -94,7 +94,7 @@ async function deploy(options: SetupOptions): Promise<Hex> {
     await lockUntilCommit(db, `factory ${blockchain}`)
     const deployment = await findFactoryTransaction(db, blockchain)
     if (deployment !== null && !hasEnded(deployment)) return
-    if (!plan.deploys) throw notApproved('the deployment of the factory')
+    if (!plan.deploys) throw notApprovedError('the deployment of the factory')
     // No row depends on the failed transaction, because collections are accepted only when the factory exists.
     if (deployment !== null) await forgetFactoryTransaction(db, deployment.id)
     const draft = {

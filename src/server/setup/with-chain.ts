@@ -47,14 +47,14 @@ export async function chainSettings(
 ): Promise<ChainSettings> {
   const settings = (await loadServerSettings(dataDir, settingsFile)).chains.get(blockchain)
   if (settings !== undefined) return settings
-  throw noRpcUrl({ dataDir, settingsFile }, blockchain, 'operators')
+  throw noRpcUrlError({ dataDir, settingsFile }, blockchain, 'operators')
 }
 
 /**
  * Returns the error for a blockchain without settings. The settings may be in a directory other than the one that the
  * command uses.
  */
-export const noRpcUrl = (
+export const noRpcUrlError = (
   { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
   blockchain: Blockchain,
   keys: 'operators' | 'signer',

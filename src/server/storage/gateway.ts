@@ -2,7 +2,7 @@ import { ipfsPathParts, ipfsPlace } from '../../core/ipfs-url.ts'
 import { FetchFailure } from '../../files/failure.ts'
 import { contentProblem, readHead } from '../../files/file-content.ts'
 import type { Pace } from '../../files/pace.ts'
-import { createBlockSource, temporaryFailure } from '../../ipfs/block-source.ts'
+import { createBlockSource, temporaryError } from '../../ipfs/block-source.ts'
 import { type BlockReader, type ContentBlock, parseCid, RAW } from '../../ipfs/cid.ts'
 import { findEntry, isDirectory, readNode, streamNode, TooDeepError } from '../../ipfs/nodes.ts'
 import { isDecodable, type StoredNode } from '../../ipfs/unixfs.ts'
@@ -61,39 +61,39 @@ export function createGateway(options: GatewayOptions): Gateway {
       const { cid: text, path } = ipfsPathParts(place)
       const root = parseCid(text)
       if (root === null) {
-        throw permanentFailure(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
+        throw permanentError(`${url} has an unsupported kind of CID`, 'Use a sha2-256 CID of a file or directory.')
       }
       const deadline = performance.now() + FILE_TIMEOUTS * timeoutMs
-      const late = () => temporaryFailure(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
+      const lateError = () =>
+        temporaryError(`${url} takes longer than ${(FILE_TIMEOUTS * timeoutMs) / 1000} s to fetch`)
       const fetched = new FetchedBlocks(url, storage, (cid) => {
-        if (performance.now() > deadline) throw late()
+        if (performance.now() > deadline) throw lateError()
         return source.block(cid, signal)
       })
       let cid = root
       for (const part of path) {
         const entry = await findEntry((child) => fetched.node(child, url), await fetched.node(cid, url), part)
-        if (entry === null)
-          throw permanentFailure(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
+        if (entry === null) throw permanentError(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
         cid = entry
       }
       const node = await fetched.node(cid, url)
       if (isDirectory(node))
-        throw permanentFailure(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
+        throw permanentError(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
       const content = shallow(streamNode(fetched, cid, node), url)
       const head = await readHead(content)
       const problem = contentProblem(head, { allowHtml })
-      if (problem !== null) throw permanentFailure(`${url} is ${problem}`)
+      if (problem !== null) throw permanentError(`${url} is ${problem}`)
       let size = head.length
       for await (const bytes of content) {
         size += bytes.length
         if (size > maxBytes) throw new ContentTooLargeError(maxBytes)
         await fetched.flushIfFull()
       }
-      if (node.type === 'file' && size !== node.size) throw malformedUrlFailure(url)
+      if (node.type === 'file' && size !== node.size) throw malformedUrlError(url)
       await fetched.finish(root.toString())
       if ((await storage.open(text, path, { ours: true }))?.type !== 'file') {
-        throw malformedUrlFailure(url)
+        throw malformedUrlError(url)
       }
       return place
     },
@@ -101,16 +101,16 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 }
 
-const permanentFailure = (message: string, hint = 'Use the URL of a file.') =>
+const permanentError = (message: string, hint = 'Use the URL of a file.') =>
   new FetchFailure(message, { lasting: true, hint })
-const malformedUrlFailure = (url: string) => permanentFailure(`${url} is not a well-formed file`)
+const malformedUrlError = (url: string) => permanentError(`${url} is not a well-formed file`)
 
 /** Yields the content of a file. Rejects a file whose tree is too deep. */
 async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): AsyncGenerator<Uint8Array> {
   try {
     yield* content
   } catch (error) {
-    throw error instanceof TooDeepError ? malformedUrlFailure(url) : error
+    throw error instanceof TooDeepError ? malformedUrlError(url) : error
   }
 }
 
@@ -133,7 +133,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async get(cid: string): Promise<Uint8Array> {
     // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading would never
     // end.
-    if (++this.#count > MAX_BLOCKS) throw permanentFailure(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
+    if (++this.#count > MAX_BLOCKS) throw permanentError(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const cached = this.#nodes.get(cid)
     if (cached !== undefined) return cached
     const bytes = await this.#fetch(cid)
@@ -141,7 +141,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
       this.#parts.push({ cid, bytes })
       this.#bytes += bytes.length
     } else {
-      if (!isDecodable(bytes)) throw malformedUrlFailure(this.#url)
+      if (!isDecodable(bytes)) throw malformedUrlError(this.#url)
       this.#nodes.set(cid, bytes)
     }
     return bytes
@@ -150,7 +150,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async node(cid: Parameters<typeof readNode>[1], url: string): Promise<StoredNode> {
     const node = await readNode(this, cid)
     if (node !== null) return node
-    throw permanentFailure(`${url} contains an unsupported kind of node in its path`)
+    throw permanentError(`${url} contains an unsupported kind of node in its path`)
   }
 
   async flushIfFull(): Promise<void> {

@@ -65,7 +65,7 @@ export async function openStore(path: string, { beside = false, unchecked = fals
   } catch (cause) {
     await db.destroy()
     if (cause instanceof GdnError) throw cause
-    throw cannotOpen(path, cause)
+    throw cannotOpenError(path, cause)
   }
   return {
     db,
@@ -93,7 +93,7 @@ async function openDatabase(path: string, beside: boolean): Promise<RawDatabase>
     return openSqlite(path)
   } catch (cause) {
     if (cause instanceof GdnError) throw cause
-    throw cannotOpen(path, cause)
+    throw cannotOpenError(path, cause)
   }
 }
 
@@ -112,7 +112,7 @@ async function refuseOtherSchemas(path: string): Promise<void> {
   }
 }
 
-const cannotOpen = (path: string, cause: unknown) =>
+const cannotOpenError = (path: string, cause: unknown) =>
   new GdnError('data_dir', `can't open the database ${path}: ${messageOf(cause)}`, {
     hint: 'Check that the directory is writable and its disk is not full.',
     cause,

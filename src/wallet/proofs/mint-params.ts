@@ -33,21 +33,21 @@ export function checkMintParams(
   file: string,
   counts: boolean,
 ): Omit<MintParams, 'maxTotalMintableByWallet'> & { maxTotalMintableByWallet: bigint | null } {
-  const fail = (field: string, message: string, hint?: string) =>
+  const paramError = (field: string, message: string, hint?: string) =>
     new GdnError('invalid_input', `${field} ${message}`, { place: { file, field }, hint })
   for (const key of Object.keys(fields)) {
     if ((MINT_PARAMS as readonly string[]).includes(key)) continue
     const near = nearest(key, MINT_PARAMS)
-    throw fail(key, 'is not a member of MintParams', near ? `Did you mean ${near}?` : undefined)
+    throw paramError(key, 'is not a member of MintParams', near ? `Did you mean ${near}?` : undefined)
   }
   const uint = (name: Name): bigint => {
     const value = fields[name]
-    if (value === undefined) throw fail(name, 'is required')
+    if (value === undefined) throw paramError(name, 'is required')
     if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      throw fail(name, 'is too large for a JSON number', 'Write the number in quotes, as a string of digits.')
+      throw paramError(name, 'is too large for a JSON number', 'Write the number in quotes, as a string of digits.')
     }
     const parsed = typeof value === 'string' || typeof value === 'number' ? parseUint(String(value)) : null
-    if (parsed === null || !isUint256(parsed)) throw fail(name, 'must be a whole number from 0 to 2^256-1')
+    if (parsed === null || !isUint256(parsed)) throw paramError(name, 'must be a whole number from 0 to 2^256-1')
     return parsed
   }
   const isFromList = counts && fields.maxTotalMintableByWallet === undefined
@@ -61,13 +61,13 @@ export function checkMintParams(
     feeBps: uint('feeBps'),
   }
   const { restrictFeeRecipients } = fields
-  if (restrictFeeRecipients === undefined) throw fail('restrictFeeRecipients', 'is required')
-  if (typeof restrictFeeRecipients !== 'boolean') throw fail('restrictFeeRecipients', 'must be true or false')
-  if (params.maxTotalMintableByWallet === 0n) throw fail('maxTotalMintableByWallet', 'must be at least 1')
-  if (params.startTime > LAST_START) throw fail('startTime', 'must be in seconds, not milliseconds')
-  if (params.endTime < params.startTime) throw fail('endTime', 'must not be before startTime')
-  if (params.dropStageIndex === 0n) throw fail('dropStageIndex', 'must be at least 1: 0 is the public stage')
-  if (params.maxTokenSupplyForStage === 0n) throw fail('maxTokenSupplyForStage', 'must be at least 1')
-  if (params.feeBps > MAX_BASIS_POINTS) throw fail('feeBps', `must be at most ${MAX_BASIS_POINTS}`)
+  if (restrictFeeRecipients === undefined) throw paramError('restrictFeeRecipients', 'is required')
+  if (typeof restrictFeeRecipients !== 'boolean') throw paramError('restrictFeeRecipients', 'must be true or false')
+  if (params.maxTotalMintableByWallet === 0n) throw paramError('maxTotalMintableByWallet', 'must be at least 1')
+  if (params.startTime > LAST_START) throw paramError('startTime', 'must be in seconds, not milliseconds')
+  if (params.endTime < params.startTime) throw paramError('endTime', 'must not be before startTime')
+  if (params.dropStageIndex === 0n) throw paramError('dropStageIndex', 'must be at least 1: 0 is the public stage')
+  if (params.maxTokenSupplyForStage === 0n) throw paramError('maxTokenSupplyForStage', 'must be at least 1')
+  if (params.feeBps > MAX_BASIS_POINTS) throw paramError('feeBps', `must be at most ${MAX_BASIS_POINTS}`)
   return { ...params, restrictFeeRecipients }
 }

@@ -82,7 +82,7 @@ function countOf(line: ListLine): bigint | null {
   if (text === null) return null
   const count = parseUint(text)
   if (count !== null && count > 0n && isUint256(count)) return count
-  throw problem(line, 'count', `count must be a whole number of at least 1, not ${quoted(text)}`)
+  throw cellError(line, 'count', `count must be a whole number of at least 1, not ${quoted(text)}`)
 }
 
 function receiverOf(line: ListLine): Receiver {
@@ -93,20 +93,20 @@ function receiverOf(line: ListLine): Receiver {
     receiver.price = parseUint(text)
     if (receiver.price === null || !isUint256(receiver.price)) {
       const hint = 'Write the price in the smallest unit of the currency, such as 10000000000000000 for 0.01 ETH.'
-      throw problem(line, 'price', `price must be a whole number, not ${quoted(text)}`, hint)
+      throw cellError(line, 'price', `price must be a whole number, not ${quoted(text)}`, hint)
     }
   }
   if (currency === '') return receiver
   const addressIssue = evmAddressProblem(currency)
-  if (addressIssue !== null) throw problem(line, 'currency', `currency ${addressIssue}`)
+  if (addressIssue !== null) throw cellError(line, 'currency', `currency ${addressIssue}`)
   if (receiver.price === null) {
-    throw problem(line, 'currency', 'a currency without a price has no effect', 'Add a price, or clear the currency.')
+    throw cellError(line, 'currency', 'a currency without a price has no effect', 'Add a price, or clear the currency.')
   }
   receiver.currency = currency.toLowerCase()
   return receiver
 }
 
-const problem = (line: ListLine, column: ListColumn, message: string, hint?: string) =>
+const cellError = (line: ListLine, column: ListColumn, message: string, hint?: string) =>
   inputError({ place: line.place(column), message, hint })
 
 const inputError = ({ place, message, hint }: ManifestIssue) =>

@@ -44,7 +44,7 @@ async function rowsOf(items: AsyncIterable<ManifestItem>): Promise<ManifestItem[
 /** A server that can't be asked for commitments. */
 const away = {
   client: {
-    async learnIdempotency() {
+    async learnCapabilities() {
       throw new Error('away')
     },
   },

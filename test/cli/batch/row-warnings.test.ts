@@ -147,7 +147,7 @@ describe('identical rows', () => {
       expect(question).toMatch(/^If you answer no, nothing is sent\. Mint /)
       throw new GdnError('not_confirmed', 'nothing was sent', no)
     }
-    const io = { interactive: true, warn: () => {}, errPaint: { busy: String }, confirm }
+    const io = { isInteractive: true, warn: () => {}, errPaint: { busy: String }, confirm }
     const answered = async (count: number) =>
       await confirmDuplicates({ io: io as never }, false, { count, rows: [{ line: 4, equals: 2 }] })
     await expect(answered(1)).rejects.toMatchObject({

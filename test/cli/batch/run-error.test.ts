@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { BatchSummary } from '../../../src/batch/types.ts'
 import { errorOfRun } from '../../../src/cli/batch/report/run-error.ts'
 import { runCommands } from '../../../src/cli/batch/runs/run-commands.ts'
-import { stopOf } from '../../../src/operations/retries.ts'
+import { stopError } from '../../../src/operations/retries.ts'
 import { counts } from '../progress/events.ts'
 
 const summary = (some: Partial<BatchSummary>): BatchSummary => ({
@@ -134,7 +134,7 @@ describe('the error of a run that did not succeed', () => {
   })
 
   test.each(['not_sent', 'unauthorized', 'forbidden'] as const)('says once how to resume after %s', (cause) => {
-    const { code, message, hint = null } = stopOf(cause, 'no')
+    const { code, message, hint = null } = stopError(cause, 'no')
     const stopped = { code, message, hint }
     const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2 }), exitCode: 6 }), commands)
     expect(error?.hint?.match(/resume the run|again to resume/g)).toEqual(['resume the run'])

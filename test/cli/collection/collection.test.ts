@@ -38,7 +38,7 @@ async function home() {
 
 describe('collection create', () => {
   test('reports a missing server before it prompts', async () => {
-    const io = { interactive: true, stdoutTty: true, settings: { machine: false }, warn: () => {} }
+    const io = { isInteractive: true, stdoutTty: true, settings: { machine: false }, warn: () => {} }
     const missing = new GdnError('usage', 'no server is configured')
     const settings = async () => ({ blockchain: null, wallet: null, server: () => Promise.reject(missing) })
     const deps = { io, settings, addresses: async () => ({}) } as unknown as Deps

@@ -73,7 +73,7 @@ async function prompt({ limit, paid, unfinal, reserved, asked, offered }: State)
     call: async (name: string) => (name === 'getfees' ? { fees } : { costs }),
     hasNoValue: () => false,
   }
-  const connection = { client, server: { loopback: true, origin: 'x' } } as unknown as Connection
+  const connection = { client, server: { isLoopback: true, origin: 'x' } } as unknown as Connection
   const signals = { signal: new AbortController().signal }
   const deps = { io: { note() {} }, signals } as unknown as Deps
   const gasLimit = 100_000n * BigInt(asked.length)

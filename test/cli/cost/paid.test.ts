@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { SYSTEM_CLOCK } from '../../../src/core/time.ts'
-import { timeUp } from '../../../src/core/time-up.ts'
+import { timeUpError } from '../../../src/core/time-up.ts'
 import {
   backendForFile,
   call,
@@ -120,7 +120,7 @@ describe('a command whose --timeout is over', () => {
           () => paid(kind),
           (now) => now > before,
         )
-        over.abort(timeUp(300_000))
+        over.abort(timeUpError(300_000))
         signal?.throwIfAborted()
       }
       const { code, stdout, stderr } = await cli([...argv(...command), '--json'], {

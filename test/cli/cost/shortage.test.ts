@@ -34,12 +34,12 @@ function on(fees: object, costs: object = {}) {
     call: async (name: string) => answers[name],
     supports: () => true,
     hasNoValue: () => false,
-    learnIdempotency: async () => {},
+    learnCapabilities: async () => {},
   }
   const notes: string[] = []
   return {
     notes,
-    connection: { client, server: { loopback: true, origin: 'x' } } as unknown as Connection,
+    connection: { client, server: { isLoopback: true, origin: 'x' } } as unknown as Connection,
     deps: {
       io: { note: (text: string) => notes.push(text) },
       signals: { signal: new AbortController().signal },

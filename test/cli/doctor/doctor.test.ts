@@ -250,7 +250,7 @@ describe('problems that may matter later', () => {
 })
 
 describe('the clock', () => {
-  const server = { baseUrl: '', origin: 'https://a.test', source: 'flag', from: '', loopback: false } as const
+  const server = { baseUrl: '', origin: 'https://a.test', source: 'flag', from: '', isLoopback: false } as const
   const noon = Date.parse('2026-01-31T12:00:00Z')
   const date = 'Sat, 31 Jan 2026 12:00:00 GMT'
 
@@ -265,7 +265,7 @@ describe('the clock', () => {
     expect(compareClocks(date, noon + 30_000, server)).toMatchObject([{ status: 'ok' }])
     expect(compareClocks(undefined, noon, server)).toEqual([])
     expect(compareClocks('gibberish', noon, server)).toEqual([])
-    expect(compareClocks(date, noon + 3_600_000, { ...server, loopback: true })).toEqual([])
+    expect(compareClocks(date, noon + 3_600_000, { ...server, isLoopback: true })).toEqual([])
   })
 })
 

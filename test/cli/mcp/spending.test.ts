@@ -77,10 +77,10 @@ function spending(count: number, network: Network = {}, blockchain: Blockchain |
   }
   const connection = {
     client: {
-      ...{ call, learnIdempotency: async () => true, supports: (name: string) => name !== 'runCosts' || limits },
+      ...{ call, learnCapabilities: async () => true, supports: (name: string) => name !== 'runCosts' || limits },
       ...{ hasNoValue: () => simulated, onlyWithoutValue: () => {}, incarnation: () => incarnation },
     },
-    server: { loopback, origin: 'https://api.test' },
+    server: { isLoopback: loopback, origin: 'https://api.test' },
     settings: { prices, profile: null },
   }
   return { connection: connection as never, blockchain, kind: 'nft', count, run }

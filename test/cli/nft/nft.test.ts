@@ -643,7 +643,7 @@ describe('nft wait', () => {
       supports: () => false,
       call: async () => ({ nfts: [waits('a')] }),
     } as unknown as Connection['client']
-    await showWaitForNfts(deps, { client, server: { loopback: false } as Server }, ['a'], 0)
+    await showWaitForNfts(deps, { client, server: { isLoopback: false } as Server }, ['a'], 0)
     expect(shown).toEqual([expect.stringMatching(/0 done, 1 to go: https:\/\/a\.test\/x\.png: no answer/)])
   })
 

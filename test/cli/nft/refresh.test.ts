@@ -259,13 +259,13 @@ describe('a marketplace server', () => {
       await new Promise((resolve) => ended.signal.addEventListener('abort', resolve))
       return ACCEPTED
     })
-    const { timeUp } = await import('../../../src/core/time-up.ts')
+    const { timeUpError } = await import('../../../src/core/time-up.ts')
     const { withKey } = await home()
     const timeout = new AbortController()
     const argv = ['1', '2', '3', ...TARGET, ...sea.flags, '--json']
     const running = refresh(argv, { ...withKey, signal: timeout.signal })
     await expect.poll(() => sea.seen.length).toBe(2)
-    timeout.abort(timeUp(2000))
+    timeout.abort(timeUpError(2000))
     const result = await running
     expect([result.code, errorOf(result).code]).toEqual([8, 'pending'])
     expect(outcomes(result)).toEqual(['requested', 'not_sent', 'not_sent'])

@@ -325,7 +325,7 @@ describe('nft transfer', () => {
     const { body } = transactions({ status: 'initiated', pending_reason: '0.003 POL is missing' })()
     const client = { supports: () => false, call: async () => body } as unknown as Connection['client']
     const transfer = { nftGdnId: 'id-0', sender: OWNER, receiver: RECEIVER, transactionId: 'tx' }
-    await showWaitForTransfer(deps, { client, server: { loopback: false } as Server }, transfer, 0)
+    await showWaitForTransfer(deps, { client, server: { isLoopback: false } as Server }, transfer, 0)
     expect(shown).toEqual(['Waiting for the transfer: 0.003 POL is missing'])
   })
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { expect, test } from 'vitest'
 import { BatchProgress } from '../../../src/cli/batch/progress/progress.ts'
 import { createIo } from '../../../src/cli/io/io.ts'
-import { timeUp } from '../../../src/core/time-up.ts'
+import { timeUpError } from '../../../src/core/time-up.ts'
 import { counts, planned } from './events.ts'
 import { Screen } from './screen.ts'
 
@@ -197,8 +197,16 @@ test('shows in the block after Ctrl-C that it stops, and restores the usual mess
 test.each([
   [{ tty: true }, undefined, 'Stopping: waiting at most 5 s for requests in flight. Press Ctrl-C again to stop now.'],
   [{ tty: false }, undefined, 'Stopping: waiting at most 5 s for requests in flight'],
-  [{ tty: true }, timeUp(5000), 'The time limit (--timeout) was reached: waiting at most 5 s for requests in flight'],
-  [{ tty: false }, timeUp(5000), 'The time limit (--timeout) was reached: waiting at most 5 s for requests in flight'],
+  [
+    { tty: true },
+    timeUpError(5000),
+    'The time limit (--timeout) was reached: waiting at most 5 s for requests in flight',
+  ],
+  [
+    { tty: false },
+    timeUpError(5000),
+    'The time limit (--timeout) was reached: waiting at most 5 s for requests in flight',
+  ],
 ])('says why it stops, with Ctrl-C only to a person who pressed it: %j, %s', async (where, reason, text) => {
   const { progress, stderr, stop } = await setUp(where)
   progress.tell(PLAN)

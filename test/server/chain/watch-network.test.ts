@@ -14,7 +14,7 @@ it('reports a network that has never responded as unreachable after 1.5 s', asyn
   const watch = watchNetwork(() => new Promise(() => {}))
   const seen = watch.seen()
   await vi.advanceTimersByTimeAsync(1_500)
-  expect(await seen).toEqual({ reason: 'no node has responded yet', silent: true })
+  expect(await seen).toEqual({ reason: 'no node has responded yet', isSilent: true })
 })
 
 it('reports a network that has responded before as unreachable after 10 s of silence', async () => {
@@ -25,7 +25,7 @@ it('reports a network that has responded before as unreachable after 10 s of sil
   await vi.advanceTimersByTimeAsync(10_000)
   expect(await watch.seen()).toBe(null)
   await vi.advanceTimersByTimeAsync(1)
-  expect(await watch.seen()).toEqual({ reason: 'no node responds', silent: true })
+  expect(await watch.seen()).toEqual({ reason: 'no node responds', isSilent: true })
 })
 
 it('reports a hanging network until it responds again, but not one that rejects requests at once', async () => {
@@ -60,7 +60,7 @@ it('caches a result for 3 s, then checks again once for all callers', async () =
     return looks === 1 ? 'no funds' : null
   })
   const first = await Promise.all([watch.seen(), watch.seen()])
-  expect([looks, first]).toEqual([1, Array(2).fill({ reason: 'no funds', silent: false })])
+  expect([looks, first]).toEqual([1, Array(2).fill({ reason: 'no funds', isSilent: false })])
   await vi.advanceTimersByTimeAsync(3_001)
   await Promise.all([watch.seen(), watch.seen()])
   expect([looks, await watch.seen()]).toEqual([2, null])
@@ -77,7 +77,7 @@ it('checks a healthy network every 15 s and a failing one every 3 s, until it is
     },
   })
   const watch = watchNetworks([watched('fine', null), watched('poor', 'no funds')], SILENT_LOG)
-  expect(await watch.unreachable()).toEqual([{ blockchain: 'poor', reason: 'no funds', silent: false }])
+  expect(await watch.unreachable()).toEqual([{ blockchain: 'poor', reason: 'no funds', isSilent: false }])
   await vi.advanceTimersByTimeAsync(30_000)
   expect(looks).toEqual({ fine: 3, poor: 11 })
   watch.stop()

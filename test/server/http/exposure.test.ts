@@ -176,9 +176,7 @@ describe('connections', () => {
     ['2001:db8::9', '2001:db8:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-  ])('connections from %s count for the network %s', (address, network) =>
-    expect(clientNetwork(address)).toBe(network),
-  )
+  ])('connections from %s count for the network %s', (address, network) => expect(clientNetwork(address)).toBe(network))
 
   it('counts connections for one network regardless of the lower 64 bits of an IPv6 address', () => {
     const group = fc.integer({ min: 0, max: 0xffff })

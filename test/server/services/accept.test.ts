@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from 'vitest'
 import { accept } from '../../../src/server/services/accept.ts'
-import { badRequest } from '../../../src/server/services/refusals.ts'
+import { badRequestError } from '../../../src/server/services/refusals.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
 import { temporaryStore } from '../../helpers/backend.ts'
 import { whenFileDone } from '../../helpers/clean-up.ts'
@@ -15,7 +15,7 @@ beforeAll(async () => {
 const request = { accountId: 'a', endpoint: 'transfernft', body: {}, idempotencyKey: null, requestId: 'r' }
 const write = async () => ({ id: 'new' })
 const prepare = async () => {
-  throw badRequest('a transfer of this NFT is pending')
+  throw badRequestError('a transfer of this NFT is pending')
 }
 
 it('returns the existing operation if it was accepted during the checks and made one fail', async () => {

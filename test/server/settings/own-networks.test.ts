@@ -80,8 +80,8 @@ test.each([
   ['a testnet', 'base-sepolia', {}, true],
   ['a testnet under a name of the operator', 'studio-chain', { chain_id: 84_532 }, true],
   ['a private network under the name of a testnet', 'base-sepolia', { chain_id: 412_346 }, true],
-])('knows whether the coins of %s have value', async (_what, name, more, testNetwork) => {
-  expect([...(await read({ [name]: more })).values()]).toMatchObject([{ testNetwork }])
+])('knows whether the coins of %s have value', async (_what, name, more, isTestNetwork) => {
+  expect([...(await read({ [name]: more })).values()]).toMatchObject([{ isTestNetwork }])
 })
 
 test('rejects a public network under the name of a testnet, because commands do not prompt there', async () => {
@@ -100,8 +100,8 @@ test.each([
   ['solana', { genesis_hash: HASH, test_network: true }, true],
   ['solana-testnet', {}, true],
   ['solana-testnet', { genesis_hash: HASH }, true],
-])('knows whether the coins of %s with %j have value', async (name, more, testNetwork) => {
-  expect([...(await readClusters({ [name]: more })).values()]).toMatchObject([{ testNetwork }])
+])('knows whether the coins of %s with %j have value', async (name, more, isTestNetwork) => {
+  expect([...(await readClusters({ [name]: more })).values()]).toMatchObject([{ isTestNetwork }])
 })
 
 test('rejects mainnet-beta under the name of a testnet', async () => {

@@ -109,7 +109,7 @@ export class BatchProgress {
     if (this.#block === null) this.#say(now)
     else if (isDue || now - this.#drawnAt >= DRAW_EVERY_MS) {
       this.#drawnAt = now
-      this.#block.show(formatBlock(this.#state, now, this.#io.look()))
+      this.#block.show(formatBlock(this.#state, now, this.#io.blockStyle()))
     }
   }
 

@@ -15,7 +15,7 @@ import type { Deps } from '../../deps.ts'
 export interface ReceiverCheckOptions {
   flags: ReaderFlags & { skipContracts?: boolean; lookup?: boolean | undefined }
   blockchain: Blockchain
-  server: Pick<Server, 'baseUrl' | 'loopback'>
+  server: Pick<Server, 'baseUrl' | 'isLoopback'>
 }
 
 const MAX_SHOWN = 10

@@ -15,7 +15,7 @@ export async function printEditedRows(io: Io, { details }: GdnError): Promise<vo
   const { pairs = [], vanished = 0 } = (details ?? {}) as { pairs?: EditedPair[]; vanished?: number }
   if (pairs.length === 0) return
   const shownPairs = pairs.slice(0, MAX_SHOWN)
-  const { columns } = io.look()
+  const { columns } = io.blockStyle()
   const { changeLines } = await import('../../render/change-lines.ts')
   for (const { line, title, now, changes } of shownPairs) {
     const place = `was line ${line}${now === null || now.line === line ? '' : `, now line ${now.line}`}: `

@@ -47,7 +47,7 @@ export function refuseDuplicates(
   file?: string,
 ): void {
   const [first] = rows
-  if (first === undefined || allowed || io.interactive) return
+  if (first === undefined || allowed || io.isInteractive) return
   const { place, message } = warningOf(file, first)
   throw new GdnError('not_confirmed', message + (all > 1 ? ` (and ${all - 1} more)` : ''), {
     place,

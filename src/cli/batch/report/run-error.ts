@@ -26,7 +26,7 @@ const MAX_REASONS = 5
 const MAX_LINES = 10
 
 /** Creates the error for deployed rows that differ from their requests. */
-export const differingRows = (verified: VerificationSummary): GdnError =>
+export const differingRowsError = (verified: VerificationSummary): GdnError =>
   new GdnError('verify_failed', differingParts(verified).join('\n'), {
     details: { differing_rows: verified.differing },
   })
@@ -108,7 +108,7 @@ function differingParts({ counts, differing }: VerificationSummary): string[] {
  * Creates the error for rows that differ from chain or storage, for commands that send nothing, such as `gdn batch
  * results`.
  */
-export function verifyFailed(verified: VerificationSummary): GdnError {
+export function verifyFailedError(verified: VerificationSummary): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
     hint: 'The server of the run reports no changes that explain the differences. Investigate each difference.',
     details: { count: verified.counts.differing, differing_rows: verified.differing },

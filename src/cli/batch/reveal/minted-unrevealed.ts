@@ -2,7 +2,7 @@ import { isEvm } from '../../../api/blockchains.ts'
 import type { ShuffleRule } from '../../../api/shuffle-rule.ts'
 import { listCollection } from '../../../batch/minted/list-collection.ts'
 import { RowLookup } from '../../../batch/minted/lookup.ts'
-import { seemsMintedAs } from '../../../batch/minted/seems-minted.ts'
+import { seemsMintedAsError } from '../../../batch/minted/seems-minted.ts'
 import type { StoredRow } from '../../../batch/rows/manifest-row.ts'
 import type { BatchOptions, PlannedEvent, PlannedMints } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
@@ -64,7 +64,7 @@ async function findCollectionCommitment(
   // Standard input can't be read again, so a commitment never covers it.
   if (!isEvm(blockchain) || manifestPath === null) return { to: 'none' }
   const { client } = connection
-  await client.learnIdempotency({ signal: deps.signals.signal })
+  await client.learnCapabilities({ signal: deps.signals.signal })
   if (client.supports('updates') !== true) return { to: 'none' }
   // Without the permission to read, the result is the same as for a collection without a commitment.
   const valid = await commitmentsOf(deps, connection, contractAddress)
@@ -81,7 +81,7 @@ async function findCollectionCommitment(
  * Returns the error for rows that the collection has committed to as a shuffled drop, and that `--again` would mint a
  * second time; null for other rows.
  */
-export async function againRefusal(deps: Deps, connection: Connection, minting: MintInput): Promise<GdnError | null> {
+export async function againError(deps: Deps, connection: Connection, minting: MintInput): Promise<GdnError | null> {
   const commitment = await findCollectionCommitment(deps, connection, minting)
   if (commitment.to === 'none') return null
   if (commitment.to !== 'others') return commitment.rule === null ? null : repeatedShuffleError('--again')
@@ -99,7 +99,7 @@ export async function againRefusal(deps: Deps, connection: Connection, minting: 
  * unrevealed or the collection is committed to it; null if it can be minted. Reads the manifest only if the collection
  * has a commitment.
  */
-export async function plainMintRefusal(
+export async function plainMintError(
   deps: Deps,
   connection: Connection,
   minting: MintInput,
@@ -109,10 +109,10 @@ export async function plainMintRefusal(
   if (commitment.to === 'none') return null
   const mints = await countUnrevealedRows(minting, connection)
   if (commitment.to === 'this') {
-    if (commitment.isSealed) return sealedDrop(mints, minting.options, flags)
-    return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committedError(commitment.rule)
+    if (commitment.isSealed) return sealedDropError(mints, minting.options, flags)
+    return mints.revealed > 0 ? alreadyRevealedError(mints, minting.options, flags) : committedError(commitment.rule)
   }
-  return mints.hidden + mints.revealed > 0 ? otherManifest(mints, minting.options) : null
+  return mints.hidden + mints.revealed > 0 ? otherManifestError(mints, minting.options) : null
 }
 
 interface UnrevealedMintInput extends MintInput {
@@ -133,10 +133,13 @@ export async function unrevealedMintRefusal(
   minting: UnrevealedMintInput,
 ): Promise<{ refusal: GdnError | null; isCommitted: boolean }> {
   const commitment = await findCollectionCommitment(deps, connection, minting, minting.rows)
-  return { refusal: await refusalOf(deps, connection, minting, commitment), isCommitted: commitment.to === 'this' }
+  return {
+    refusal: await unrevealedMintError(deps, connection, minting, commitment),
+    isCommitted: commitment.to === 'this',
+  }
 }
 
-async function refusalOf(
+async function unrevealedMintError(
   deps: Deps,
   connection: Connection,
   minting: UnrevealedMintInput,
@@ -150,9 +153,9 @@ async function refusalOf(
     return uncommittedError(options, rows.commitment.provenance)
   const isNew = options.adopt !== true && !isKnown
   if (commitment.to === 'this' && commitment.isSealed && (mints.others > 0 || isNew))
-    return sealedDrop(mints, options, flags)
+    return sealedDropError(mints, options, flags)
   const isRefused = commitment.to === 'this' && mints.revealed > 0 && isNew
-  if (isRefused) return alreadyRevealed(mints, options, flags)
+  if (isRefused) return alreadyRevealedError(mints, options, flags)
   // A server that doesn't support commitments refuses the mint.
   const isChecked = options.lookup !== false && connection.client.supports('updates') === true
   if (mints.others === 0 || !isChecked) return null
@@ -181,7 +184,11 @@ async function findPlainMints(
   let rows = 0
   for await (const _ of lookup.found()) rows++
   return rows > 0
-    ? seemsMintedAs(`with ${rows === 1 ? 'its' : 'their'} own metadata`, rows, isCommitted ? '--no-lookup' : '--again')
+    ? seemsMintedAsError(
+        `with ${rows === 1 ? 'its' : 'their'} own metadata`,
+        rows,
+        isCommitted ? '--no-lookup' : '--again',
+      )
     : null
 }
 
@@ -424,7 +431,7 @@ const committedError = (rule: ShuffleRule | null) =>
       : `To start or resume the mint of these rows, add --unrevealed <file> and the same shuffle flags.`,
   )
 
-function otherManifest(
+function otherManifestError(
   { hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean },
   { manifestPath }: BatchOptions,
 ): GdnError {
@@ -439,7 +446,7 @@ function otherManifest(
   return error.with({ hint: `${error.hint}${former}` })
 }
 
-function sealedDrop(
+function sealedDropError(
   { hidden, revealed, others }: UnrevealedMints,
   { manifestPath }: BatchOptions,
   flags: BatchMintFlags,
@@ -451,7 +458,7 @@ function sealedDrop(
 const RENAMED_MANIFEST_HINT =
   'To mint more rows, use another manifest. If the file was renamed after its rows were minted, add --run <former file name>, and --adopt on the machine that minted them.'
 
-function alreadyRevealed(
+function alreadyRevealedError(
   { hidden, revealed, others }: UnrevealedMints,
   { manifestPath }: BatchOptions,
   flags: BatchMintFlags,

@@ -47,7 +47,7 @@ export const ruleText = (rule: ShuffleRule | null): string =>
 export const flagsOfRule = ({ marginSeconds }: ShuffleRule): string => `--shuffle --shuffle-margin ${marginSeconds}s`
 
 /** Returns the error for a run that is resumed with a different rule than the committed one. */
-export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
+export const otherRuleError = (run: string, rule: ShuffleRule | null): GdnError =>
   new GdnError(
     'edited_rows',
     `the run ${run} committed to its rows ${ruleText(rule)}, and the shuffle flags can't be changed later`,

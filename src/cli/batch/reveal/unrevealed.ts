@@ -20,7 +20,7 @@ import {
 } from '../../../reveal/read-commitment.ts'
 import {
   type CommittedRun,
-  editedWhileRead,
+  editedWhileReadError,
   editsOf,
   findCommittedRun,
   leavesPath,
@@ -39,14 +39,14 @@ import { manifestOptions } from '../options/manifest-options.ts'
 import { hasList } from '../receivers/receiver-list.ts'
 import { formerFoldersText } from './former-folders.ts'
 import {
-  againRefusal,
-  plainMintRefusal,
+  againError,
+  plainMintError,
   refusePlaceholder,
   repeatedHiddenWarning,
   uncommittedError,
   unrevealedMintRefusal,
 } from './minted-unrevealed.ts'
-import { otherCommitmentError, otherRule, repeatedShuffleError, ruleOf, sealedError } from './shuffled.ts'
+import { otherCommitmentError, otherRuleError, repeatedShuffleError, ruleOf, sealedError } from './shuffled.ts'
 
 /** Returns a check for rows that a commitment can't include. */
 export const checkUncommittable =
@@ -92,7 +92,7 @@ export async function openUnrevealed(
   if (file === undefined && keptRun !== undefined && (phase === 'sealed' || phase === 'drawn')) {
     const drop = { isRevealed: phase === 'drawn', isWhole: keptRun.counts.deployed === keptRun.counts.total }
     const check = async (connection: Connection) => {
-      const refusal = await plainMintRefusal(deps, connection, { options, read }, flags)
+      const refusal = await plainMintError(deps, connection, { options, read }, flags)
       throw refusal ?? sealedError(options.manifestPath, drop, flags)
     }
     return { options, read, check }
@@ -135,7 +135,7 @@ function flagMismatchError({ flags, hasSent }: MintInput, { run, commitment, cou
 }
 
 async function refuseAgain({ deps, options, read }: MintInput, connection: Connection): Promise<void> {
-  const refusal = await againRefusal(deps, connection, { options, read })
+  const refusal = await againError(deps, connection, { options, read })
   if (refusal !== null) throw refusal
 }
 
@@ -150,14 +150,12 @@ function openPlainMint(mint: MintInput): PreparedMint {
     options,
     read: () => (isUnchecked ? invalidItems(read()) : read()),
     check: async (connection) => {
-      const refusal = await plainMintRefusal(deps, connection, { options, read }, flags).catch(
-        async (error: unknown) => {
-          // The plan reports invalid rows first, because the user can fix them without the server.
-          isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
-          if (!isUnchecked) throw error
-          return null
-        },
-      )
+      const refusal = await plainMintError(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
+        // The plan reports invalid rows first, because the user can fix them without the server.
+        isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
+        if (!isUnchecked) throw error
+        return null
+      })
       if (refusal !== null) throw refusal
     },
   }
@@ -225,7 +223,7 @@ async function refuseOtherRows({ options, flags, keptRun }: MintInput, rows: Rea
   }
   if (!keptRun?.commitment) return
   const { shuffle } = keptRun.commitment
-  if (shuffle?.marginSeconds !== rule?.marginSeconds) throw otherRule(keptRun.run, shuffle)
+  if (shuffle?.marginSeconds !== rule?.marginSeconds) throw otherRuleError(keptRun.run, shuffle)
   if (keptRun.commitment.provenance !== provenance) {
     throw editedRowsError(
       keptRun,
@@ -267,7 +265,7 @@ async function* invalidItems(items: AsyncIterable<ManifestItem>): AsyncGenerator
     isInvalid ||= 'issue' in item
     yield item
   }
-  if (!isInvalid) throw editedWhileRead('the manifest')
+  if (!isInvalid) throw editedWhileReadError('the manifest')
 }
 
 async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<boolean> {

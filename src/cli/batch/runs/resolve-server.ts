@@ -35,7 +35,7 @@ export async function configuredServer(deps: Deps, settings: Settings): Promise<
   }
   const server = await settings.server()
   const { origin } = server
-  if (!server.loopback) return { name: origin, has: (run) => run.origin === origin }
+  if (!server.isLoopback) return { name: origin, has: (run) => run.origin === origin }
   const id = (await readBackend(deps, server))?.id ?? null
   const has: ServerOfRuns['has'] = (run) =>
     id === null ? parseUrl(run.url ?? '')?.origin === origin : run.backendId === id
@@ -100,12 +100,12 @@ export async function settingsOfRun<Flags extends ServerFlags>(
   if (configured !== null && (await isServerOf(deps, run, configured))) return settings
   const local = await deps.settings({ ...flags, local: true })
   const last = await deps.settings({ ...flags, baseUrl: run.url })
-  if (!(await last.server()).loopback) return last
+  if (!(await last.server()).isLoopback) return last
   for (const candidate of [local, last]) {
     const server = await candidate.server().catch(() => null)
     if (server !== null && (await isServerOf(deps, run, server))) return candidate
   }
-  throw await notFound(deps, run, await last.server())
+  throw await notFoundError(deps, run, await last.server())
 }
 
 /**
@@ -126,7 +126,7 @@ export async function flagsOfServer<Flags extends ServerFlags>(
 }
 
 async function isServerOf(deps: Deps, run: RunOnServer, server: Server): Promise<boolean> {
-  if (!server.loopback) return run.origin === server.origin
+  if (!server.isLoopback) return run.origin === server.origin
   const backend = await readBackend(deps, server)
   return backend !== null && runOrigin(server, backend) === run.origin
 }
@@ -142,7 +142,7 @@ async function refuseOtherServer(deps: Deps, run: RunOnServer, server: Server): 
 }
 
 /** Creates the error for a run whose backend doesn't respond, or whose URL has another backend. */
-async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
+async function notFoundError(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
   const backend = await readBackend(deps, last)
   const hint = 'Run `gdn local start`, or start the backend and add --base-url <url>.'
   if (backend === null) {

@@ -31,11 +31,11 @@ export class RowsOnServer {
    * IDs.
    */
   async count(
-    client: Pick<BatchClient, 'call' | 'supports' | 'learnIdempotency'>,
+    client: Pick<BatchClient, 'call' | 'supports' | 'learnCapabilities'>,
     target: { contractAddress: string; blockchain: Blockchain; signal: AbortSignal },
   ): Promise<number | null> {
     if (this.#references.length > MAX_ROWS) return null
-    if (client.supports('references') === null) await client.learnIdempotency({ signal: target.signal })
+    if (client.supports('references') === null) await client.learnCapabilities({ signal: target.signal })
     if (client.supports('references') !== true) return null
     const label = await labelOf(this.#path, undefined)
     const mints = await new ServerNames(client, target).mintsOf(this.#references)

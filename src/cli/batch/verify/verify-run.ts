@@ -6,7 +6,7 @@ import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
-import { differingRows } from '../report/run-error.ts'
+import { differingRowsError } from '../report/run-error.ts'
 import { type ReadRecords, recordsOf, verifyRows } from './verify-rows.ts'
 import { VerifyTally } from './verify-tally.ts'
 
@@ -30,7 +30,7 @@ export async function verifyFinished(
  * failed
  */
 export function refuseDiffering(tally: VerifyTally, { failed }: RunStatus['counts']): void {
-  if (tally.differing.length > 0) throw differingRows(tally)
+  if (tally.differing.length > 0) throw differingRowsError(tally)
   // Failed rows cause another error, which has the exit code of the original run.
   if (failed === 0) tally.refuseUnread()
 }

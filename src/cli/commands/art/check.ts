@@ -14,7 +14,7 @@ import {
   printArtWarnings,
 } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, integer, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -83,7 +83,7 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
   const { count, seed = DEFAULT_SEED } = flags
-  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
+  if (count === undefined) throw requiredFlagError('--count', 'Add --count <n>, the number of NFTs.')
   const art = await readArt(deps, path)
   const [{ checkArt }, { explainDeviations }] = await Promise.all([
     import('../../../art/check.ts'),

@@ -18,7 +18,7 @@ import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
 import { findArtWarnings, printArtWarnings } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughDuration } from '../../batch/progress/progress-text.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, integer, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -173,8 +173,8 @@ interface EditionRequest {
 
 function editionRequest(flags: ArtGenerateFlags, cwd: string): EditionRequest {
   const { count, seed = DEFAULT_SEED } = flags
-  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
-  if (flags.out === undefined) throw requiredFlag('--out', 'Add --out <folder>.')
+  if (count === undefined) throw requiredFlagError('--count', 'Add --count <n>, the number of NFTs.')
+  if (flags.out === undefined) throw requiredFlagError('--out', 'Add --out <folder>.')
   const { from = 1, only = count } = flags
   if (from > count) throw flagError('--from', `exceeds the count of ${count}`, `Use a number from 1 to ${count}.`)
   const available = count - from + 1

@@ -14,7 +14,7 @@ import { shellWord } from '../../../core/shell-word.ts'
 import { checkImages, findArtWarnings, imageWarnings, printArtWarnings } from '../../art/check-images.ts'
 import type { EditionView, RepresentativeNfts } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, integer, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { tilesOf } from '../../image/preview.ts'
@@ -75,7 +75,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
   const { count, seed = DEFAULT_SEED, sample = SAMPLE_SIZE } = flags
-  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
+  if (count === undefined) throw requiredFlagError('--count', 'Add --count <n>, the number of NFTs.')
   const hasPage = flags.out !== undefined || flags.open === true
   const art = await readArt(deps, path)
   if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? DEFAULT_OUTPUT), cwd: deps.cwd })

@@ -1,6 +1,6 @@
 import { forgetApiKey, savedOrigins } from '../../../config/saved-keys.ts'
 import { checkedOrigin } from '../../../config/server.ts'
-import { GdnCommand, noServerNamed } from '../../command.ts'
+import { GdnCommand, noServerNamedError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { isSet, safe } from '../../io/io.ts'
@@ -47,5 +47,8 @@ export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {
 async function originNamed(deps: Deps, flags: LogoutFlags): Promise<string> {
   const { baseUrl } = await deps.settings(flags)
   if (baseUrl !== null) return checkedOrigin(baseUrl.value)
-  throw noServerNamed('--base-url', 'Add --base-url <url>, or --all. Run `gdn auth status` to list the saved keys.')
+  throw noServerNamedError(
+    '--base-url',
+    'Add --base-url <url>, or --all. Run `gdn auth status` to list the saved keys.',
+  )
 }

@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { addCheckFlag, addRunFlags, addTargetFlags, TARGET_ALIASES } from '../../batch/options/flags.ts'
 import { REHEARSAL_VIEW } from '../../batch/report/rehearsal-view.ts'
 import type { RehearseFlags } from '../../batch/run-rehearsal.ts'
-import { GdnCommand, noCollection } from '../../command.ts'
+import { GdnCommand, missingCollectionError } from '../../command.ts'
 import { addDataDirFlag, administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty } from '../../flags/common.ts'
@@ -37,7 +37,7 @@ export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlag
   const { contract, blockchain } = await deps.settings(flags)
   if (contract === null || blockchain === null) {
     const flag = contract === null ? '--contract' : '--blockchain'
-    throw noCollection(flag, 'Add --contract <address> and --blockchain <name>.')
+    throw missingCollectionError(flag, 'Add --contract <address> and --blockchain <name>.')
   }
   if (!isEvm(blockchain.value)) {
     throw new GdnError('usage', `drops on ${blockchain.value} can't be rehearsed: only EVM networks can be copied`, {

@@ -141,7 +141,7 @@ async function openSources(deps: Deps, { server, settings, facts, typedGateway }
   const gateway = typedGateway ?? ownGateway
   const reader =
     gateway === null ? null : await createImageReader(deps, gateway, typedGateway === undefined ? server : null)
-  const publicGateway = typedGateway ?? (server?.loopback ? null : ownGateway)
+  const publicGateway = typedGateway ?? (server?.isLoopback ? null : ownGateway)
   return { reader, publicGateway, client: await clientOf(deps, server, settings) }
 }
 
@@ -293,7 +293,7 @@ async function readServerFacts(
   settings: Settings | null,
 ): Promise<ServerFacts> {
   const nothing: ServerFacts = {
-    isOurs: server?.loopback === true,
+    isOurs: server?.isLoopback === true,
     collection: null,
     blockExplorer: null,
   }

@@ -19,7 +19,7 @@ import {
   printResultsCsv,
   type ResultRecord,
 } from '../../batch/report/results-csv.ts'
-import { verifyFailed } from '../../batch/report/run-error.ts'
+import { verifyFailedError } from '../../batch/report/run-error.ts'
 import { notesOfDrop } from '../../batch/reveal/next-reveal.ts'
 import { StoredNames } from '../../batch/reveal/stored-names.ts'
 import { addRunArgument, resolveRun } from '../../batch/runs/resolve-run.ts'
@@ -215,7 +215,7 @@ async function printVerified(
     await close()
   }
   tally.warn(deps.io)
-  if (tally.counts.differing > 0) throw verifyFailed(tally)
+  if (tally.counts.differing > 0) throw verifyFailedError(tally)
   tally.refuseUnread()
 }
 

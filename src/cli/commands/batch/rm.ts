@@ -172,14 +172,14 @@ const warnOfName = ({ io }: Deps, name: string): void =>
 /** Asks for confirmation, because the records of even a finished run prevent its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
-  if (io.interactive)
+  if (io.isInteractive)
     io.note('Without the record, a later run may mint the rows again on a server without reference IDs.')
   await io.confirm(question, '--yes', NOT_REMOVED)
 }
 
 async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string, loss: string): Promise<void> {
   if (yes) return
-  if (!io.interactive) {
+  if (!io.isInteractive) {
     throw new GdnError('not_confirmed', `the run ${safe(name)} isn't finished: ${loss}`, {
       hint: 'Add --yes to remove the run anyway.',
     })

@@ -36,7 +36,7 @@ import { duplicateWarnings } from '../../batch/report/row-warnings.ts'
 import { checkShuffleFlags } from '../../batch/reveal/shuffled.ts'
 import { configuredServer } from '../../batch/runs/resolve-server.ts'
 import { RowsOnServer } from '../../batch/runs/rows-on-server.ts'
-import { GdnCommand, wrongAddress } from '../../command.ts'
+import { GdnCommand, wrongAddressError } from '../../command.ts'
 import { type ResolvedCollection, resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, oneOf } from '../../flags/common.ts'
@@ -365,7 +365,7 @@ async function missingFlags(
 function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
   if (contract === undefined || (blockchain === null && !/^0x[0-9a-f]+$/i.test(contract))) return
   const problem = addressProblem(contract, blockchain ?? 'polygon')
-  if (problem !== null) throw wrongAddress(contract, problem, '--contract')
+  if (problem !== null) throw wrongAddressError(contract, problem, '--contract')
 }
 
 /** Throws one error with the first problems of rows and files, and the number of all problems, if there are any. */

@@ -6,7 +6,7 @@ import type { WrittenArchive } from '../../../archive/write-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { pathExists } from '../../../core/path-exists.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -75,7 +75,7 @@ export function command(deps: Deps, run = archive): GdnCommand {
 export async function archive(deps: Deps, typed: string | undefined, flags: ArchiveFlags): Promise<void> {
   const { io, signals } = deps
   const output = createOutput(io, flags, VIEW)
-  if (flags.to === undefined) throw requiredFlag('--to', 'Add the file to write, such as --to tides.car.')
+  if (flags.to === undefined) throw requiredFlagError('--to', 'Add the file to write, such as --to tides.car.')
   const target = await chainContract(deps, typed, flags)
   const { path, replace } = await resolveOutputFile(deps, flags.to, flags)
   const previous = replace && (await pathExists(path)) ? await previousArchive(path, target, signals.signal) : null

@@ -1,7 +1,7 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
-import { wrongAddress } from '../../command.ts'
+import { wrongAddressError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { askAddress, askBlockchain, askLine, askYesNo, mayPrompt } from '../../prompt/ask-missing.ts'
 
@@ -68,7 +68,7 @@ export async function askForMissing(
 function refuseWrongAddress(address: unknown, blockchain: Blockchain | undefined): void {
   if (typeof address !== 'string' || blockchain === undefined || isEnsName(address)) return
   const problem = addressProblem(address, blockchain)
-  if (problem !== null) throw wrongAddress(address, problem, '--wallet')
+  if (problem !== null) throw wrongAddressError(address, problem, '--wallet')
 }
 
 const PERMANENT = "This can't be changed later."

@@ -3,7 +3,7 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
-import { type GdnCommand, noCollection, requiredFlag, wrongAddress } from '../../command.ts'
+import { type GdnCommand, missingCollectionError, requiredFlagError, wrongAddressError } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
 import { type ReaderFlags, serverWithNode, specifiedRpc } from '../../connect/open-verifier.ts'
 import { resolveCollection } from '../../connect/resolve-collection.ts'
@@ -58,7 +58,7 @@ export async function chainContract(
     server === null
       ? { blockchain: settings.blockchain?.value }
       : await resolveCollection(deps, settings, server, undefined, '<address>')
-  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
+  if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add -b <name>, such as -b polygon.')
   if (!isEvm(blockchain))
     throw flagError('--blockchain', `has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')
   return { contract: contract.toLowerCase(), blockchain, server, settings }
@@ -75,9 +75,9 @@ async function contractOf(deps: Deps, typed: string | undefined, flags: ChainCon
   }
   const { contract: configured } = typed === undefined ? await deps.settings(flags) : { contract: null }
   const { value, from } = configured ?? { value: typed, from: '<address>' }
-  if (value === undefined) throw noCollection('<address>', 'Add the address of a contract, or -c <address>.')
+  if (value === undefined) throw missingCollectionError('<address>', 'Add the address of a contract, or -c <address>.')
   const contract = await addressOfCollection(deps, value, flags, from)
   const problem = evmAddressProblem(contract)
-  if (problem !== null) throw wrongAddress(contract, problem, from)
+  if (problem !== null) throw wrongAddressError(contract, problem, from)
   return contract
 }

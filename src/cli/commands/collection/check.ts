@@ -76,7 +76,7 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
     const isLost = ({ kind, token_id }: Finding) =>
       kind === 'unreadable' || (kind === 'differs' && !changed.has(token_id))
     const lost = list.filter(isLost).length
-    if (lost > 0) throw problemsIn(lost, tokens)
+    if (lost > 0) throw problemsError(lost, tokens)
     const lacked = list.filter(({ kind }) => kind === 'new' || kind === 'not_archived')
     if (archive !== null && lacked.length + changed.size > 0) {
       // On an embedded chain, tokens can't be compared at the archive's block, because earlier states aren't kept.
@@ -90,7 +90,7 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
   }
 }
 
-const problemsIn = (lost: number, tokens: number) =>
+const problemsError = (lost: number, tokens: number) =>
   new GdnError('unreadable_files', `${count(lost, 'problem')} in the files of ${count(tokens, 'token')}`, {
     hint: 'Run the command again to rule out temporary failures. To serve the files of an archive, run `gdn collection restore`.',
   })

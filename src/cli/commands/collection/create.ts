@@ -253,7 +253,7 @@ async function refuseUnlessKnown(
   request: NewCollection,
 ): Promise<void> {
   for (const [flag, capability, action] of needsSupport(request)) {
-    if (client.supports(capability) === null) await client.learnIdempotency({ signal })
+    if (client.supports(capability) === null) await client.learnCapabilities({ signal })
     if (client.supports(capability) !== false) continue
     throw flagError(flag, `${safe(server.origin)} can't ${action}`, `Nothing was sent. Omit ${flag}.`)
   }

@@ -3,7 +3,7 @@ import { isEvm } from '../../../api/blockchains.ts'
 import { NoServer, type Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
-import { GdnCommand, noCollection, requiredFlag, wrongAddress } from '../../command.ts'
+import { GdnCommand, missingCollectionError, requiredFlagError, wrongAddressError } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
 import { type Node, specifiedNode } from '../../connect/open-network.ts'
 import { serverWithNode } from '../../connect/open-verifier.ts'
@@ -102,14 +102,14 @@ async function serverOf(settings: Settings, node: Node | null): Promise<Server> 
     return await settings.server()
   } catch (error) {
     if (!(error instanceof NoServer)) throw error
-    if (settings.contract === null) throw noCollection('<address>', 'Run `gdn collection set <address>`.')
-    if (node !== null) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
+    if (settings.contract === null) throw missingCollectionError('<address>', 'Run `gdn collection set <address>`.')
+    if (node !== null) throw requiredFlagError('--blockchain', 'Add -b <name>, such as -b polygon.')
     return await serverWithNode(settings)
   }
 }
 
 function evmAddress(text: string): `0x${string}` {
   const problem = evmAddressProblem(text)
-  if (problem !== null) throw wrongAddress(text, problem, '<address>')
+  if (problem !== null) throw wrongAddressError(text, problem, '<address>')
   return checksumAddress(text) as `0x${string}`
 }

@@ -3,7 +3,7 @@ import { isEvm } from '../../../api/blockchains.ts'
 import { type ContractFacts, readContract } from '../../../verify/contract/read-contract.ts'
 import { metadataPlace, parseMetadata } from '../../../verify/contract/token-uri.ts'
 import { kindOfCode } from '../../../verify/known-contracts.ts'
-import { blockData, type ContractTarget, refuseSolana, withContract } from '../../connect/with-contract.ts'
+import { blockData, type ContractTarget, solanaError, withContract } from '../../connect/with-contract.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -34,7 +34,7 @@ type ShownContract = ContractTarget & { flags: OutputFlags }
 /** Shows the data that any contract reports about itself, read from its chain at one block. */
 export async function showContract(deps: Deps, { contract, blockchain, ...target }: ShownContract): Promise<void> {
   const output = createOutput(deps.io, target.flags, VIEW)
-  if (!isEvm(blockchain)) throw refuseSolana(blockchain)
+  if (!isEvm(blockchain)) throw solanaError(blockchain)
   const record = await withContract(
     deps,
     { ...target, blockchain, contract: contract.toLowerCase() },

@@ -3,7 +3,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { glanceAtState } from '../../../state/glance.ts'
 import { collectionsOfServers, type KnownCollection } from '../../../state/known-collections.ts'
-import { GdnCommand, requiredFlag, wrongAddress } from '../../command.ts'
+import { GdnCommand, requiredFlagError, wrongAddressError } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
 import { findCollectionByName } from '../../connect/named-collection.ts'
 import { serverWithNode, specifiedRpc } from '../../connect/open-verifier.ts'
@@ -71,7 +71,7 @@ export async function show(deps: Deps, typedNames: readonly string[], flags: Sho
   const blockchain = flags.blockchain ?? settings.blockchain?.value
   const isHere = () => findByAddress(glanceAtState(stateDir, collectionsOfServers), address ?? '') !== undefined
   if (address !== null && specifiedRpc(deps, flags) !== null && (flags.rpcUrl !== undefined || !isHere())) {
-    if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b base.')
+    if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add -b <name>, such as -b base.')
     const { showContract } = await import('./show-contract.ts')
     return await showContract(deps, { contract: address, blockchain, server: null, flags, stateDir })
   }
@@ -86,7 +86,7 @@ export async function show(deps: Deps, typedNames: readonly string[], flags: Sho
     const { showContract } = await import('./show-contract.ts')
     const target = { contract: address, blockchain, server: connection.server, flags, stateDir }
     return await showContract(deps, target).catch((error: unknown) => {
-      throw isNoNode(error) ? notHere(address, flags.blockchain) : error
+      throw isNoNode(error) ? notHereError(address, flags.blockchain) : error
     })
   }
   const ids = names.map((name) => {
@@ -151,7 +151,7 @@ function idOf(name: string, knownId: string | undefined, blockchain: Blockchain 
   if (knownId !== undefined) return knownId
   refuseWrongAddress(name)
   if (!isEvmAddress(name)) return name
-  throw notHere(name, blockchain)
+  throw notHereError(name, blockchain)
 }
 
 /**
@@ -161,7 +161,7 @@ function idOf(name: string, knownId: string | undefined, blockchain: Blockchain 
  */
 function refuseWrongAddress(name: string): void {
   const problem = /^0x[0-9a-f]+$/i.test(name) ? evmAddressProblem(name) : null
-  if (problem !== null) throw wrongAddress(name, problem, '<id-or-address>')
+  if (problem !== null) throw wrongAddressError(name, problem, '<id-or-address>')
 }
 
 const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-F]{40}$/.test(name ?? '')
@@ -170,7 +170,7 @@ const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-
 const isNoNode = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'usage' && error.place?.flag === '--rpc-url'
 
-const notHere = (name: string, blockchain: Blockchain | undefined): GdnError =>
+const notHereError = (name: string, blockchain: Blockchain | undefined): GdnError =>
   new GdnError(
     'not_found_locally',
     `${name} was not created on this machine${blockchain === undefined ? '' : ` on ${blockchain}`}`,

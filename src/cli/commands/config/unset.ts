@@ -4,7 +4,7 @@ import { SETTING_NAMES } from '../../../config/schema.ts'
 import { checkedOrigin } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
-import { GdnCommand, noServerNamed } from '../../command.ts'
+import { GdnCommand, noServerNamedError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -66,7 +66,7 @@ async function print(output: Output, flags: UnsetFlags, record: DataRecord): Pro
 async function forgetKey(deps: Deps, flags: UnsetFlags, output: Output): Promise<void> {
   const { baseUrl } = await deps.settings(flags)
   if (baseUrl === null) {
-    throw noServerNamed('--base-url', 'Add --base-url <url>.')
+    throw noServerNamedError('--base-url', 'Add --base-url <url>.')
   }
   const origin = checkedOrigin(baseUrl.value)
   await forgetApiKey(deps.env, origin, deps.openKeyring)

@@ -26,7 +26,7 @@ export async function checkLocalBackend({ env, signals }: Deps, server: Server |
   }
   try {
     await localApiKey(dataDir)
-    const isAsked = server?.loopback === true && new URL(server.baseUrl).port === new URL(backend.url).port
+    const isAsked = server?.isLoopback === true && new URL(server.baseUrl).port === new URL(backend.url).port
     const serves =
       backend.version === VERSION
         ? ok(check, `listens on ${backend.url}`)

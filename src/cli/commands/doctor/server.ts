@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { createTransport } from '../../../client/create-transport.ts'
-import { unreachable } from '../../../client/network-error.ts'
+import { unreachableError } from '../../../client/network-error.ts'
 import { TransportError } from '../../../client/transport.ts'
 import { proxyOf } from '../../../config/proxy.ts'
 import type { Server } from '../../../config/server.ts'
@@ -37,7 +37,7 @@ async function checkReachable(
   { env, io, now, signals }: Deps,
   server: Server,
 ): Promise<{ findings: Finding[]; isReachable: boolean }> {
-  const proxy = server.loopback ? undefined : proxyOf(env)
+  const proxy = server.isLoopback ? undefined : proxyOf(env)
   const url = `${server.baseUrl}/healthz`
   const transport = await createTransport('single', { proxy, onExchange: debugExchanges(io) })
   const ask = (path: string) =>
@@ -68,7 +68,7 @@ async function checkReachable(
     }
   } catch (error) {
     if (!(error instanceof TransportError)) throw error
-    return { findings: [fail('server', unreachable(url, error))], isReachable: false }
+    return { findings: [fail('server', unreachableError(url, error))], isReachable: false }
   } finally {
     await transport.close()
   }
@@ -93,9 +93,9 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
 }
 
 /** Compares the clocks based on the Date header, which has a resolution of one second. */
-export function compareClocks(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
+export function compareClocks(date: string | undefined, now: number, { origin, isLoopback }: Server): Finding[] {
   const serverTime = Date.parse(date ?? '')
-  if (Number.isNaN(serverTime) || loopback) return []
+  if (Number.isNaN(serverTime) || isLoopback) return []
   const skew = now - serverTime - 500
   if (Math.abs(skew) < MAX_SKEW_MS) return [ok('clock', `agrees with ${origin}`)]
   const minutes = Math.round(Math.abs(skew) / 60_000)

@@ -4,7 +4,7 @@ import { isEnsName } from '../../../api/ens-name.ts'
 import type { ProfileSettings } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
-import { wrongAddress } from '../../command.ts'
+import { wrongAddressError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import type { Choice } from '../../io/questions.ts'
 import { askAddress, blockchainChoices, choose, mayPrompt } from '../../prompt/ask-missing.ts'
@@ -24,7 +24,7 @@ export function checkWallet({ wallet, blockchain }: InitFlags): void {
         ? evmAddressProblem(wallet)
         : null
       : addressProblem(wallet, blockchain)
-  if (problem !== null) throw wrongAddress(wallet, problem, '--wallet')
+  if (problem !== null) throw wrongAddressError(wallet, problem, '--wallet')
 }
 
 /** Prompts for the default blockchain and wallet. Both are optional. */

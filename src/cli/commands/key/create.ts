@@ -4,7 +4,7 @@ import { validate } from '../../../api/validate.ts'
 import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -67,11 +67,15 @@ const permissions = someOf([...PERMISSIONS, 'all'])
 /** Checks the flag values before the database is opened. */
 function readFlags(flags: CreateFlags, now: number) {
   const { name, email, permission, expires, apiVersion = null } = flags
-  if (name === undefined) throw requiredFlag('--name', 'Add --name with the purpose of the key, such as --name shop.')
+  if (name === undefined)
+    throw requiredFlagError('--name', 'Add --name with the purpose of the key, such as --name shop.')
   if (email === undefined)
-    throw requiredFlag('--email', "Add --email with the account's e-mail address, such as --email shop@example.com.")
+    throw requiredFlagError(
+      '--email',
+      "Add --email with the account's e-mail address, such as --email shop@example.com.",
+    )
   if (permission === undefined) {
-    throw requiredFlag(
+    throw requiredFlagError(
       '--permission',
       `Add --permission nft:read, or --permission all. Permissions are ${PERMISSIONS.join(', ')}.`,
     )

@@ -37,7 +37,7 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   } catch (error) {
     await end(child)
     const lines = await lastLines(logFile)
-    throw failure(error, lines, logFile)
+    throw backendStartError(error, lines, logFile)
   } finally {
     stdout?.destroy()
     child.unref()
@@ -84,7 +84,7 @@ async function firstLine(
 }
 
 /** Returns the JSON error that the backend reported on stderr, or else an error with the end of the log. */
-function failure(error: unknown, lines: string[], logFile: string): GdnError {
+function backendStartError(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
   const reported = lines.map(errorIn).findLast((candidate) => candidate !== undefined)
   const reason = error instanceof Error ? error.message : String(error)

@@ -128,7 +128,7 @@ async function show(deps: Deps, { json }: ListenFlags, { id, type, body }: Recei
   const { data } = JSON.parse(body) as { data: Record<string, unknown> }
   const subject = data.nft_gdn_id ?? data.transaction_gdn_id ?? ''
   const error = data.error === undefined ? '' : `  ${safe(String(data.error))}`
-  await io.read(`${time(deps)}  --> ${type}  ${safe(String(subject))}  [${id}]${error}\n`)
+  await io.print(`${time(deps)}  --> ${type}  ${safe(String(subject))}  [${id}]${error}\n`)
 }
 
 async function forward(deps: Deps, { json }: ListenFlags, listener: EventReceiver, event: ReceivedEvent, url: string) {
@@ -139,7 +139,7 @@ async function forward(deps: Deps, { json }: ListenFlags, listener: EventReceive
     return await deps.io.data(`${JSON.stringify(line)}\n`)
   }
   const outcome = error === null || status !== null ? `[${status}]` : `[failed: ${safe(error)}]`
-  await deps.io.read(`${time(deps)}  <-- ${outcome} POST ${safe(url)}  [${event.id}]\n`)
+  await deps.io.print(`${time(deps)}  <-- ${outcome} POST ${safe(url)}  [${event.id}]\n`)
 }
 
 const time = ({ io, now }: Deps) => (io.stdoutTty ? localTime(now()) : formatUtcTime(now()))

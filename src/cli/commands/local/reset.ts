@@ -71,7 +71,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
 
 async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
   const loss = `this deletes ${await describeContent(dataDir)}`
-  if (!io.interactive) {
+  if (!io.isInteractive) {
     throw new GdnError('not_confirmed', `confirmation required: ${loss}`, { hint: 'Add --yes to confirm.' })
   }
   io.warn(`${loss.replace('t', 'T')}. This can't be undone.`)

@@ -40,7 +40,7 @@ export async function runChild(
     signal.addEventListener('abort', passOn, { once: true })
     again.addEventListener('abort', end, { once: true })
     failed.addEventListener('abort', fail, { once: true })
-    child.once('error', (error) => reject(cannotRun(file, error)))
+    child.once('error', (error) => reject(cannotRunError(file, error)))
     child.once('exit', (code, name) => {
       clearTimeout(late)
       signal.removeEventListener('abort', passOn)
@@ -51,7 +51,7 @@ export async function runChild(
   })
 }
 
-function cannotRun(file: string, error: Error): GdnError {
+function cannotRunError(file: string, error: Error): GdnError {
   const missing = systemCode(error) === 'ENOENT'
   return new GdnError('usage', missing ? `command "${file}" not found` : `"${file}" can't be run: ${error.message}`)
 }

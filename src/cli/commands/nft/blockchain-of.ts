@@ -48,11 +48,11 @@ export async function withBlockchain(
   })
 }
 
-export const noNft = (usage: string) => new GdnError('usage', 'no NFT is specified', { hint: `Run \`${usage}\`.` })
+export const noNftError = (usage: string) => new GdnError('usage', 'no NFT is specified', { hint: `Run \`${usage}\`.` })
 
-export const twoNfts = () => flagError('--nft-gdn-id', 'two NFTs are specified', 'Specify one NFT.')
+export const twoNftsError = () => flagError('--nft-gdn-id', 'two NFTs are specified', 'Specify one NFT.')
 
-export const neverMinted = ({
+export const neverMintedError = ({
   nft_gdn_id,
   error,
 }: Pick<ResponseOf<'getnfts'>['nfts'][number], 'nft_gdn_id' | 'error'>) =>

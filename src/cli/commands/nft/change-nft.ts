@@ -3,7 +3,7 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
 import { readNfts } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/unknown-nfts.ts'
+import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import type { GdnCommand } from '../../command.ts'
 import { networkText } from '../../connect/is-without-value.ts'
 import { findByAddress, readCollectionsIfReady } from '../../connect/known-collections.ts'
@@ -22,7 +22,7 @@ import { safe } from '../../io/io.ts'
 import { shortAddress } from '../../render/short-address.ts'
 import type { DataRecord, View } from '../../render/view.ts'
 import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate-once.ts'
-import { blockchainOf, neverMinted } from './blockchain-of.ts'
+import { blockchainOf, neverMintedError } from './blockchain-of.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {
@@ -78,13 +78,13 @@ export async function findNftsOnChain(deps: Deps, connection: Connection, ids: r
     if (nft === undefined) missing.push(id)
     else foundNfts.push(await onChain(deps, connection, nft))
   }
-  if (missing.length > 0) throw unknownNfts(missing)
+  if (missing.length > 0) throw unknownNftsError(missing)
   return foundNfts
 }
 
 async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Promise<FoundNft> {
   const { nft_gdn_id: id, status, contract_address } = nft
-  if (hasFailed(status)) throw neverMinted(nft)
+  if (hasFailed(status)) throw neverMintedError(nft)
   if (status !== 'deployed' || !contract_address) {
     throw new GdnError('pending', `${id} is not deployed yet`, {
       hint: `Run \`gdn nft wait ${safe(id)}${serverFlag(connection.server)}\` first.`,

@@ -3,7 +3,7 @@ import type { NftMetadata } from '../../../api/metadata.ts'
 import type { MintEndpoint } from '../../../api/mint-endpoints.ts'
 import { typedTraitInRequest } from '../../../api/typed-trait.ts'
 import { isMaxSupplyError } from '../../../batch/supply.ts'
-import { noTypedTraits } from '../../../client/learn-support.ts'
+import { noTypedTraitsError } from '../../../client/learn-support.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -113,8 +113,8 @@ async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings
   })
   const trait = typedTraitInRequest(request)
   if (trait === undefined) return
-  await connection.client.learnIdempotency({ signal: deps.signals.signal })
-  if (connection.client.supports('traits') === false) throw noTypedTraits(trait)
+  await connection.client.learnCapabilities({ signal: deps.signals.signal })
+  if (connection.client.supports('traits') === false) throw noTypedTraitsError(trait)
 }
 
 /** Prints the accepted NFTs, or waits until they are deployed. */

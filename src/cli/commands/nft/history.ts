@@ -1,7 +1,7 @@
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { readNft } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/unknown-nfts.ts'
+import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -70,7 +70,7 @@ export async function history(deps: Deps, id: string, flags: HistoryFlags): Prom
   // All servers have this endpoint. Its response shows whether the server also has the history endpoint.
   const reading = readNft({ client, signal: deps.signals.signal }, id)
   const nft = await awaitResponse(deps.io, server.origin, reading)
-  if (nft === undefined) throw unknownNfts([id])
+  if (nft === undefined) throw unknownNftsError([id])
   if (client.supports('history') !== true) {
     throw new GdnError('refused', `${server.origin} does not provide the history of NFTs`, {
       hint: 'Only gdn backends provide the history. Look up the token in a block explorer.',

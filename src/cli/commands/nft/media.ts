@@ -59,16 +59,17 @@ const isUrl = (value: string) =>
  * @throws GdnError `invalid_input` if the file isn't acceptable
  */
 async function checkFile(path: string, flag: string): Promise<string | null> {
-  const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { flag }, hint })
+  const mediaError = (message: string, hint?: string) =>
+    new GdnError('invalid_input', message, { place: { flag }, hint })
   const stats = await stat(path).catch((error: unknown) => {
-    throw fail(systemCode(error) === 'ENOENT' ? `${path} doesn't exist` : `${path} can't be read`)
+    throw mediaError(systemCode(error) === 'ENOENT' ? `${path} doesn't exist` : `${path} can't be read`)
   })
-  if (!stats.isFile()) throw fail(`${path} is not a regular file`)
-  if (stats.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
+  if (!stats.isFile()) throw mediaError(`${path} is not a regular file`)
+  if (stats.size > MAX_FILE_BYTES) throw mediaError(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
   const { problem, warning } = await inspectFile(path).catch(() => {
-    throw fail(`${path} can't be read`)
+    throw mediaError(`${path} can't be read`)
   })
-  if (problem !== null) throw fail(`${path} is ${problem.message}`, problem.hint)
+  if (problem !== null) throw mediaError(`${path} is ${problem.message}`, problem.hint)
   return warning
 }
 

@@ -1,4 +1,4 @@
-import { wrongAddress } from '../../command.ts'
+import { wrongAddressError } from '../../command.ts'
 
 /** A token of a collection, identified without a server. */
 export interface TokenReference {
@@ -17,6 +17,6 @@ export async function parseTokenReference(text: string): Promise<TokenReference 
   // Load this module only now, because the checksum needs a package.
   const { evmAddressProblem } = await import('../../../api/address.ts')
   const problem = evmAddressProblem(contractAddress)
-  if (problem !== null) throw wrongAddress(contractAddress, problem, '<nft_gdn_id>')
+  if (problem !== null) throw wrongAddressError(contractAddress, problem, '<nft_gdn_id>')
   return { contractAddress, tokenId }
 }

@@ -10,7 +10,7 @@ import { quoted } from '../../../core/quoted.ts'
 import { openSeaChain } from '../../../marketplace/opensea.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
 import { findRun, settingsOfRun } from '../../batch/runs/resolve-server.ts'
-import { GdnCommand, wrongAddress } from '../../command.ts'
+import { GdnCommand, wrongAddressError } from '../../command.ts'
 import { type ResolvedCollection, resolveCollection } from '../../connect/resolve-collection.ts'
 import type { Deps } from '../../deps.ts'
 import {
@@ -115,7 +115,7 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
     // No server is needed if the user specifies the tokens, the contract and the blockchain.
     if (ids.length > 0 && contract !== null && blockchain !== null && isNoServer(error)) {
       const problem = addressProblem(contract.value, blockchain.value)
-      if (problem !== null) throw wrongAddress(contract.value, problem, contract.from)
+      if (problem !== null) throw wrongAddressError(contract.value, problem, contract.from)
       return { contract: contract.value, blockchain: blockchain.value, list, settings: null }
     }
     if (!(error instanceof NoServer)) throw error

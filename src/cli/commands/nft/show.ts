@@ -20,7 +20,7 @@ import { nftCard } from '../../render/nft-card.ts'
 import { createOutput, type DataRecord, type Output, type RecordCard, type View } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { noNft, withBlockchain } from './blockchain-of.ts'
+import { noNftError, withBlockchain } from './blockchain-of.ts'
 import { parseTokenReference, type TokenReference } from './named-token.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
@@ -72,7 +72,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   const card = (record: DataRecord): RecordCard => [...nftCard(record), ['web explorer', page]]
   const view = { ...NFT_VIEW, card }
   const output = createOutput(deps.io, flags, view)
-  if (ids.length === 0) throw noNft('gdn nft show <nft_gdn_id>')
+  if (ids.length === 0) throw noNftError('gdn nft show <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
   const requestedIds = [...new Set(ids)]
   const look = async () => {
@@ -84,8 +84,8 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     const knownIds = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
     const missing = requestedIds.filter((id) => !knownIds.has(id))
     if (missing.length > 0) {
-      const { unknownNfts } = await import('../../../operations/unknown-nfts.ts')
-      throw unknownNfts(missing, { takesTokens: true })
+      const { unknownNftsError } = await import('../../../operations/unknown-nfts.ts')
+      throw unknownNftsError(missing, { takesTokens: true })
     }
   }
   // Don't start to watch if the server doesn't have one of the NFTs.

@@ -9,7 +9,7 @@ import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError, type Place } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/unknown-nfts.ts'
+import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -22,7 +22,7 @@ import { isV12 } from '../../request/api-version.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 import { nameFields } from '../../request/named-addresses.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
-import { blockchainOf, knownBlockchain, neverMinted, noNft } from './blockchain-of.ts'
+import { blockchainOf, knownBlockchain, neverMintedError, noNftError } from './blockchain-of.ts'
 
 export interface TransferFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
   receiver?: string
@@ -82,7 +82,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
   const placeOf = (flag: string, field: string): Place => (file === null ? { flag } : { file, field })
   const { nft_gdn_id: nftGdnId, receiver_wallet_address: receiver, blockchain } = fields
   if (typeof nftGdnId !== 'string' || nftGdnId === '') {
-    throw noNft('gdn nft transfer <nft_gdn_id> --receiver <address>')
+    throw noNftError('gdn nft transfer <nft_gdn_id> --receiver <address>')
   }
   if (typeof blockchain === 'string') refuseWithoutTransfer(blockchain)
   const problem =
@@ -160,7 +160,7 @@ export async function completeTransfer(
   const needed = ['contract_address', 'token_id', 'sender_wallet_address', ...(isV12(settings) ? [] : ['blockchain'])]
   if (needed.every((name) => name in fields)) return fields
   const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
-  if (nft === undefined) throw unknownNfts([nftGdnId], { takesTokens: true })
+  if (nft === undefined) throw unknownNftsError([nftGdnId], { takesTokens: true })
   refuseUndeployed(nft, server)
   refuseOtherToken(nft, transfer)
   const owner = nft.receiver_wallet_address
@@ -190,7 +190,7 @@ export async function blockchainOfTransfer(
   { nftGdnId, fields }: TransferInput,
 ): Promise<Blockchain | null> {
   const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
-  if (nft === undefined) throw unknownNfts([nftGdnId], { takesTokens: true })
+  if (nft === undefined) throw unknownNftsError([nftGdnId], { takesTokens: true })
   const blockchainOfNft = knownBlockchain(nft, await knownCollections(deps, place))
   const { blockchain = blockchainOfNft, contract_address = nft.contract_address } = fields
   const isSame = blockchain === blockchainOfNft && sameAddress(String(contract_address), nft.contract_address ?? '')
@@ -225,7 +225,7 @@ function refuseOtherToken(nft: NftRecord, { nftGdnId, fields, fromFlags, file }:
 
 function refuseUndeployed(nft: NftRecord, server: Server): void {
   const { nft_gdn_id, status, token_id, burned } = nft
-  if (hasFailed(status)) throw neverMinted(nft)
+  if (hasFailed(status)) throw neverMintedError(nft)
   if (burned === true) throw new GdnError('refused', `${nft_gdn_id} is burned, so it can't be transferred`)
   if (status === 'deployed' && token_id) return
   throw new GdnError('pending', `${nft_gdn_id} is not deployed yet, so it can't be transferred`, {

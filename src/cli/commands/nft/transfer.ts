@@ -30,7 +30,7 @@ import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForTransfer } from '../../request/waiting.ts'
-import { knownBlockchain, twoNfts } from './blockchain-of.ts'
+import { knownBlockchain, twoNftsError } from './blockchain-of.ts'
 import { findTransferredToken } from './token-to-transfer.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {
@@ -106,7 +106,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
 
 async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferFlags, output: Output): Promise<void> {
   if (id !== undefined && flags.nftGdnId !== undefined && id !== flags.nftGdnId) {
-    throw twoNfts()
+    throw twoNftsError()
   }
   const settings = await deps.settings(flags)
   const unresolved = await readTransfer(deps, id, flags)

@@ -3,7 +3,7 @@ import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Provenance, ProvenanceCheck } from '../../../reveal/verify-provenance.ts'
 import type { Verification } from '../../../verify/verify.ts'
-import { requiredFlag } from '../../command.ts'
+import { requiredFlagError } from '../../command.ts'
 import { type BeaconFlags, openBeaconOf } from '../../connect/open-beacon.ts'
 import { type NftVerifier, openVerifier, type ReaderFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
@@ -22,7 +22,7 @@ export async function verifyToken(
   token: TokenReference,
 ): Promise<(ProofResult & { server: Server | null }) | null> {
   const blockchain = (await deps.settings(flags)).blockchain?.value
-  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
+  if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add --blockchain <name>.')
   const server = await namedServer(deps, flags)
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   const progress = await deps.io.progress('Reading the chain and the storage')

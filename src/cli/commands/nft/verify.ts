@@ -6,12 +6,12 @@ import { sameAddress } from '../../../api/same-address.ts'
 import { readNft } from '../../../client/read-records.ts'
 import type { Server } from '../../../config/server.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
-import { unknownNfts } from '../../../operations/unknown-nfts.ts'
+import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
 import { commitmentsOf } from '../../batch/reveal/shuffled-drop.ts'
-import { GdnCommand, wrongAddress } from '../../command.ts'
+import { GdnCommand, wrongAddressError } from '../../command.ts'
 import { ifReadable } from '../../connect/if-readable.ts'
 import { addBeaconFlags } from '../../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier } from '../../connect/open-verifier.ts'
@@ -21,7 +21,7 @@ import { addOutputFlags, addressOrName, addServerFlags, blockchainName, notEmpty
 import { addEnsFlags } from '../../flags/ens.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
-import { blockchainOf, noNft, twoNfts } from './blockchain-of.ts'
+import { blockchainOf, noNftError, twoNftsError } from './blockchain-of.ts'
 import { parseTokenReference } from './named-token.ts'
 import {
   FILES_NOT_READ,
@@ -106,7 +106,7 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   }
   if (!response.isgdnnft) {
     await output.one(data)
-    throw notConfirmed(nftGdnId, owner, blockchain, { current, isgdnnft, server: connection.server })
+    throw notConfirmedError(nftGdnId, owner, blockchain, { current, isgdnnft, server: connection.server })
   }
   if (!flags.onChain || record === null) {
     await output.one(data)
@@ -141,7 +141,7 @@ const NOT_SHUFFLED =
  * Returns the error for an NFT that the server doesn't confirm. The response doesn't contain a reason. The error says
  * that another account is the owner only if the server returned the current owner.
  */
-function notConfirmed(
+function notConfirmedError(
   id: string,
   owner: string,
   blockchain: Blockchain,
@@ -170,18 +170,18 @@ function notConfirmed(
 
 function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
   if (id !== undefined && nftGdnId !== undefined && id !== nftGdnId) {
-    throw twoNfts()
+    throw twoNftsError()
   }
   const named = id ?? nftGdnId ?? ''
   if (named !== '') return named
-  throw noNft('gdn nft verify <nft_gdn_id>')
+  throw noNftError('gdn nft verify <nft_gdn_id>')
 }
 
 /** Rejects invalid flags before the first request. */
 function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: VerifyNftFlags): void {
   if (receiver !== undefined && !isEnsName(receiver)) {
     const problem = blockchain === undefined ? anyAddressProblem(receiver) : addressProblem(receiver, blockchain)
-    if (problem !== null) throw wrongAddress(receiver, problem, '--receiver')
+    if (problem !== null) throw wrongAddressError(receiver, problem, '--receiver')
   }
   if (blockchain !== undefined && onChain) refuseUnreadable(blockchain)
   const idle = rpcUrl !== undefined ? '--rpc-url' : gateway !== undefined ? '--gateway' : null
@@ -216,7 +216,7 @@ async function resolveTarget(
     return { record: null, owner, blockchain: flags.blockchain }
   }
   const record = await readNft({ client, signal: deps.signals.signal }, id)
-  if (record === undefined) throw unknownNfts([id], { takesTokens: true })
+  if (record === undefined) throw unknownNftsError([id], { takesTokens: true })
   if (record.burned === true && flags.receiver === undefined) {
     throw new GdnError('verify_failed', `${id} is burned: it has no owner`, {
       hint: `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its history.`,

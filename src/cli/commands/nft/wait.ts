@@ -14,7 +14,7 @@ import {
 import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { showWaitForNfts } from '../../request/waiting.ts'
-import { noNft, withBlockchain } from './blockchain-of.ts'
+import { noNftError, withBlockchain } from './blockchain-of.ts'
 
 export interface WaitCommandFlags extends OutputFlags, ServerFlags {
   timeout?: number
@@ -44,7 +44,7 @@ export function command(deps: Deps, run = wait): GdnCommand {
 
 export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {
   const output = createOutput(deps.io, flags, NFT_VIEW)
-  if (ids.length === 0) throw noNft('gdn nft wait <nft_gdn_id>')
+  if (ids.length === 0) throw noNftError('gdn nft wait <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
   const requestedIds = [...new Set(ids)]
   const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, requestedIds)

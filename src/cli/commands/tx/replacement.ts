@@ -113,7 +113,7 @@ export async function replacementOf(
     import('../../../server/settings/networks.ts'),
     settingsOf(place, blockchain),
   ])
-  const isFree = settings?.testNetwork ?? isTestnet(blockchain)
+  const isFree = settings?.isTestNetwork ?? isTestnet(blockchain)
   const current = settings === null ? null : await currentFees(deps, place, blockchain)
   const cap = settings?.feeCap ?? null
   const cost = await onPlace(deps, place, async (store) =>

@@ -11,9 +11,9 @@ import type { Contacts } from '../../../wallet/contacts.ts'
 import { checkWalletFolder } from '../../../wallet/folder.ts'
 import { groupList } from '../../../wallet/group-list.ts'
 import { readName } from '../../../wallet/names.ts'
-import { nameTaken, refuseTaken } from '../../../wallet/new-names.ts'
+import { nameTakenError, refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
-import { GdnCommand, requiredFlag, wrongAddress } from '../../command.ts'
+import { GdnCommand, requiredFlagError, wrongAddressError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput, isOutputRequested, type View } from '../../render/output.ts'
@@ -109,11 +109,11 @@ export const formatMembers = (members: readonly string[]): string =>
   members.slice(0, MAX_SHOWN).join(', ') + (members.length > MAX_SHOWN ? ` and ${members.length - MAX_SHOWN} more` : '')
 
 function namedOf(typed: string | undefined, address: string | undefined): NamedAddress {
-  if (typed === undefined) throw requiredFlag('<name>', 'Add a name and an address, or --from <file>.')
+  if (typed === undefined) throw requiredFlagError('<name>', 'Add a name and an address, or --from <file>.')
   const name = readName(typed, { flag: '<name>' })
-  if (address === undefined) throw requiredFlag('<address>', `Add the address of @${name}.`)
+  if (address === undefined) throw requiredFlagError('<address>', `Add the address of @${name}.`)
   const problem = anyAddressProblem(address)
-  if (problem !== null) throw wrongAddress(address, problem, '<address>')
+  if (problem !== null) throw wrongAddressError(address, problem, '<address>')
   return { name, address: checksumAddress(address) }
 }
 
@@ -143,7 +143,7 @@ function enter(sql: Sql, folder: string, { name, address }: NamedAddress, now: n
   refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : null)
   const earlierAddress = enterAddress(sql, { name, address, created_at: now })
   if (earlierAddress === null || earlierAddress === address) return earlierAddress === null
-  throw nameTaken(name, earlierAddress).with({
+  throw nameTakenError(name, earlierAddress).with({
     hint: `To change the address, run \`gdn wallet rm @${name}\`, then run this command again.`,
   })
 }

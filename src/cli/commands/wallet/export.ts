@@ -69,7 +69,7 @@ export async function exportWallet(deps: Deps, nameOrPath: string, flags: Export
     })
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)
-  if (target !== null && existsSync(target)) throw exists(target)
+  if (target !== null && existsSync(target)) throw existsError(target)
   const text = readSecretFile(file, MAX_KEYSTORE_BYTES)
   const keystore = parseKeystore(text, file)
   const { content, address, format } = await exportedContent(deps, { text, keystore, file }, flags)
@@ -136,7 +136,7 @@ function keypairText(privateKey: Secret): Secret {
   }
 }
 
-const exists = (path: string) =>
+const existsError = (path: string) =>
   flagError('--to', `${path} already exists`, 'Use another name. Existing files are not overwritten.')
 
 async function write(path: string, text: string): Promise<void> {
@@ -146,5 +146,5 @@ async function write(path: string, text: string): Promise<void> {
       cause: error,
     })
   })
-  if (!isNew) throw exists(path)
+  if (!isNew) throw existsError(path)
 }

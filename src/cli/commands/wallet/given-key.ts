@@ -12,7 +12,7 @@ import { readSecretFile } from '../../../keystore/private-file.ts'
 import type { WalletKey } from '../../../keystore/private-key.ts'
 import { readPath } from '../../../wallet/derivation-path.ts'
 import { isMnemonic, looksLikeKey, parsePrivateKey } from '../../../wallet/read-key.ts'
-import { cannotPrompt } from '../../command.ts'
+import { cannotPromptError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import type { Io } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
@@ -72,17 +72,17 @@ function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, pass
     )
   }
   if (path === undefined) return
-  const fail = (message: string) => flagError('--path', message)
+  const keyError = (message: string) => flagError('--path', message)
   const parts = readPath(path)
-  if (parts === null) throw fail("must be a derivation path such as m/44'/60'/0'/0/0")
+  if (parts === null) throw keyError("must be a derivation path such as m/44'/60'/0'/0/0")
   if (keyKind(blockchain) === 'solana' && parts.some(({ hardened }) => !hardened)) {
-    throw fail("must have ' after each number: Solana supports only hardened keys")
+    throw keyError("must have ' after each number: Solana supports only hardened keys")
   }
 }
 
 async function fromStdin(io: Io, flags: KeyFlags): Promise<string> {
   if (io.stdin.isTTY !== true) return await readInput(io, '-')
-  if (!mayPrompt(io)) throw cannotPrompt('<file>', 'Pipe the key in, or pass a file.')
+  if (!mayPrompt(io)) throw cannotPromptError('<file>', 'Pipe the key in, or pass a file.')
   return await askSecret(io, {
     message: 'Private key or mnemonic',
     flag: '<file>',

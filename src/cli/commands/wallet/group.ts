@@ -11,7 +11,7 @@ import { checkWalletFolder } from '../../../wallet/folder.ts'
 import { isName, readName } from '../../../wallet/names.ts'
 import { refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, notEmpty, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
@@ -72,7 +72,7 @@ export async function group(
   const isChange = typedMembers.length > 0 || flags.add !== undefined || flags.remove !== undefined
   const book = await deps.addresses()
   if (typed === undefined) {
-    if (isChange) throw requiredFlag('<group>', 'Add the name of the group.')
+    if (isChange) throw requiredFlagError('<group>', 'Add the name of the group.')
     return await printGroups(io, book, flags)
   }
   const output = createOutput(io, flags, VIEW)

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
-import { cannotPrompt, type GdnCommand } from '../../command.ts'
+import { cannotPromptError, type GdnCommand } from '../../command.ts'
 import { notEmpty } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
@@ -54,7 +54,7 @@ async function passwordFromInput(io: Io, file: string | undefined, problemOf: Pa
     const text = await readInput(io, '-')
     if (text !== '' || file === '-') return passwordIn(text, 'stdin', problemOf)
   } else if (mayPrompt(io)) return null
-  throw cannotPrompt(FLAG, `Add ${FLAG} <file>, or pipe the password in.`)
+  throw cannotPromptError(FLAG, `Add ${FLAG} <file>, or pipe the password in.`)
 }
 
 function fromFile(file: string, problemOf: PasswordProblem): Secret {

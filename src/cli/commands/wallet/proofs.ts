@@ -10,7 +10,7 @@ import { PROOF_FORMATS, type ProofFormat } from '../../../wallet/proofs/leaf-for
 import { inChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
 import { refuseOtherFiles, writeProofs } from '../../../wallet/proofs/write-proofs.ts'
 import { namesOf } from '../../batch/options/manifest-options.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
@@ -104,9 +104,9 @@ const isJson = ({ mode }: Output) => mode === 'json' || mode === 'ndjson'
 
 /** Rejects contradictory flags before anything is read. Returns the format. */
 function checkFlags(list: string, { format, params, out, force, fields }: ProofsFlags, output: Output): ProofFormat {
-  if (format === undefined) throw requiredFlag('--format', `Use ${PROOF_FORMATS.join(', ')}.`)
+  if (format === undefined) throw requiredFlagError('--format', `Use ${PROOF_FORMATS.join(', ')}.`)
   if (format === 'seadrop' && params === undefined) {
-    throw requiredFlag('--params', 'Pass a JSON file with the MintParams of the stage.')
+    throw requiredFlagError('--params', 'Pass a JSON file with the MintParams of the stage.')
   }
   if (format !== 'seadrop' && params !== undefined) {
     throw flagError('--params', 'requires --format seadrop', 'Remove the flag, or use --format seadrop.')

@@ -29,7 +29,7 @@ export async function walletSource(
   request: Request,
 ): Promise<WalletSource & { close(): Promise<void> }> {
   const { io, env, signals } = deps
-  const proxy = connection.server.loopback ? undefined : proxyOf(env)
+  const proxy = connection.server.isLoopback ? undefined : proxyOf(env)
   const transport = await createTransport('single', { proxy })
   return {
     signedUrl: () => signedUrl(deps, connection, request),

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
-import { GdnCommand, requiredFlag } from '../../command.ts'
+import { GdnCommand, requiredFlagError } from '../../command.ts'
 import { addBackendFlags } from '../../connect/add-backend-flags.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -45,7 +45,7 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   const { io } = deps
   const output = createOutput(io, flags, webhookView(io, 'signing_secret'), { shownOnce: 'signing_secret' })
   if (flags.event === undefined) {
-    throw requiredFlag(
+    throw requiredFlagError(
       '--event',
       `Add --event nft.deployed,nft.failed, or '*' for all. Events are ${EVENT_TYPES.join(', ')}.`,
     )

@@ -10,7 +10,7 @@ export interface LoopbackRpc {
 /** Returns the result of a call. Throws an RpcError, or any other error for an internal error. */
 export type CallHandler = (method: string, params: readonly unknown[]) => unknown
 
-export const methodNotFound = (): RpcError => new RpcError(RPC_ERRORS.methodNotFound, 'method not found')
+export const methodNotFoundError = (): RpcError => new RpcError(RPC_ERRORS.methodNotFound, 'method not found')
 
 /** Serves JSON-RPC calls and batches to a process on this machine. */
 export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
@@ -41,7 +41,7 @@ export async function serveLoopback(handle: CallHandler): Promise<LoopbackRpc> {
 async function respond(handle: CallHandler, call: unknown): Promise<object> {
   const { id = null, method, params } = (call ?? {}) as { id?: unknown; method?: unknown; params?: unknown }
   try {
-    if (typeof method !== 'string') throw methodNotFound()
+    if (typeof method !== 'string') throw methodNotFoundError()
     return { jsonrpc: '2.0', id, result: await handle(method, Array.isArray(params) ? params : []) }
   } catch (error) {
     const { code, message, data } =

@@ -17,11 +17,11 @@ const SILENT_MS = 10_000
 export interface NetworkProblem {
   reason: string
   /** Whether the network is unreachable or is the wrong network. If so, other processes can't use it either. */
-  silent: boolean
+  isSilent: boolean
 }
 
-const UNKNOWN: NetworkProblem = { reason: 'no node has responded yet', silent: true }
-const UNREACHABLE_NETWORK: NetworkProblem = { reason: 'no node responds', silent: true }
+const UNKNOWN: NetworkProblem = { reason: 'no node has responded yet', isSilent: true }
+const UNREACHABLE_NETWORK: NetworkProblem = { reason: 'no node responds', isSilent: true }
 
 export interface NetworkWatch {
   /** Starts a check unless one is in flight. If the check fails, its error becomes the result. */
@@ -50,16 +50,16 @@ export function watchNetwork(
   let asking: { since: number; seen: Promise<NetworkProblem | null> } | null = null
   /** Whether the last check took longer than {@link SILENT_MS} to fail. */
   let hung = false
-  const isSilent = () => asking !== null && performance.now() - asking.since > SILENT_MS
+  const isOverdue = () => asking !== null && performance.now() - asking.since > SILENT_MS
   const begin = () => {
     const seen = ask()
       .then(
-        (reason) => (reason === null ? null : { reason, silent: false }),
-        (error: unknown) => ({ reason: messageOf(error), silent: true }),
+        (reason) => (reason === null ? null : { reason, isSilent: false }),
+        (error: unknown) => ({ reason: messageOf(error), isSilent: true }),
       )
       .then((networkProblem) => {
         last = { found: networkProblem, at: performance.now() }
-        hung = networkProblem?.silent === true && isSilent()
+        hung = networkProblem?.isSilent === true && isOverdue()
         asking = null
         onSeen(networkProblem)
         return networkProblem
@@ -75,17 +75,17 @@ export function watchNetwork(
     async seen() {
       const now = performance.now()
       if (last === null) return await Promise.race([(asking ?? begin()).seen, unknown()])
-      if (isSilent()) return UNREACHABLE_NETWORK
+      if (isOverdue()) return UNREACHABLE_NETWORK
       if (now - last.at > FRESH_MS) asking ??= begin()
       return last.found
     },
     silence() {
-      if (isSilent()) return UNREACHABLE_NETWORK.reason
-      return last?.found?.silent === true ? last.found.reason : null
+      if (isOverdue()) return UNREACHABLE_NETWORK.reason
+      return last?.found?.isSilent === true ? last.found.reason : null
     },
     hangs() {
       if (hung && last !== null && performance.now() - last.at > FRESH_MS) asking ??= begin()
-      return hung || isSilent()
+      return hung || isOverdue()
     },
   }
 }

@@ -72,7 +72,7 @@ function logChanges(blockchain: unknown, log: Log): (networkProblem: NetworkProb
     state = newState
     if (networkProblem === null) log.warn({ blockchain }, 'the network is available again')
     else {
-      const message = networkProblem.silent ? 'the network is unavailable, and its work is delayed' : 'waiting'
+      const message = networkProblem.isSilent ? 'the network is unavailable, and its work is delayed' : 'waiting'
       log.warn({ blockchain, reason: networkProblem.reason }, message)
     }
   }

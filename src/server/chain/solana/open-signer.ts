@@ -55,16 +55,16 @@ async function fromKeystore(file: string, password: Secret, passwordFile: string
 }
 
 function parseKeypair(text: string, file: string): SolanaSigner {
-  const fail = (message: string) =>
+  const signerError = (message: string) =>
     new GdnError('invalid_input', message, {
       place: { file },
       hint: 'Use a keypair file from solana-keygen: a JSON list of 64 numbers.',
     })
   const bytes = keypairOfJson(parseJson(text))
-  if (bytes === null) throw fail('the file is not a Solana keypair')
+  if (bytes === null) throw signerError('the file is not a Solana keypair')
   try {
     if (addressOfKeypair(bytes) === null) {
-      throw fail('the keypair is damaged: its public key does not match its private key')
+      throw signerError('the keypair is damaged: its public key does not match its private key')
     }
     return signerOfSeed(bytes.subarray(0, SEED_BYTES))
   } finally {

@@ -3,7 +3,7 @@ import { EVENT_ID_HEADER, SIGNATURE_HEADER } from '../../../api/webhook-events.t
 import { parseRetryAfter } from '../../../core/time.ts'
 import { FetchFailure } from '../../../files/failure.ts'
 import { checkedLookup, type Resolve, systemResolve } from '../../../files/lookup.ts'
-import { explainFailure } from '../../../files/reasons.ts'
+import { explainedError } from '../../../files/reasons.ts'
 import { checkTarget } from '../../../files/target.ts'
 import { sign } from './signature.ts'
 
@@ -137,6 +137,6 @@ async function readBeginning(
  * Returns the message of an error. Deliveries and file downloads share these messages, because the same errors occur.
  */
 function postFailureMessage(error: unknown): string {
-  const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')
+  const failure = error instanceof FetchFailure ? error : explainedError(error, 'the receiver')
   return failure.message.slice(0, MAX_RESPONSE)
 }

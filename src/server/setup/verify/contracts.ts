@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { compilerVersion, deployedCode, standardInput } from '../../chain/evm/contracts/generated/verification.ts'
 import { factoryAddress, implementationAddress, operatorsOfDeployment } from '../../chain/evm/factory.ts'
 import { type Hex, readQuantity } from '../../chain/evm/network.ts'
-import { deploymentState, networkNotSetUp } from '../../chain/evm/remote/remote-chains.ts'
+import { deploymentState, networkNotSetUpError } from '../../chain/evm/remote/remote-chains.ts'
 import type { RemoteNetwork } from '../../chain/evm/remote/remote-network.ts'
 import { findChain } from '../../store/chains.ts'
 import type { Store } from '../../store/open-store.ts'
@@ -41,7 +41,7 @@ export async function deployedContracts(
   const chain = await findChain(store.db, network.blockchain)
   if (chain === null) {
     const state = await deploymentState(store.db, network, await network.publicNetwork.head())
-    throw networkNotSetUp(network.blockchain, state, setup)
+    throw networkNotSetUpError(network.blockchain, state, setup)
   }
   const factory = chain.factory_address as Hex
   const deployment = await findFactoryTransaction(store.db, network.blockchain)

@@ -36,7 +36,7 @@ export function openKuboNode(options: KuboNodeOptions): RemoteFiles {
 
     async check() {
       const [version] = await ask('version')
-      if (typeof version?.Version !== 'string') throw refusal(name, { status: 200, body: Buffer.alloc(0) })
+      if (typeof version?.Version !== 'string') throw kuboError(name, { status: 200, body: Buffer.alloc(0) })
     },
 
     async put(cid, content) {
@@ -55,7 +55,7 @@ export function openKuboNode(options: KuboNodeOptions): RemoteFiles {
 
     async *read(cid, start, end) {
       const { status, body } = await node.open(`cat?arg=${cid}&offset=${start}&length=${end - start}`)
-      if (status !== 200) throw refusal(name, { status, body: await collect(body, MAX_BLOCK_RESPONSE_BYTES) })
+      if (status !== 200) throw kuboError(name, { status, body: await collect(body, MAX_BLOCK_RESPONSE_BYTES) })
       yield* body
     },
 
@@ -89,13 +89,13 @@ function openRpc({ api, authorization, userAgent }: KuboNodeOptions) {
     /** Returns the objects in a response. */
     async ask(path: string, form?: Form): Promise<Json[]> {
       const response = await client.ask(async () => call(path, form))
-      if (response.status !== 200) throw refusal(name, response)
+      if (response.status !== 200) throw kuboError(name, response)
       return parseJsonLines(response.body)
     },
   }
 }
 
-function refusal(name: string, { status, body }: Pick<StorageTextResponse, 'status' | 'body'>): GdnError {
+function kuboError(name: string, { status, body }: Pick<StorageTextResponse, 'status' | 'body'>): GdnError {
   const details = { status }
   if (status === 401 || status === 403) {
     return new GdnError('forbidden', `${name} rejected the request: it requires authorization (${status})`, {
@@ -119,7 +119,7 @@ function blocksOf({ name, ask, open }: Rpc): NodeBlocks {
       const body = await collect(response.body, MAX_BLOCK_RESPONSE_BYTES)
       if (response.status === 200) return body
       if (/not found|blockstore/i.test(messageIn(body) ?? '')) return null
-      throw refusal(name, { status: response.status, body })
+      throw kuboError(name, { status: response.status, body })
     },
 
     async keep(cid) {

@@ -5,7 +5,7 @@ import { type BucketPlace, bucketRoot, objectUrl } from '../../../object-store/b
 import { EMPTY_SHA256, signS3 } from '../../../object-store/s3-signature.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import type { RemoteFiles } from './remote-files.ts'
-import { type S3Response, s3Refusal } from './s3-refusal.ts'
+import { type S3Response, s3Error } from './s3-refusal.ts'
 import { bytesOf, createS3Upload } from './s3-upload.ts'
 import { collect, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
 import { createUploadCleanup } from './upload-cleanup.ts'
@@ -38,8 +38,8 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
   }
   const ask = (request: StorageRequest, sha256?: string) => client.ask(() => signRequest(request, sha256))
 
-  const refusal = (response: S3Response) => s3Refusal({ name, place, region }, response)
-  const put = createS3Upload({ ask, urlOf, refusal })
+  const rejectionError = (response: S3Response) => s3Error({ name, place, region }, response)
+  const put = createS3Upload({ ask, urlOf, rejectionError })
 
   return {
     place,
@@ -50,7 +50,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const read = (start: number, end: number) => bytesOf(PROBE.subarray(start, end))
       await put(key, { size: PROBE.length, sha256: sha256Hex(PROBE), read })
       const stored = await ask({ method: 'GET', url: urlOf(key) })
-      if (stored.status !== 200) throw refusal(stored)
+      if (stored.status !== 200) throw rejectionError(stored)
       if (!stored.body.equals(PROBE)) {
         throw new GdnError('invalid_config', `${name} does not return the stored file`, {
           hint: `Choose another storage.prefix: ${place}${key} has different content.`,
@@ -72,14 +72,14 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
           hint: 'Check whether the file was deleted, or whether the bucket is only eventually consistent.',
         })
       }
-      throw refusal({ ...response, body })
+      throw rejectionError({ ...response, body })
     },
 
     tidy: createUploadCleanup({
       client,
       signed: signRequest,
       prefix,
-      refusal,
+      rejectionError,
       urlOf: (key, query) => (key === '' ? `${root}/${query}` : urlOf(key, query)),
     }),
     problem: client.problem,

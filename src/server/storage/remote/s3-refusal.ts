@@ -6,7 +6,7 @@ import type { StorageTextResponse } from './storage-client.ts'
 export type S3Response = Pick<StorageTextResponse, 'status' | 'headers' | 'body'>
 
 /** Returns the error for an unsuccessful response of S3, with a hint that names the setting to change. */
-export function s3Refusal(
+export function s3Error(
   { name, place, region }: { name: string; place: string; region: string },
   response: S3Response,
 ): GdnError {

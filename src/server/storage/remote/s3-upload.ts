@@ -25,14 +25,14 @@ interface S3UploadOptions {
   /** Sends a signed request. */
   ask: (request: StorageRequest, sha256?: string) => Promise<StorageTextResponse>
   urlOf: (key: string, query?: string) => string
-  refusal: (response: S3Response) => GdnError
+  rejectionError: (response: S3Response) => GdnError
 }
 
 /** Returns a function that stores content under a key, in one request or in parts. */
 export function createS3Upload({
   ask,
   urlOf,
-  refusal,
+  rejectionError,
 }: S3UploadOptions): (key: string, content: SpooledContent) => Promise<void> {
   /**
    * Whether the service supports conditional writes. Without them, existing content is overwritten with equal content.
@@ -44,7 +44,7 @@ export function createS3Upload({
     if (status === 200) return Number(headers['content-length'])
     // Without the permission to list, the response for a missing object is 403.
     if (status === 404 || status === 403) return null
-    throw refusal({ status, headers, body })
+    throw rejectionError({ status, headers, body })
   }
 
   /** Sends content in one request. If `headers` has a condition, keeps an existing object and returns true. */
@@ -62,14 +62,14 @@ export function createS3Upload({
     if (response.status === 412) return true
     // Some services return 200 early, with the result in the body.
     if (response.status === 200 && refusalCode(response.body) === undefined) return false
-    throw refusal(response.status === 200 ? { ...response, status: 500 } : response)
+    throw rejectionError(response.status === 200 ? { ...response, status: 500 } : response)
   }
 
   const putParts = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
     const { 'if-none-match': condition, ...meta } = headers
     const begun = await ask({ method: 'POST', url: urlOf(key, '?uploads='), headers: meta })
     const uploadId = /<UploadId>([^<]{1,2048})<\/UploadId>/.exec(begun.body.toString('utf8'))?.[1]
-    if (begun.status !== 200 || uploadId === undefined) throw refusal(begun)
+    if (begun.status !== 200 || uploadId === undefined) throw rejectionError(begun)
     const upload = `uploadId=${encodeURIComponent(unescapeXml(uploadId))}`
     try {
       const tags: string[] = []
@@ -79,7 +79,7 @@ export function createS3Upload({
         const body = { size: end - start, open: () => content.read(start, end) }
         const response = await ask({ method: 'PUT', url, body }, sha256)
         const tag = response.headers.etag
-        if (response.status !== 200 || typeof tag !== 'string') throw refusal(response)
+        if (response.status !== 200 || typeof tag !== 'string') throw rejectionError(response)
         tags.push(tag)
       }
       const list = tags.map((tag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${tag}</ETag></Part>`)

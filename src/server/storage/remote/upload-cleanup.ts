@@ -19,20 +19,26 @@ export interface UploadCleanupOptions {
   /** Returns the URL of a key, or of the bucket if the key is empty, with a query. */
   urlOf: (key: string, query: string) => string
   prefix: string
-  refusal: (response: StorageTextResponse) => Error
+  rejectionError: (response: StorageTextResponse) => Error
 }
 
 /** Matches gdn's keys, which are CIDs in base32. Other programs may use the same bucket. */
 const OWN_KEY = /^ba[a-z2-7]{50,}$/
 const UNSUPPORTED_STATUSES = new Set([403, 405, 501])
 
-export function createUploadCleanup({ client, signed, urlOf, prefix, refusal }: UploadCleanupOptions): UploadCleanup {
+export function createUploadCleanup({
+  client,
+  signed,
+  urlOf,
+  prefix,
+  rejectionError,
+}: UploadCleanupOptions): UploadCleanup {
   const ask = (method: 'GET' | 'DELETE', url: string) => client.ask(() => signed({ method, url }))
   return {
     async end(before) {
       const listed = await ask('GET', urlOf('', `?prefix=${encodeURIComponent(prefix)}&uploads=`))
       if (UNSUPPORTED_STATUSES.has(listed.status)) return null
-      if (listed.status !== 200) throw refusal(listed)
+      if (listed.status !== 200) throw rejectionError(listed)
       let ended = 0
       for (const [, upload = ''] of listed.body.toString('utf8').matchAll(/<Upload>([\s\S]*?)<\/Upload>/g)) {
         const [key, id, begun] = ['Key', 'UploadId', 'Initiated'].map((name) => textIn(upload, name))

@@ -41,18 +41,18 @@ export function parseDatabaseUrl(text: Secret, user: () => string): DatabaseAddr
   const spelled = text.reveal().trim()
   const url = parseUrl(spelled.replace(/^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)(?=[/?#]|$)/, `$1${NO_HOST}`))
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
-    throw refuse('is not a PostgreSQL URL', FORM)
+    throw databaseUrlError('is not a PostgreSQL URL', FORM)
   }
   const parameters = new Map(url.searchParams)
   const unknown = [...parameters.keys()].find((name) => !PARAMETERS.has(name))
   if (unknown !== undefined) {
-    throw refuse(`has the unknown parameter ${unknown}`, `Use only ${[...PARAMETERS].join(', ')}.`)
+    throw databaseUrlError(`has the unknown parameter ${unknown}`, `Use only ${[...PARAMETERS].join(', ')}.`)
   }
   const named = url.hostname === NO_HOST ? '' : url.hostname.replace(/^\[|\]$/g, '')
   const host = parameters.get('host') ?? (named === '' ? 'localhost' : decode(named))
   const port = Number(parameters.get('port') ?? (url.port === '' ? PORT : url.port))
   if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw refuse('has an invalid port', 'Use a port from 1 to 65535.')
+    throw databaseUrlError('has an invalid port', 'Use a port from 1 to 65535.')
   const asks = parameters.get('user') ?? (url.username === '' ? readUserName(user) : decode(url.username))
   const database = parameters.get('dbname') ?? (url.pathname.length > 1 ? decode(url.pathname.slice(1)) : asks)
   const password = url.password === '' ? undefined : new Secret(decode(url.password))
@@ -66,7 +66,7 @@ function readUserName(user: () => string): string {
   try {
     return user()
   } catch {
-    throw refuse('has no user, and the user of this process has no name', FORM)
+    throw databaseUrlError('has no user, and the user of this process has no name', FORM)
   }
 }
 
@@ -80,7 +80,7 @@ const isLocal = (host: string) =>
 function readTls(parameters: ReadonlyMap<string, string>, local: boolean): ConnectionOptions | false {
   const sslMode = parameters.get('sslmode')
   if (sslMode !== undefined && !(MODES as readonly string[]).includes(sslMode)) {
-    throw refuse(`has the unknown sslmode ${JSON.stringify(sslMode)}`, `Use one of ${MODES.join(', ')}.`)
+    throw databaseUrlError(`has the unknown sslmode ${JSON.stringify(sslMode)}`, `Use one of ${MODES.join(', ')}.`)
   }
   const rootFile = parameters.get('sslrootcert')
   const mode = (sslMode ?? 'prefer') as Mode
@@ -103,11 +103,14 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
 
 function readCertificate(path: string): string {
   if (!existsSync(path))
-    throw refuse(`refers to the file ${path}, which does not exist`, 'Check sslrootcert, sslcert and sslkey.')
+    throw databaseUrlError(`refers to the file ${path}, which does not exist`, 'Check sslrootcert, sslcert and sslkey.')
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw refuse(`refers to the file ${path}, which can't be read: ${messageOf(cause)}`, 'Check its permissions.')
+    throw databaseUrlError(
+      `refers to the file ${path}, which can't be read: ${messageOf(cause)}`,
+      'Check its permissions.',
+    )
   }
 }
 
@@ -115,12 +118,12 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw refuse(
+    throw databaseUrlError(
       'is not percent-encoded correctly',
       'Percent-encode special characters, such as @ in a password as %40.',
     )
   }
 }
 
-const refuse = (problem: string, hint: string) =>
+const databaseUrlError = (problem: string, hint: string) =>
   new GdnError('invalid_config', `the database URL ${problem}`, { hint })

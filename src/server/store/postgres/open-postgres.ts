@@ -95,7 +95,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     await migrateSchema(db, { name: address.shown, beside, unchecked, patiently: runPatiently })
   } catch (cause) {
     await db.destroy()
-    throw cause instanceof GdnError ? cause : cannotOpen(address, cause)
+    throw cause instanceof GdnError ? cause : cannotOpenError(address, cause)
   }
   return {
     db,
@@ -156,7 +156,7 @@ const HINTS: Readonly<Record<string, string>> = {
   '42501': 'Use a user that owns the database, or that may create tables in its schema public.',
 }
 
-function cannotOpen({ shown, tls }: DatabaseAddress, cause: unknown): GdnError {
+function cannotOpenError({ shown, tls }: DatabaseAddress, cause: unknown): GdnError {
   const code = systemCode(cause) ?? ''
   const plain = tls !== false && /does not support SSL/i.test(messageOf(cause))
   const hint = plain

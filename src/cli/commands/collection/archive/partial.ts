@@ -30,7 +30,7 @@ export async function openPartial<Result>(
     try {
       const archived = store.archived()
       const difference = archived === null ? null : differenceOf(archived, requested)
-      if (difference !== null) throw otherArchive(partial, difference)
+      if (difference !== null) throw otherArchiveError(partial, difference)
       const result = await task(store)
       remove = true
       return result
@@ -55,7 +55,7 @@ function differenceOf(archived: ArchivedCollection, { target, block, wholeDirect
   return archived.wholeDirectory ? 'with --whole-directory' : 'without --whole-directory'
 }
 
-const otherArchive = (partial: string, difference: string) =>
+const otherArchiveError = (partial: string, difference: string) =>
   new GdnError('usage', `${safe(partial)} is an unfinished archive ${difference}`, {
     place: { flag: '--to' },
     hint: `Finish the archive with the command that started it, use another file with --to, or run \`rm ${shellWord(partial)}\`.`,

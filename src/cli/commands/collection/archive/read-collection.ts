@@ -15,7 +15,7 @@ import { clock } from '../../../text/clock.ts'
 import { VERSION } from '../../../version.ts'
 import type { ChainContract } from '../chain-contract.ts'
 import { type ReadHolders, withHolders } from '../holders/read.ts'
-import { arweaveOf, gatewaysOf, noGateway, type ReadingFlags } from './reading-flags.ts'
+import { arweaveOf, gatewaysOf, noGatewayError, type ReadingFlags } from './reading-flags.ts'
 
 export interface ReadCollectionOptions {
   target: ChainContract
@@ -45,7 +45,7 @@ const LISTINGS = 3
 export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<ArchivedCollection> {
   const { store, flags, target } = options
   const archived = store.archived() ?? (await listCollection(deps, options))
-  if (gatewaysOf(flags, target.server).length === 0 && hasIpfsUri(store)) throw noGateway()
+  if (gatewaysOf(flags, target.server).length === 0 && hasIpfsUri(store)) throw noGatewayError()
   await options.onListed?.()
   store.forgetProblems()
   await readFiles(deps, options, archived)
@@ -76,7 +76,7 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
       store.setArchived(archived)
       return archived
     }
-    if (wanted !== null) throw withoutState(flags.block, isEmbedded)
+    if (wanted !== null) throw noStateError(flags.block, isEmbedded)
     if (listing === LISTINGS) {
       throw new GdnError('refused', 'the node does not have the state of the block whose tokens were listed', {
         hint: 'Run the command again, or use the URL of an archive node.',
@@ -85,7 +85,7 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
   }
 }
 
-function withoutState(block: number | undefined, isEmbedded: boolean): GdnError {
+function noStateError(block: number | undefined, isEmbedded: boolean): GdnError {
   return isEmbedded
     ? flagError('--block', 'an embedded chain keeps only the state of its newest block', 'Omit --block.')
     : flagError('--block', `the node does not have the state of block ${block}`, 'Use the URL of an archive node.')
@@ -99,7 +99,7 @@ const requireGateway =
   (contract: string) =>
   async ({ reader, block }: Pick<ReadHolders, 'reader' | 'block'>): Promise<void> => {
     const uris = await urisOfFirst({ reader, contract, block })
-    if (uris.some(isIpfsUrl)) throw noGateway()
+    if (uris.some(isIpfsUrl)) throw noGatewayError()
   }
 
 function archivedAt(
@@ -175,13 +175,13 @@ async function readFiles(
     // Archive and report all data that was read, including data from earlier commands and other servers. If no gateway
     // is reachable any more, the same command can read the rest later.
     const failure = (store.count('readable') === 0 ? reader.unreachable() : null) ?? reader.disconnected()
-    if (failure !== null) throw unreachable(failure)
+    if (failure !== null) throw unreachableError(failure)
   } finally {
     await reader.close()
   }
 }
 
-const unreachable = (failure: GdnError) =>
+const unreachableError = (failure: GdnError) =>
   new GdnError('unreachable', `no gateway responds: ${failure.message}`, {
     place: { flag: '--gateway' },
     hint: 'Check the URL, or add --gateway for another gateway. Then run the same command again.',

@@ -1,6 +1,6 @@
 import { type ArchiveLimits, DEFAULT_LIMITS } from '../../../../archive/limits.ts'
 import type { Server } from '../../../../config/server.ts'
-import { type GdnCommand, requiredFlag } from '../../../command.ts'
+import { type GdnCommand, requiredFlagError } from '../../../command.ts'
 import { byteSize, httpAddress, integer } from '../../../flags/common.ts'
 import { addChainContract, type ChainContractFlags } from '../chain-contract.ts'
 
@@ -58,8 +58,8 @@ export function gatewaysOf({ gateway }: ReadingFlags, server: Pick<Server, 'base
   return urls.map((url) => url.replace(/\/+$/, '').replace(/\/ipfs$/, ''))
 }
 
-export const noGateway = () =>
-  requiredFlag(
+export const noGatewayError = () =>
+  requiredFlagError(
     '--gateway',
     'Add the URL of an IPFS gateway that returns blocks, such as https://trustless-gateway.link.',
   )

@@ -11,7 +11,7 @@ import { ReadingStore } from '../../../../holders/reading-store.ts'
 import { fileProblem, isDamaged } from '../../../../sqlite/sqlite-error.ts'
 import { stateError } from '../../../../state/state-error.ts'
 import { type Block, isDevelopmentNode } from '../../../../verify/block-at.ts'
-import { withNetworks } from '../../../connect/networks-with-code.ts'
+import { addNetworksToError } from '../../../connect/networks-with-code.ts'
 import { openChain } from '../../../connect/open-chain.ts'
 import type { ReaderFlags } from '../../../connect/open-verifier.ts'
 import type { ContractTarget } from '../../../connect/with-contract.ts'
@@ -24,7 +24,7 @@ export interface ChainTarget extends Omit<ContractTarget, 'flags'> {
   flags: Pick<ReaderFlags, 'rpcUrl'> & { requestsPerSecond?: number }
   wanted: WantedBlock
   /** Connects to the server, which may have the owners. Null if the owners must be read from logs. */
-  connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
+  connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnCapabilities'>>) | null
   /** Called before the transfers are read, which can take a long time. */
   before?: ((read: Pick<ReadHolders, 'reader' | 'block'>) => Promise<void>) | undefined
 }
@@ -93,7 +93,7 @@ export async function withHolders(
       store.close({ remove })
     }
   } catch (error) {
-    if (error instanceof NoCode) throw await withNetworks(deps, target, error)
+    if (error instanceof NoCode) throw await addNetworksToError(deps, target, error)
     throw chain.isEmbedded ? error : withNodeHint(error)
   } finally {
     await chain.close()
@@ -112,7 +112,7 @@ async function knownOwners(
   const { store, signal } = options
   try {
     const client = await connect()
-    if (client.supports('owners') === null) await client.learnIdempotency({ signal })
+    if (client.supports('owners') === null) await client.learnCapabilities({ signal })
     if (client.supports('owners') !== true) return null
     const owners = await askOwners({ ...options, client, blockchain })
     if (owners === null) store.clear()

@@ -123,7 +123,7 @@ async function writeForSafe(
   const dryRun = flags.dryRun === true
   const { address } = await writeSafeBatch(deps, network, { file, contract, from, changes, description, dryRun })
   const status = dryRun ? 'planned' : 'written'
-  if (dryRun && deps.io.stdoutTty && !isOutputRequested(flags)) return await deps.io.read(`${description}\n`)
+  if (dryRun && deps.io.stdoutTty && !isOutputRequested(flags)) return await deps.io.print(`${description}\n`)
   await output.many(changes.map((change) => ({ ...recordOf(change, status), safe_address: address })))
 }
 
@@ -153,7 +153,7 @@ async function showPlan({ deps, node, flags, output }: EditContext, { changes, o
   deps.checkPlan?.(intentOf(changes))
   await deps.quote?.({ ...spending, maxCostWei: offer.maxCostWei }, null)
   // On a terminal, the columns of a table would truncate the values.
-  if (io.stdoutTty && !isOutputRequested(flags)) await io.read(changes.map(textOfChange).join(''))
+  if (io.stdoutTty && !isOutputRequested(flags)) await io.print(changes.map(textOfChange).join(''))
   else await output.many(changes.map((change) => ({ ...recordOf(change, 'planned'), ...offerRecord(offer, change) })))
   io.note(node === null ? 'Nothing was sent.' : `Nothing was sent. The changes cost at most ${offer.text}.`)
 }

@@ -2,7 +2,7 @@ import { checksumAddress, evmAddressProblem } from '../../../../api/address.ts'
 import { sameAddress } from '../../../../api/same-address.ts'
 import { flagError, GdnError } from '../../../../core/errors.ts'
 import type { OwnerCall, OwnerSettings, Royalty } from '../../../../server/chain/evm/owner/settings.ts'
-import { wrongAddress } from '../../../command.ts'
+import { wrongAddressError } from '../../../command.ts'
 import type { SetFlags } from './flags.ts'
 import { maxSupplyChange } from './max-supply.ts'
 import type { CollectionMetadataChange } from './metadata.ts'
@@ -128,7 +128,7 @@ function royaltyOf({ royalty, royaltyReceiver }: SetFlags, { owner, royalty: cur
 
 function wallet(text: string, flag: string): `0x${string}` {
   const problem = evmAddressProblem(text)
-  if (problem !== null) throw wrongAddress(text, problem, flag)
+  if (problem !== null) throw wrongAddressError(text, problem, flag)
   return checksumAddress(text) as `0x${string}`
 }
 

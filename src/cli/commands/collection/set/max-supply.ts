@@ -41,7 +41,7 @@ export async function acceptedNfts(
 ): Promise<number | null> {
   try {
     const { client } = await connect()
-    if (client.supports('maxSupply') === null) await client.learnIdempotency({ signal })
+    if (client.supports('maxSupply') === null) await client.learnCapabilities({ signal })
     if (client.supports('maxSupply') === true) {
       return (await client.call('getsupply', { contract_address, blockchain }, { signal })).accepted
     }

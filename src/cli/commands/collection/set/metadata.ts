@@ -118,7 +118,7 @@ export async function readMetadata(
     return asMetadata(parseJson(Buffer.from(uri.slice(DATA_URI.length), 'base64')), uri)
   }
   const server = gateway === undefined ? (await connect()).server : null
-  const proxy = server?.loopback ? undefined : proxyOf(deps.env)
+  const proxy = server?.isLoopback ? undefined : proxyOf(deps.env)
   const transport = await createTransport('single', { proxy })
   try {
     const reader = createStorageReader({

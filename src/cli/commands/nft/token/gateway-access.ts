@@ -20,12 +20,12 @@ export interface GatewayAccess {
 export async function withGateway<Result>(
   { env, io, signals }: Pick<Deps, 'env' | 'io' | 'signals'>,
   { gateway }: { gateway?: string },
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null,
+  server: Pick<Server, 'baseUrl' | 'isLoopback'> | null,
   work: (access: GatewayAccess | null) => Promise<Result>,
 ): Promise<Result> {
   const url = gateway ?? server?.baseUrl
   if (url === undefined) return await work(null)
-  const isLocal = gateway === undefined && server?.loopback === true
+  const isLocal = gateway === undefined && server?.isLoopback === true
   const transport = await createTransport('single', {
     proxy: isLocal ? undefined : proxyOf(env),
     onExchange: debugExchanges(io),

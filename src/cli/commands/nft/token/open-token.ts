@@ -6,10 +6,10 @@ import { parseTokenId } from '../../../../verify/abi.ts'
 import type { Block } from '../../../../verify/block-at.ts'
 import type { ContractReader } from '../../../../verify/contract/contract-reader.ts'
 import { readToken } from '../../../../verify/contract/read-token.ts'
-import { requiredFlag } from '../../../command.ts'
+import { requiredFlagError } from '../../../command.ts'
 import { readCollectionsIfReady } from '../../../connect/known-collections.ts'
 import { type ReaderFlags, serverWithNode, specifiedRpc } from '../../../connect/open-verifier.ts'
-import { refuseSolana, withContract } from '../../../connect/with-contract.ts'
+import { solanaError, withContract } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { ServerFlags } from '../../../flags/common.ts'
 import type { TokenReference } from '../named-token.ts'
@@ -64,8 +64,8 @@ export async function openToken(
     throw new GdnError('usage', `the token ID ${tokenId} must be a number below 2²⁵⁶ without leading zeros`)
   const settings = await deps.settings(flags)
   const blockchain = settings.blockchain?.value
-  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
-  if (!isEvm(blockchain)) throw refuseSolana(blockchain)
+  if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add --blockchain <name>.')
+  if (!isEvm(blockchain)) throw solanaError(blockchain)
   const isNamed = specifiedRpc(deps, flags) !== null
   const named = await namedServer(deps, flags)
   const server = isNamed || named !== null ? named : usesConfigured ? await serverWithNode(settings) : null
@@ -76,13 +76,13 @@ export async function openToken(
   const target = { contract: contractAddress.toLowerCase(), blockchain, flags, stateDir: settings.stateDir }
   return await withContract(deps, { ...target, server: isNamed ? null : server }, async ({ reader, block }) => {
     const facts = await readToken(reader, id)
-    if (!facts.exists) throw noToken(contractAddress, tokenId, facts, block)
+    if (!facts.exists) throw noTokenError(contractAddress, tokenId, facts, block)
     await more?.(reader, facts, id)
     return { facts, block, blockchain, server }
   })
 }
 
-function noToken(contract: string, tokenId: string, facts: OpenToken['facts'], { number }: Block): GdnError {
+function noTokenError(contract: string, tokenId: string, facts: OpenToken['facts'], { number }: Block): GdnError {
   const { standard, not_readable } = facts
   if (standard === null) {
     return new GdnError('usage', `${checksumAddress(contract)} is not an ERC-721 or ERC-1155 contract`, {

@@ -2,7 +2,7 @@ import { checksumAddress, evmAddressProblem } from '../../../../api/address.ts'
 import { GdnError } from '../../../../core/errors.ts'
 import type { Difference } from '../../../../verify/compare-metadata.ts'
 import type { Verification } from '../../../../verify/verify.ts'
-import { requiredFlag, wrongAddress } from '../../../command.ts'
+import { requiredFlagError, wrongAddressError } from '../../../command.ts'
 import { serverFlag } from '../../../connect/server-flag.ts'
 import type { Deps } from '../../../deps.ts'
 import { safe } from '../../../io/io.ts'
@@ -91,10 +91,10 @@ async function withOwner(deps: Deps, flags: VerifyNftFlags): Promise<VerifyNftFl
   if (flags.receiver === undefined) return flags
   const settings = await deps.settings(flags)
   const blockchain = settings.blockchain?.value
-  if (blockchain === undefined) throw requiredFlag('--blockchain', 'Add --blockchain <name>.')
+  if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add --blockchain <name>.')
   const receiver = await ownerOf(deps, settings, flags, flags.receiver, blockchain)
   const problem = evmAddressProblem(receiver)
-  if (problem !== null) throw wrongAddress(receiver, problem, '--receiver')
+  if (problem !== null) throw wrongAddressError(receiver, problem, '--receiver')
   return { ...flags, receiver }
 }
 

@@ -53,7 +53,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
 }
 
 /** Returns the error for a binary that doesn't start, usually because of another libc or a missing executable bit. */
-export function anvilCannotRun(binary: string, reason: string, cause?: unknown): GdnError {
+export function anvilCannotRunError(binary: string, reason: string, cause?: unknown): GdnError {
   return new GdnError('native_missing', `anvil can't run on this machine: ${reason}`, {
     hint: `Configure an RPC URL for the chain. ${REQUIREMENTS}`,
     details: { binary },

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
 import { sleep } from '../../../../core/time.ts'
-import { anvilCannotRun } from './anvil-binary.ts'
+import { anvilCannotRunError } from './anvil-binary.ts'
 import { chooseNodeAddress, type NodeAddress } from './node-address.ts'
 import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 
@@ -98,7 +98,7 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
   const { pid } = child
   if (pid === undefined) {
     const cause = await failed.catch((error: unknown) => error)
-    throw anvilCannotRun(binary, startFailure(cause), cause)
+    throw anvilCannotRunError(binary, startFailure(cause), cause)
   }
   failed.catch(() => {})
   if (runningNodes.size === 0 && !process.listeners('exit').includes(killLiving)) process.on('exit', killLiving)
@@ -178,7 +178,7 @@ function startFailure(cause: unknown): string {
 
 function startError(binary: string, why: string, output: string): GdnError {
   if (/GLIBC|libc\.so|error while loading|dyld|Exec format/i.test(output)) {
-    return anvilCannotRun(binary, output.trim().split('\n').at(-1) ?? why)
+    return anvilCannotRunError(binary, output.trim().split('\n').at(-1) ?? why)
   }
   return new GdnError('unreachable', `anvil ${why} before it started listening`, { details: { output: output.trim() } })
 }

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { env } from 'node:process'
 import { childEnvironment } from '../../../../core/child-environment.ts'
 import { messageOf } from '../../../../core/errors.ts'
-import { anvilCannotRun, findAnvil } from './anvil-binary.ts'
+import { anvilCannotRunError, findAnvil } from './anvil-binary.ts'
 
 const TIMEOUT_MS = 10_000
 
@@ -16,7 +16,7 @@ export async function checkAnvil(): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     execFile(binary, ['--version'], { timeout: TIMEOUT_MS, env: childEnvironment(env) }, (error, _stdout, stderr) => {
       if (error === null) return resolve()
-      reject(anvilCannotRun(binary, stderr.trim().split('\n')[0] || messageOf(error), error))
+      reject(anvilCannotRunError(binary, stderr.trim().split('\n')[0] || messageOf(error), error))
     })
   })
 }

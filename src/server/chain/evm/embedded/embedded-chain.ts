@@ -95,7 +95,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       const milliseconds = Math.round(performance.now() - since)
       onEvent({ type: 'ready', pid: child.pid, height: tip.number, transactions: replayed.transactions, milliseconds })
       onBlocks()
-      return { rpc, process: child, tip, alive: true }
+      return { rpc, process: child, tip, isAlive: true }
     } catch (error) {
       rpc.close()
       await end(child)
@@ -130,7 +130,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       } catch (error) {
         if (!isUnreachable(error) || !repeatable || attempt === ATTEMPTS) throw error
         // The connection breaks shortly before the exit event.
-        if (node.alive) await Promise.race([node.process.exited, new Promise((resolve) => setTimeout(resolve, 100))])
+        if (node.isAlive) await Promise.race([node.process.exited, new Promise((resolve) => setTimeout(resolve, 100))])
       }
     }
   }

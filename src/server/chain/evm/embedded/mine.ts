@@ -1,5 +1,5 @@
 import type { Hex } from '../network.ts'
-import { type NodeRpc, nodeUnreachable } from './node-rpc.ts'
+import { type NodeRpc, nodeUnreachableError } from './node-rpc.ts'
 
 /** The last block of a node, and the number of transactions that remain in its pool. */
 export interface Tip {
@@ -38,7 +38,7 @@ export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Prom
   const header = await rpc.call<BlockHeader>('eth_getBlockByNumber', ['latest', false])
   const next = Number(header.number) === tip.number + 1 && header.parentHash === tip.hash
   if (!next || Number(header.timestamp) !== timestamp) {
-    throw nodeUnreachable(`was changed by another program: gdn did not mine block ${Number(header.number)}`)
+    throw nodeUnreachableError(`was changed by another program: gdn did not mine block ${Number(header.number)}`)
   }
   return { hash: header.hash, transactions: header.transactions }
 }

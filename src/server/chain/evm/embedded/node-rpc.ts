@@ -39,7 +39,7 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
       if (calls.length === 0) return []
       const body = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
       if (!Array.isArray(body) || body.length !== calls.length)
-        throw nodeUnreachable('returned an invalid response to a batch')
+        throw nodeUnreachableError('returned an invalid response to a batch')
       const responses = new Map(body.map((response: { id: number }) => [response.id, response]))
       return calls.map((_, id) => nodeResponseOf(responses.get(id)))
     },
@@ -47,7 +47,7 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
   }
 }
 
-export function nodeUnreachable(problem: string, cause?: unknown): GdnError {
+export function nodeUnreachableError(problem: string, cause?: unknown): GdnError {
   return new GdnError('unreachable', `the embedded chain ${problem}`, { hint: 'Try again.', cause })
 }
 
@@ -55,14 +55,14 @@ function nodeResponseOf(response: unknown): RpcResponse {
   const { result, error } = (response ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined)
     return { error: new RpcError(error.code ?? RPC_ERRORS.internal, error.message ?? '', error.data) }
-  if (result === undefined) throw nodeUnreachable('returned an invalid response')
+  if (result === undefined) throw nodeUnreachableError('returned an invalid response')
   return { result }
 }
 
 function postJson(agent: Agent, address: NodeAddress, body: unknown): Promise<unknown> {
   const data = Buffer.from(JSON.stringify(body))
   return new Promise((resolve, reject) => {
-    const fail = (cause: unknown) => reject(nodeUnreachable(`does not respond (${messageOf(cause)})`, cause))
+    const fail = (cause: unknown) => reject(nodeUnreachableError(`does not respond (${messageOf(cause)})`, cause))
     const headers = { 'content-type': 'application/json', 'content-length': data.length }
     const httpRequest = request({ ...address, agent, method: 'POST', headers, timeout: TIMEOUT_MS }, (response) => {
       const chunks: Buffer[] = []

@@ -4,7 +4,7 @@ import type { BlockJournal } from '../../../store/block-journal.ts'
 import { isUnreachable } from '../../rpc/rpc-response.ts'
 import type { BroadcastOutcome, Hex } from '../network.ts'
 import { type MinedBlock, mineBlock, poolStatus } from './mine.ts'
-import { nodeUnreachable } from './node-rpc.ts'
+import { nodeUnreachableError } from './node-rpc.ts'
 import { offer } from './offer.ts'
 import { gasLimitOf } from './raw-transaction.ts'
 import type { LiveNode, Supervisor } from './supervisor.ts'
@@ -98,7 +98,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
       const node = await supervisor().node()
       try {
         const outcomes = await offer(node.rpc, chainId, raws)
-        if (node.alive) return { node, outcomes }
+        if (node.isAlive) return { node, outcomes }
       } catch (error) {
         // It is unknown which transactions reached the pool, so a new node is needed.
         await supervisor().replace(node)
@@ -119,7 +119,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     const pool = await poolStatus(node.rpc).catch(() => undefined)
     if (pool === undefined) return
     node.tip.waiting = pool.pending + pool.queued
-    if (pool.pending > 0 && block.transactions.length > 0 && node.alive) await extend(node, [])
+    if (pool.pending > 0 && block.transactions.length > 0 && node.isAlive) await extend(node, [])
   }
 
   async function append(node: LiveNode, transactions: readonly Hex[]): Promise<MinedBlock | undefined> {
@@ -154,7 +154,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
 
   return {
     broadcast(raws) {
-      if (closing) return Promise.reject(nodeUnreachable('was shut down'))
+      if (closing) return Promise.reject(nodeUnreachableError('was shut down'))
       if (raws.length === 0) return Promise.resolve([])
       return new Promise((resolve, reject) => {
         const submission: Submission = {
@@ -173,7 +173,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     },
     async close() {
       closing = true
-      rejectAll(queue, nodeUnreachable('was shut down'))
+      rejectAll(queue, nodeUnreachableError('was shut down'))
       await running
     },
   }

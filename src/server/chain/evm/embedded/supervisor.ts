@@ -2,7 +2,7 @@ import { sleep } from '../../../../core/time.ts'
 import { isUnreachable } from '../../rpc/rpc-response.ts'
 import type { AnvilProcess } from './anvil-process.ts'
 import type { Tip } from './mine.ts'
-import { type NodeRpc, nodeUnreachable } from './node-rpc.ts'
+import { type NodeRpc, nodeUnreachableError } from './node-rpc.ts'
 
 /** A node that has replayed the journal and serves requests. */
 export interface LiveNode {
@@ -11,7 +11,7 @@ export interface LiveNode {
   /** The chain's tip on this node. The sequencer updates it. */
   readonly tip: Tip
   /** Whether the process is running. Set to false when its exit is detected. */
-  alive: boolean
+  isAlive: boolean
 }
 
 export interface Supervisor {
@@ -82,7 +82,7 @@ export function superviseNode(
     live = node
     const since = performance.now()
     node.process.exited.then((reason) => {
-      node.alive = false
+      node.isAlive = false
       node.rpc.close()
       live = undefined
       if (signal.aborted) return
@@ -115,5 +115,5 @@ export function superviseNode(
 }
 
 function closedError() {
-  return nodeUnreachable('was shut down')
+  return nodeUnreachableError('was shut down')
 }

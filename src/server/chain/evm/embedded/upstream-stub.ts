@@ -1,6 +1,6 @@
 import { hexQuantity } from '../../../../core/hex-quantity.ts'
 import { sha256Hex } from '../../../../core/sha256-hex.ts'
-import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
+import { type LoopbackRpc, methodNotFoundError, serveLoopback } from '../../rpc/serve-loopback.ts'
 import type { Hex } from '../network.ts'
 
 /**
@@ -41,7 +41,7 @@ export function genesisHash({ chainId, timestamp }: Genesis): Hex {
 export async function startUpstreamStub(genesis: Genesis): Promise<LoopbackRpc> {
   const methods = stubMethods(genesis)
   return await serveLoopback((method, params) => {
-    if (!Object.hasOwn(methods, method)) throw methodNotFound()
+    if (!Object.hasOwn(methods, method)) throw methodNotFoundError()
     return methods[method]?.(params)
   })
 }

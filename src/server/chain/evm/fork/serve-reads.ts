@@ -2,7 +2,7 @@ import type { GdnError } from '../../../../core/errors.ts'
 import type { Providers } from '../../rpc/providers.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
-import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
+import { type LoopbackRpc, methodNotFoundError, serveLoopback } from '../../rpc/serve-loopback.ts'
 import { connectRemote } from '../remote/json-rpc.ts'
 import { chainIdentity } from '../remote/remote-network.ts'
 
@@ -32,7 +32,7 @@ export async function serveReads({ chainId, urls, providers, onFailure }: Upstre
   const rpc = connectRemote({ urls, identity: chainIdentity(chainId), ...limits, providers, onRequest: () => {} })
   let isOver = false
   const server = await serveLoopback(async (method, params) => {
-    if (!READ_METHODS.has(method)) throw methodNotFound()
+    if (!READ_METHODS.has(method)) throw methodNotFoundError()
     try {
       return await rpc.call(method, params)
     } catch (error) {

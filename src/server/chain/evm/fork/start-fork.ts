@@ -5,7 +5,7 @@ import { sleep } from '../../../../core/time.ts'
 import type { Providers } from '../../rpc/providers.ts'
 import { READ_METHODS } from '../../rpc/read-methods.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
-import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
+import { type LoopbackRpc, methodNotFoundError, serveLoopback } from '../../rpc/serve-loopback.ts'
 import { findAnvil } from '../embedded/anvil-binary.ts'
 import { spawnAnvil } from '../embedded/anvil-process.ts'
 import { poolStatus } from '../embedded/mine.ts'
@@ -221,7 +221,7 @@ async function serveFork(
   return await serveLoopback(async (method, params) => {
     if (method === 'eth_maxPriorityFeePerGas') return fees.priorityFee
     if (method === 'eth_gasPrice') return fees.gasPrice
-    if (method !== 'eth_sendRawTransaction' && !READ_METHODS.has(method)) throw methodNotFound()
+    if (method !== 'eth_sendRawTransaction' && !READ_METHODS.has(method)) throw methodNotFoundError()
     return await call(method, params)
   })
 }

@@ -52,7 +52,7 @@ async function readSafeAt(
   network: Pick<EvmNetwork, 'request' | 'blockchain'>,
   { address, role, block }: { address: Hex; role: string; block: Hex },
 ): Promise<Safe> {
-  const notSafe = (
+  const notSafeError = (
     why: string,
     hint = 'Nothing was written. The account is a contract, so use the tools of that contract.',
   ) =>
@@ -61,8 +61,8 @@ async function readSafeAt(
       hint,
     })
   const code = await network.request<Hex>('eth_getCode', [address, block])
-  if (code === '0x') throw notSafe('it has no code', USE_WALLET)
-  if (DELEGATION.test(code)) throw notSafe('the account delegates to a contract (EIP-7702)', USE_WALLET)
+  if (code === '0x') throw notSafeError('it has no code', USE_WALLET)
+  if (DELEGATION.test(code)) throw notSafeError('the account delegates to a contract (EIP-7702)', USE_WALLET)
   const abi = ABI
   const read = async <Value>(functionName: 'VERSION' | 'getThreshold' | 'getOwners', decode: (data: Hex) => Value) => {
     const data = encodeFunctionData({ abi, functionName })
@@ -71,7 +71,7 @@ async function readSafeAt(
     } catch (error) {
       // Rethrow failures of the node. A contract that isn't a Safe reverts or returns other data instead.
       if (error instanceof GdnError || (error instanceof RpcError && !isExecutionError(error))) throw error
-      throw notSafe(`${functionName}() ${error instanceof RpcError ? 'reverts' : 'returns other data'}`)
+      throw notSafeError(`${functionName}() ${error instanceof RpcError ? 'reverts' : 'returns other data'}`)
     }
   }
   const version = await read('VERSION', (data) => decodeFunctionResult({ abi, functionName: 'VERSION', data }))
@@ -79,9 +79,9 @@ async function readSafeAt(
     decodeFunctionResult({ abi, functionName: 'getThreshold', data }),
   )
   const owners = await read('getOwners', (data) => decodeFunctionResult({ abi, functionName: 'getOwners', data }))
-  if (threshold === 0n) throw notSafe('the threshold is 0, so the contract was never set up')
+  if (threshold === 0n) throw notSafeError('the threshold is 0, so the contract was never set up')
   if (threshold > BigInt(owners.length)) {
-    throw notSafe(`the contract requires ${threshold} signatures, but has ${owners.length} owners`)
+    throw notSafeError(`the contract requires ${threshold} signatures, but has ${owners.length} owners`)
   }
   return { address, version, threshold: Number(threshold), owners: owners.length }
 }

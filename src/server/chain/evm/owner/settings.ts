@@ -143,7 +143,7 @@ async function readSettingsAt(
       // Rethrow failures of the node. A contract of another kind reverts or returns other data, and an address without
       // code returns no data.
       if (error instanceof GdnError || (error instanceof RpcError && !isExecutionError(error))) throw error
-      throw notOurs(network, contract)
+      throw notOursError(network, contract)
     }
   }
   const flag = async (functionName: 'enableApi' | 'enableTransfer' | 'isRevoked' | 'isFrozen') => {
@@ -199,11 +199,11 @@ export async function readContractUri(
 ): Promise<string> {
   const call = { abi: ABI, functionName: 'contractURI' } as const
   const data = await network.request<Hex>('eth_call', [{ to: contract, data: encodeFunctionData(call) }, 'latest'])
-  if (data === '0x') throw notOurs(network, contract)
+  if (data === '0x') throw notOursError(network, contract)
   return decodeFunctionResult({ ...call, data })
 }
 
-const notOurs = ({ blockchain }: Pick<EvmNetwork, 'blockchain'>, contract: Hex) =>
+const notOursError = ({ blockchain }: Pick<EvmNetwork, 'blockchain'>, contract: Hex) =>
   new GdnError('not_found', `${contract} is not a gdn collection on ${blockchain}`, {
     hint: 'Check the address. If the collection is on another blockchain, add -b <blockchain>.',
   })

@@ -22,32 +22,33 @@ export async function checkSigned(
   response: unknown,
   host: string,
 ): Promise<{ raw: Hex; hash: Hex }> {
-  const fail = (problem: string, cause?: unknown) =>
+  const signatureError = (problem: string, cause?: unknown) =>
     new GdnError('bad_answer', `the signer at ${host} returned a transaction that was not requested: ${problem}`, {
       hint: 'Nothing was stored or sent. Check the signer before you continue.',
       cause,
     })
   if (typeof response !== 'string' || !RAW.test(response) || response.length % 2 !== 0)
-    throw fail('it is not hex-encoded')
+    throw signatureError('it is not hex-encoded')
   const raw = response.toLowerCase() as Hex
   let parsed: Parsed
   try {
     parsed = parseTransaction(raw)
   } catch (cause) {
-    throw fail("it can't be decoded", cause)
+    throw signatureError("it can't be decoded", cause)
   }
   const expected = requestOf(unsigned)
   for (const [field, is, should] of fieldsOf(parsed, expected)) {
-    if (is !== should) throw fail(`its ${field} is ${formatValue(is)} instead of ${formatValue(should)}`)
+    if (is !== should) throw signatureError(`its ${field} is ${formatValue(is)} instead of ${formatValue(should)}`)
   }
   const { r, s, yParity } = parsed
-  if (r === undefined || s === undefined || yParity === undefined) throw fail('it is not signed')
-  if (BigInt(s) > HIGHEST_S) throw fail('its signature is not canonical (EIP-2)')
+  if (r === undefined || s === undefined || yParity === undefined) throw signatureError('it is not signed')
+  if (BigInt(s) > HIGHEST_S) throw signatureError('its signature is not canonical (EIP-2)')
   // The comparison also rules out additional fields, other encodings of the same numbers, and trailing bytes.
   const signature = { r, s, yParity, v: BigInt(27 + yParity) }
-  if (serializeTransaction(expected, signature) !== raw) throw fail('its encoding is not canonical')
+  if (serializeTransaction(expected, signature) !== raw) throw signatureError('its encoding is not canonical')
   const signer = await recover(raw)
-  if (signer !== account) throw fail(`it is signed by ${signer ?? 'an unknown account'} instead of ${account}`)
+  if (signer !== account)
+    throw signatureError(`it is signed by ${signer ?? 'an unknown account'} instead of ${account}`)
   return { raw, hash: keccak256(raw) }
 }
 

@@ -104,7 +104,7 @@ export async function openRemoteChains({
     const chain = await findChain(on, blockchain)
     if (chain === null) {
       const newest = (await opened.get(blockchain)?.newestBlock())?.number ?? null
-      throw networkNotSetUp(blockchain, await deploymentState(on, get(blockchain).network, newest))
+      throw networkNotSetUpError(blockchain, await deploymentState(on, get(blockchain).network, newest))
     }
     factories.set(blockchain, chain.factory_address as Hex)
     return chain.factory_address as Hex
@@ -152,7 +152,7 @@ export async function openRemoteChains({
   return {
     blockchains: [...opened.keys()],
     has: (blockchain) => opened.has(blockchain),
-    hasValue: (blockchain) => !get(blockchain).settings.testNetwork,
+    hasValue: (blockchain) => !get(blockchain).settings.isTestNetwork,
     network: (blockchain) => get(blockchain).network,
     factory,
     blockExplorerUrl: (blockchain) => opened.get(blockchain)?.settings.blockExplorerUrl ?? null,
@@ -244,7 +244,7 @@ export async function deploymentState(
   return { state: `the deployment of its factory is not final yet${blocks}`, hasBegun: true }
 }
 
-export const networkNotSetUp = (
+export const networkNotSetUpError = (
   blockchain: EvmBlockchain,
   { state, hasBegun }: Awaited<ReturnType<typeof deploymentState>>,
   setup = `gdn chain setup ${blockchain} --admin-keystore admin.json`,

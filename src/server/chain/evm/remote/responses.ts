@@ -63,13 +63,13 @@ export class NodeFailed extends GdnError {
 /** Returns the outcome of a request. It is `limited` if any response in a batch means "rate limited". */
 export function rpcOutcome(body: unknown): RpcOutcome {
   const responses: { error?: Partial<RpcError> | null }[] = [body].flat().map((entry) => (entry ?? {}) as object)
-  const errors = responses.flatMap(({ error }) => (error === undefined || error === null ? [] : errorIn(error)))
+  const errors = responses.flatMap(({ error }) => (error === undefined || error === null ? [] : responseError(error)))
   if (errors.some(isLimit)) return 'limited'
   return Array.isArray(body) || errors.length === 0 ? 'answered' : 'refused'
 }
 
 /** Returns the error in a response. The response is untrusted and may have any form. */
-function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
+function responseError({ code, message, data }: Partial<RpcError>): RpcError {
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE).toWellFormed() : ''
   return new RpcError(typeof code === 'number' ? code : RPC_ERRORS.internal, text, data)
 }
@@ -97,7 +97,7 @@ const RESULT_CHECKS: Readonly<Record<string, (result: unknown) => boolean>> = {
 export function rpcResponseOf(response: unknown, method: string): RpcResponse {
   const { result, error } = (response ?? {}) as { result?: unknown; error?: Partial<RpcError> }
   if (error !== undefined && error !== null) {
-    return { error: errorIn(error) }
+    return { error: responseError(error) }
   }
   if (result === undefined || RESULT_CHECKS[method]?.(result) === false) {
     throw new NodeFailed(`a node returned an invalid response to ${method}`)

@@ -67,7 +67,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   const addresses = new Map<SolanaBlockchain, string>()
   const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
     const address = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
-    if (address === undefined) throw clusterNotSetUp(blockchain)
+    if (address === undefined) throw clusterNotSetUpError(blockchain)
     addresses.set(blockchain, address)
     return address
   }
@@ -116,7 +116,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   return {
     blockchains: [...opened.keys()],
     has: (blockchain) => opened.has(blockchain),
-    hasValue: (blockchain) => !get(blockchain).settings.testNetwork,
+    hasValue: (blockchain) => !get(blockchain).settings.isTestNetwork,
     network: (blockchain) => get(blockchain).network,
 
     address: addressOn,
@@ -127,7 +127,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
       const accepted = await addressOn(blockchain)
       if (accepted === signer.address) return signer
       // Another process has meanwhile set up the cluster with another signer.
-      throw otherSigner(blockchain, accepted, signer)
+      throw otherSignerError(blockchain, accepted, signer)
     },
 
     async affordable(blockchain) {
@@ -166,16 +166,16 @@ async function refuseOtherSigners(
   for (const [blockchain, { signer }] of opened) {
     const storedAddress = (await findChain(db, blockchain))?.factory_address
     if (signer === null || storedAddress === undefined || storedAddress === signer.address) continue
-    throw otherSigner(blockchain, storedAddress, signer)
+    throw otherSignerError(blockchain, storedAddress, signer)
   }
 }
 
-const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }: SolanaSigner): GdnError =>
+const otherSignerError = (blockchain: SolanaBlockchain, accepted: string, { address }: SolanaSigner): GdnError =>
   new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
     hint: 'Configure the keypair that the cluster was set up with. No other keypair can mint in the existing collections.',
   })
 
-export const clusterNotSetUp = (blockchain: SolanaBlockchain): GdnError =>
+export const clusterNotSetUpError = (blockchain: SolanaBlockchain): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: no signer is assigned to it`, {
     hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what a collection and an NFT cost.`,
   })

@@ -5,7 +5,7 @@ import { getContractAddress, keccak256 } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { EmbeddedChain } from '../../../../../src/server/chain/evm/embedded/embedded-chain.ts'
 import { startEmbeddedChain } from '../../../../../src/server/chain/evm/embedded/embedded-chain.ts'
-import { nodeUnreachable } from '../../../../../src/server/chain/evm/embedded/node-rpc.ts'
+import { nodeUnreachableError } from '../../../../../src/server/chain/evm/embedded/node-rpc.ts'
 import { handleRpc } from '../../../../../src/server/chain/evm/embedded/rpc.ts'
 import { memoryBlockJournal } from '../../../../helpers/memory-block-journal.ts'
 import { CHAIN_ID, newAccount, sign } from './fixture.ts'
@@ -266,7 +266,7 @@ describe('the JSON-RPC proxy: sending transactions', () => {
 
   test('returns an error for an unreachable chain or any other failure, and never throws', async () => {
     const failing = (cause: unknown) => ({ ...chain, request: () => Promise.reject(cause) })
-    expect(await handleRpc(failing(nodeUnreachable('was shut down')), call('eth_chainId'))).toEqual(error(-32000))
+    expect(await handleRpc(failing(nodeUnreachableError('was shut down')), call('eth_chainId'))).toEqual(error(-32000))
     const secret = await handleRpc(failing(new Error('/secret/path')), call('eth_chainId'))
     expect(secret).toEqual(error(-32603))
     expect(JSON.stringify(secret)).not.toContain('secret')

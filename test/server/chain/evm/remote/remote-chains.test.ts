@@ -34,7 +34,7 @@ it('skips a hanging network when signing, so that other networks are signed for 
     stuckMs: 1000,
     feeCap: 10n ** 12n,
     mintsInFlight: 16,
-    testNetwork: false,
+    isTestNetwork: false,
   }
   const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls, ...depths } as const
   vi.useFakeTimers({ toFake: ['performance'] })
@@ -63,7 +63,7 @@ it('signs nothing while the base fee is above the highest configured fee, and ta
     () => store.close(),
     () => node.close(),
   )
-  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, mintsInFlight: 16, testNetwork: false }
+  const depths = { confirmations: 1, finality: 2, pollMs: 100, stuckMs: 1000, mintsInFlight: 16, isTestNetwork: false }
   const polygon = { blockchain: 'polygon', chainId: 137, rpcUrls: [node.url], ...depths } as const
   const open = async (gwei: bigint) => {
     const chain = {
