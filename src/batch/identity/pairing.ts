@@ -269,9 +269,9 @@ interface UnpairedItems {
 }
 
 /**
- * Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. If there are more
- * NFTs than rows, pairs the last copies. Rows without an ID that return to the manifest later are numbered from the
- * first copy, so they find the remaining NFTs.
+ * Pairs rows with NFTs of the same content, in their order. NFTs that failed or were burned come last. If there are
+ * more NFTs than rows, pairs the last copies. Rows without an ID that return to the manifest later are numbered from
+ * the first copy, so they find the remaining NFTs.
  */
 function matchByContent(
   sql: Sql,

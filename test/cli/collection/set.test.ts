@@ -205,7 +205,7 @@ describe('gdn collection set', () => {
     for (const { fee_paid_wei, max_fee_wei } of records)
       expect(BigInt(max_fee_wei)).toBeGreaterThan(BigInt(fee_paid_wei))
     const most = records.reduce((sum, { max_fee_wei }) => sum + BigInt(max_fee_wei), 0n)
-    expect(requests.at(-1)).toMatchObject({ kind: 'wallet', blockchain: 'polygon', coin: 'POL', most })
+    expect(requests.at(-1)).toMatchObject({ kind: 'wallet', blockchain: 'polygon', coin: 'POL', maxCostWei: most })
   })
 
   test('reports in a dry run what its transactions would cost', async () => {
