@@ -29,9 +29,11 @@ import { textsOfLeft } from './texts-of-left.ts'
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
   const candidates = await store.read((sql) =>
-    [...movedRows(sql, drop, rows), ...returnedRows(sql, store, rows)].flatMap((moved) =>
-      rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: storedRowOf(record) })),
-    ),
+    [...movedRows(sql, drop, rows), ...returnedRows(sql, store, rows)]
+      .filter(isFirstOfOperation())
+      .flatMap((moved) =>
+        rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: storedRowOf(record) })),
+      ),
   )
   const pairs: Pair[] = []
   for (const { reference: name, body, id: operationId, operation, nft, row } of candidates) {
@@ -41,6 +43,12 @@ export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promis
     pairs.push({ row, nftGdnId: nft ?? '', operation, sent: operationId, ...names })
   }
   return pairs
+}
+
+/** Returns a filter that keeps the first row of each operation. */
+function isFirstOfOperation(): (row: MovedRow) => boolean {
+  const seen = new Set<string>()
+  return ({ id }) => seen.size < seen.add(id).size
 }
 
 /**
