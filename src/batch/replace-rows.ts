@@ -16,10 +16,11 @@ import type { ManifestChanges } from './types.ts'
  * kept as they were sent.
  */
 export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number): void {
-  const { rows, isRead, changes, fingerprint, localFiles, names } = gathered
+  const { rows, isRead, fingerprint, localFiles, names } = gathered
   if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
   pinNames(sql, drop.id, names)
-  if (changes.changed + changes.removed > 0) storeSentTexts(sql, drop, rows.set)
+  // Also after `gdn apply` changed the NFTs of edited rows, which then don't count as changed.
+  if (isRead) storeSentTexts(sql, drop, rows.set)
   // Failed rows that are no longer in the manifest no longer belong to the run.
   if (isRead) dropFailed(sql, drop, rows.set, now)
   unmarkReplaced(sql, drop, rows.set)

@@ -146,6 +146,23 @@ test('counts no row as edited whose files were moved after its edit was applied'
   await expectOnce(3)
 })
 
+test.each(SERVERS)(
+  'refuses a copy of rows as they were sent after apply changed their NFTs, on a server %s',
+  async (_, isOurs) => {
+    const server = new Server({ isOurs })
+    const { machine, rowsIn, put, at } = await folder(server)
+    const edited = rowsIn('old', true).map((each) => ({ ...each, metadata: { ...each.metadata, title: 'New' } }))
+    await machine.mint(rowsIn('old', true))
+    await machine.applyAndNote(edited, ['update'])
+    await put('copy/drop.csv', '')
+    const copy = rowsIn('old', false).map((each, index) => ({ ...each, line: index + 2 }))
+    await expect(machine.mint(copy, { ...at('copy'), lookup: false })).rejects.toMatchObject({
+      code: 'already_accepted',
+    })
+    expect(server.nfts).toHaveLength(3)
+  },
+)
+
 describe.each(SERVERS)('a row without an ID that got another file of the same name, on a server %s', (_, isOurs) => {
   async function edited() {
     const one = await folder(new Server({ isOurs }))
