@@ -61,7 +61,8 @@ export function startNetworkConditions(options: {
       figures.jumps += 1
       fee *= 4 + 6 * random()
     } else {
-      fee *= 0.8 + 0.35 * random()
+      // The fee must return to its lowest. Otherwise, transactions whose approved price was low stay pending forever.
+      fee *= 0.45 + 0.35 * random()
     }
     fee = Math.min(HIGHEST, Math.max(LOW, fee))
   }
