@@ -57,7 +57,7 @@ export interface Signers {
   readonly operators: readonly Signer[]
 }
 
-/** The facts that are needed to sign for a blockchain. */
+/** The values that are needed to sign transactions for a blockchain. */
 export interface SigningTerms {
   readonly chainId: number
   readonly signers: Signers
@@ -66,7 +66,7 @@ export interface SigningTerms {
   readonly affordable?: ReadonlyMap<Hex, bigint>
 }
 
-/** Returns the terms for signing on a blockchain. Rejects while its network is unreachable. */
+/** Returns the chain ID, signers and fees for signing on a blockchain. Rejects while its network is unreachable. */
 export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerms>
 
 /**

@@ -53,7 +53,7 @@ const killLiving = () => {
  * Starts an anvil process without automatic mining, and waits until it listens.
  *
  * Reasons for the options:
- * - `--no-mining`: in tests, automatic mining stopped permanently.
+ * - `--no-mining`: gdn mines the blocks, because anvil's automatic mining stopped permanently in tests.
  * - `--prune-history`: otherwise anvil writes the states of old blocks to disk (13 GB in one run).
  * - `--order fifo` and a named hard fork: a replay must produce the same blocks. A fork of a public network has the
  *   hard fork and the gas limit of its network.

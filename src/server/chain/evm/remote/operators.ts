@@ -159,8 +159,8 @@ export function watchOperators(options: {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
         const hasLowFunds = state.balance < WELL_FUNDED_REQUESTS * minSignerFunds(fees)
-        // A signer with ample funds can ignore transactions that were signed since the check. A transaction that was
-        // mined since still counts, because the balance was read before.
+        // A signer with ample funds can ignore transactions that were signed after the check. A transaction that was
+        // mined after the check still counts, because the balance was read before it.
         const later = hasLowFunds ? await options.waiting(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
         const { owed } = debtOf([...signed.values()], state.nextNonce)
