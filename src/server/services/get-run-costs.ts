@@ -92,7 +92,7 @@ export async function getRunCosts(
 /**
  * Returns the amount that counts toward a run's limit when the next request is checked, the number of unsigned NFTs,
  * and the gas and bytes that each NFT reserves. Without a limit, all of these values are null. If no node returns the
- * fees, the first two are null.
+ * fees, the amount and the number are null.
  */
 async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   const unknown = { counted: null, unsigned_nfts: null }

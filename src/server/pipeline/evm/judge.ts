@@ -116,7 +116,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (state === null) {
     if (collection.status === 'failed') return { kind: 'none' }
     if (publicNetwork !== undefined && collection.status === 'initiated') return wait
-    // This node lags, because a call to an address without code can't revert.
+    // A call to an address without code can't revert, so the collection exists and this node lags.
     throw new Error(`the node does not have the collection ${collection.contract_address}`)
   }
   // The chain may have tokens that the database doesn't have. The recover step examines them before anything is signed
