@@ -71,7 +71,9 @@ export type SignedTransaction = Pick<TransactionRow, 'id' | 'hash' | 'signer' | 
 /** Called when there are transactions to send. `requests` are the requests for which they were signed. */
 export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly string[]) => void
 
-/** Thrown if other work was signed or accepted first. The caller retries immediately. */
+/**
+ * Thrown if data on which a prepared transaction depends has changed in the meantime. The caller retries immediately.
+ */
 export class LostRace extends Error {}
 
 /** Prepares transactions with the current fees and signers. */

@@ -42,9 +42,9 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
 }
 
 /**
- * Decides on a lost transaction. Another user of the signer's key has used its nonce, so none of its signed versions
- * can be mined, and its rows get a transaction with another nonce. If a lost deployment was mined after all, the second
- * deployment reverts, and the collection counts as deployed.
+ * Decides on a lost transaction. Another user of the signer's key has used the transaction's nonce. None of its signed
+ * versions can therefore be mined, and its rows get a transaction with another nonce. If a lost deployment was mined
+ * after all, the second deployment reverts, and the collection counts as deployed.
  */
 async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
   const { network, transaction, log } = judging

@@ -50,9 +50,9 @@ export interface PosterOptions {
 }
 
 /**
- * Creates a poster that applies the rules for file downloads: public addresses only, and each host is resolved once, so
- * that the socket connects to the checked address. Redirects aren't followed, because a receiver must not select
- * another receiver.
+ * Creates a poster that applies the rules for file downloads. It connects only to public addresses, and resolves each
+ * host once, so that the socket connects to the checked address. Redirects aren't followed, because a receiver must not
+ * select another receiver.
  */
 export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT_MS, lookup }: PosterOptions): Poster {
   const agent = new Agent({

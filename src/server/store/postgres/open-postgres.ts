@@ -30,7 +30,7 @@ export interface PostgresOptions {
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
 /**
- * Default timeout of a statement in milliseconds. If it expires, the server is gone and the operating system hasn't
+ * Default timeout of a statement in milliseconds. It expires only if the server is gone and the operating system hasn't
  * noticed.
  */
 const RESPONSE_WITHIN_MS = 60_000

@@ -17,8 +17,8 @@ export interface AnvilOptions {
   /** Home and working directory of the child process, so that it doesn't write to the user's home. */
   home: string
   /**
-   * Identifies this child process among all processes. It is passed as the name of anvil's cache folder, which isn't
-   * used here.
+   * Identifies this child process among all processes. It is passed to anvil as the name of a cache folder that gdn
+   * doesn't use.
    */
   marker: string
   /** Called as soon as the child process exists, before it listens. */

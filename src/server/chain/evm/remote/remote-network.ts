@@ -44,7 +44,7 @@ export interface RemoteNetworkOptions {
   providers?: Providers
   /** Called for each request, with the host of the node. */
   onRequest?: (host: string, outcome: RpcOutcome) => void
-  /** Aborts every request. Its reason becomes the error. */
+  /** Aborts every request. The signal's reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 
