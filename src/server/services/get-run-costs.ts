@@ -132,7 +132,7 @@ async function waitingOf(
   const { collectionId: collection_id, limited } = run
   const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, { ...run, collection_id })
   const isUnsigned = open > Math.max(signed, run.signed) || changes.length > 0
-  // If the run has no work, report what its next request would wait for.
+  // If nothing of the run is unsigned or pending, report what its next request would wait for.
   const problem = problemOf(!isUnsigned && run.pending > 0)
   if (limited === null || (!isUnsigned && unfinalBlock === null)) return problem
   const current = problem === null ? await returnedFees(gas) : await feesIfKnown(gas)

@@ -24,7 +24,7 @@ export interface CollectionAtBlock {
   maxSupply: bigint
 }
 
-/** The settings and the state of a collection that determine later changes to its tokens. */
+/** The settings and the state of a collection that determine how its tokens can change later. */
 export interface CollectionLifecycle {
   version: bigint
   dynamic: boolean

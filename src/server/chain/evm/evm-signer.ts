@@ -78,5 +78,5 @@ export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
   [...operators, admin].find((signer) => signer?.address === address) ?? null
 
-/** Fees of transactions on embedded chains. They are far above any base fee, because gas is free there. */
+/** Fees of transactions on embedded chains. Gas is free there, so these fees are far above any base fee. */
 export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }

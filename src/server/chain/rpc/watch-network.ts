@@ -13,7 +13,7 @@ const FIRST_WITHIN_MS = 1_500
 /** Time in milliseconds after which a check counts as "no response", even before it fails. */
 const SILENT_MS = 10_000
 
-/** The reason why work on a network is impossible. */
+/** The reason why a network can't be used. */
 export interface NetworkProblem {
   reason: string
   /** Whether the network is unreachable or is the wrong network. If so, other processes can't use it either. */

@@ -8,7 +8,7 @@ import { checkTarget } from '../../../files/target.ts'
 import { sign } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
-/** Maximum number of bytes to read from a response, because responses are only shown to users. */
+/** Maximum number of bytes to read from a response, which is only shown to users. */
 const MAX_RESPONSE_BYTES = 1024
 const MAX_RESPONSE = 200
 const MAX_HEADER_BYTES = 16 * 1024

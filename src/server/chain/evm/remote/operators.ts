@@ -240,7 +240,7 @@ export const lackOfSigner = (
   const needed = neededBy({ due }, fees)
   const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
   if (waiting === undefined) return missingFunds(payer, balance, needed)
-  // Additional funds would not help work that waits because of the limits of its runs.
+  // Additional funds would not help NFTs and transactions that wait because of the limits of their runs.
   const isHeld = waiting.nfts === 0 && waiting.held + held > 0 && balance >= (raised === 0 ? due : owed)
   if (isHeld) return aboveLimits(payer, balance, needed, { nfts: waiting.held, transactions: held })
   const all = { nfts: waiting.nfts, pending: raised, wei: owed + (waiting.nfts === 0 ? 0n : waiting.wei) }
