@@ -7,7 +7,7 @@ const UTF8 = /^"?utf-?8"?$/i
 const MAX_NAME_SHOWN = 100
 
 /**
- * Adds a parser of JSON bodies that is stricter than JSON.parse. With JSON.parse, invalid UTF-8 would silently become
+ * Adds a parser of JSON bodies that is stricter than JSON.parse. Otherwise, invalid UTF-8 would silently become
  * U+FFFD, and all but one value of a repeated field would be dropped.
  */
 export function addJsonBodies(app: FastifyInstance): void {
