@@ -45,7 +45,7 @@ export interface CoreOptions extends WorkOptions {
    */
   database?: PartialDatabaseSettings | undefined
   role?: Role
-  /** The blockchains that this process works on. Default: all. */
+  /** The blockchains that this process serves. Default: all. */
   only?: readonly Blockchain[] | undefined
   /** The file that configures networks by RPC URL. Default: backend.yaml in the data directory, if it exists. */
   settingsFile?: string | undefined
@@ -238,7 +238,7 @@ async function openData(options: CoreOptions, dataDir: string, undo: (() => unkn
   return opened
 }
 
-/** Returns the clock for due times. All processes of a database share it. */
+/** Returns the clock for due times. All processes that use the same database share this clock. */
 async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => number> {
   if (store.postgres === null) return Date.now
   const { startDatabaseClock } = await import('./store/postgres/clock.ts')

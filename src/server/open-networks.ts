@@ -69,7 +69,7 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
   return { remote, clusters }
 }
 
-/** Returns the blockchains with an RPC URL, and whether a problem prevents work on each. */
+/** Returns the blockchains with an RPC URL, and whether a problem prevents the use of each. */
 export async function blockedNetworks({
   remote,
   clusters,

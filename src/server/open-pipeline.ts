@@ -58,7 +58,8 @@ export interface OpenedPipeline {
 const DRAIN_MS = 1500
 
 /**
- * Opens the pipeline of a process that does the work. In a cluster, it exchanges notifications with other processes.
+ * Opens the pipeline of a process that fetches files, mints, and notifies webhooks. In a cluster, it exchanges
+ * notifications with other processes.
  */
 export async function openPipeline(
   deps: WorkDeps,
@@ -149,7 +150,7 @@ function createLazyPoster(options: PosterOptions): Poster {
   }
 }
 
-/** Opens a pipeline that leaves the work to other processes and notifies them. */
+/** Opens a pipeline that notifies other processes of accepted requests and doesn't process them itself. */
 export async function openNotifier(store: Store, undo: (() => unknown)[]): Promise<OpenedPipeline> {
   const { openBus } = await import('./store/postgres/bus.ts')
   const { notifyOthers } = await import('./pipeline/notify-others.ts')

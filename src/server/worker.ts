@@ -18,7 +18,8 @@ export interface Worker {
 }
 
 /**
- * Starts a process that accepts no requests and does the work of other processes with the same PostgreSQL database.
+ * Starts a process that accepts no requests. It processes the requests that other processes with the same PostgreSQL
+ * database have accepted.
  *
  * @throws GdnError `usage` without PostgreSQL; `data_dir`, `invalid_config`, `unreachable`, `port_in_use`
  */

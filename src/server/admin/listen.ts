@@ -50,8 +50,8 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     const signingSecret = storedSecret === null ? newSigningSecret() : new Secret(storedSecret)
     const common = { account_id, secret: signingSecret.reveal(), created_at: now(), failing_since: null }
     if (storedSecret === null) {
-      // This row receives no events. It keeps the secret after listeners end, so that receivers don't need a new
-      // secret.
+      // This row receives no events. It stores the account's secret permanently, so that receivers don't need a new
+      // secret for each listener.
       await insertWebhook(db, {
         ...common,
         id: newId(),

@@ -90,7 +90,7 @@ export async function findHeld(store: Store, name: string): Promise<HeldCollecti
 const FAILED = 'a token of this NFT may exist: the collection was released after the database was restored'
 
 /**
- * Allows a collection to mint again despite unexplained tokens.
+ * Allows a collection to mint again despite its unknown tokens.
  *
  * @param failPending whether to mark the pending NFTs as failed, because the unknown tokens may be theirs
  * @throws GdnError as `findHeld`

@@ -230,7 +230,7 @@ export async function listDeliveries(
   return (await listDeliveryRows(db, id, filter)).map(shownDelivery)
 }
 
-/** Queues deliveries again and enables the webhook if it was disabled. Returns the number of events. */
+/** Queues deliveries again and enables the webhook if it was disabled. Returns the number of queued events. */
 export async function replayDeliveries(
   store: Store,
   id: string,

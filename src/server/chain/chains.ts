@@ -43,8 +43,8 @@ export interface Chains {
   /** Returns the network of a blockchain. Starts the node of an embedded chain if it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /**
-   * Returns whether this process works on a blockchain. Outside a cluster, the process works on all blockchains. In a
-   * cluster, every process works on networks with an RPC URL, and one process works on the embedded chains.
+   * Returns whether this process serves a blockchain. Outside a cluster, the process serves all blockchains. In a
+   * cluster, every process serves networks with an RPC URL, and one process serves the embedded chains.
    */
   serves(blockchain: Blockchain): boolean
   /** Sets whether this process runs the embedded chains. */
@@ -63,7 +63,7 @@ export interface ChainsOptions {
    * `own` is called.
    */
   postgresStore?: SecretPlace['store']
-  /** The blockchains that this process works on. Default: all. */
+  /** The blockchains that this process serves. Default: all. */
   only?: ReadonlySet<Blockchain> | undefined
   dataDir: string
   signers: LazySigners
@@ -152,7 +152,7 @@ export async function openChains(options: ChainsOptions): Promise<Chains> {
   }
 }
 
-/** Returns the facts that depend only on the configuration. */
+/** Returns the members of `Chains` that depend only on the configuration. */
 function factsOf(
   remote: RemoteChains,
   clusters: RemoteClusters,

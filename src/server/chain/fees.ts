@@ -6,7 +6,7 @@ export interface NetworkFees {
   low: bigint
   typical: bigint
   high: bigint
-  /** The highest price that a transaction signed now offers. */
+  /** The highest price that a new transaction offers. */
   offered: bigint
   /** The additional fee for the data of a transaction with `bytes`; zero on most networks. */
   data: { bytes: number; fee: bigint; gas: bigint }

@@ -25,7 +25,7 @@ const TRIES = 3
 const FEW_REQUESTS = 20n
 
 /**
- * Checks a network with an RPC URL: each node responds and has the right chain, the factory exists, the signers can
+ * Checks a network with an RPC URL: each node responds and belongs to the chain, the factory exists, the signers can
  * pay, and remote signers have their keys.
  *
  * @param store the database, which has the factory's address; null if it can't be opened

@@ -25,8 +25,8 @@ const FEW_TOKENS = 200n
 const ANY_ACCOUNT = '1'.repeat(32)
 
 /**
- * Checks a Solana cluster with an RPC URL: each node responds and belongs to the cluster, and the signer can pay and is
- * the one that the cluster was set up with.
+ * Checks a Solana cluster with an RPC URL: each node responds and belongs to the cluster, the signer can pay, and the
+ * cluster was set up with this signer.
  */
 export async function examineCluster(
   settings: ClusterSettings,

@@ -8,7 +8,7 @@ import { appliedMigrations, pendingMigrations } from '../store/migrate.ts'
 import { openStore, type Store } from '../store/open-store.ts'
 import type { Db } from '../store/schema.ts'
 
-/** Facts about a backend's database, without secrets. */
+/** Information about a backend's database, without secrets. */
 export interface DatabaseStatus {
   /** Path of the database file, or the database URL without secrets. */
   database: string

@@ -81,8 +81,8 @@ async function publishAll(store: Store, target: PublishTarget, cids: RestoreOpti
 }
 
 /**
- * Queries the IPFS node and the pinning service once, so that a wrong configuration is reported now. The backend does
- * the publishing, and retries it until it succeeds.
+ * Queries the IPFS node and the pinning service once, so that a wrong configuration is reported now. The backend
+ * publishes the content, and retries until it succeeds.
  */
 async function checkTargets(
   { storage, pinning }: Pick<ServerSettings, 'storage' | 'pinning'>,

@@ -22,8 +22,8 @@ const MAX_POSTPONED = 50_000
 
 /**
  * Indexes accepted NFTs in batches (see {@link indexNextBatch}). During a drop, minting has priority: indexing waits
- * until no more NFTs arrive, until too many wait, or for a search. Every process that serves searches runs an indexer.
- * In a cluster, one indexer works at a time.
+ * until no more NFTs arrive, until too many NFTs wait, or for a search. Every process that serves searches runs an
+ * indexer. In a cluster, one indexer works at a time.
  */
 export function startIndexer({
   store,

@@ -82,9 +82,9 @@ export async function resumeSession(
 }
 
 /**
- * Ends a session for all processes of the backend, across restarts. Its hash is stored with the hashes of used signed
- * URLs, because neither must be accepted again. The hash is kept until the session would have expired, even if the
- * clock is set back.
+ * Ends a session for all processes of the backend, across restarts. The session's hash is stored with the hashes of
+ * used signed URLs, because neither an ended session nor a used URL may be accepted again. The hash is kept until the
+ * session would have expired, even if the clock is set back.
  */
 export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
   const parsed = readSession(signer, session, now)

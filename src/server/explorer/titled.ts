@@ -18,7 +18,7 @@ type WordTerms = { terms: string[]; count: number }
 
 /**
  * Finds NFTs by title, newest first. Each word of the search text must be the beginning of a word of the title. The
- * rarest word is looked up first, and the work is bounded.
+ * rarest word is looked up first, and the number of words and NFTs that are compared is limited.
  */
 export async function findTitled(
   { db, indexer }: Pick<ExplorerDeps, 'db' | 'indexer'>,
@@ -47,7 +47,7 @@ export async function findTitled(
     wordTerms.sort((a, b) => a.count - b.count)
     const [rarest, ...commoner] = wordTerms
     if (rarest === undefined || rarest.count === 0) continue
-    // With a single word, every NFT of this word is a result, so no more than `limit` are read.
+    // With a single word, every NFT that has the word is a result, so no more than `limit` are read.
     const atOnce = commoner.length === 0 && collectionId === null ? limit : PAGE_SIZE
     for (
       let before = end, looked = 0;

@@ -187,8 +187,8 @@ export interface NftDetails extends NftSummary {
   next_attempt_at: string | null
   receiver_wallet_address: string
   /**
-   * The ENS name of the owner, from the request of the mint or of the last transfer. Null if there is none. The name is
-   * untrusted.
+   * The owner's ENS name, as specified in the request that minted or last transferred the NFT. Null if there is none.
+   * The name is untrusted.
    */
   owner_name: string | null
   description: string | null

@@ -34,8 +34,8 @@ export interface ForkTarget {
 }
 
 /**
- * Starts a backend in an empty data directory whose blockchain is a fork of its public network, with a factory and a
- * funded signer that exist only there.
+ * Starts a backend in an empty data directory. Its blockchain is a fork of the public network, with a factory and a
+ * funded signer that exist only on the fork.
  *
  * @throws GdnError `usage` if the chain ID isn't known; errors of `startFork` and `startBackend`
  */

@@ -116,7 +116,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }
-  // By default, Node checks connections every 30 s, which could delay a timeout by up to 30 s.
+  // By default, Node.js checks connections every 30 s, which could delay a timeout by up to 30 s.
   const http = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 }
   const app: FastifyInstance = Fastify({
     logger: false,

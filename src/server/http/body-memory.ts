@@ -23,8 +23,8 @@ const UNCOUNTED_BYTES = 64 * 1024
 
 /**
  * Limits the memory of request bodies while they arrive and are processed. Only received bytes are counted, so a client
- * that announces a large body without sending it doesn't block others. Forms aren't counted, because they are streamed
- * to storage.
+ * that sends a large Content-Length without the body doesn't block others. Forms aren't counted, because they are
+ * streamed to storage.
  */
 export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: BodyMemory): void {
   const bytesOfClients = new Map<string, number>()

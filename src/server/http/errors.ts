@@ -49,7 +49,7 @@ const RETRY_SECONDS = '1'
 
 /**
  * Returns the rejection if PostgreSQL is unreachable or can't store a string; null for other errors. If PostgreSQL is
- * unreachable, the rejection doesn't state that nothing was accepted: a commit may have succeeded, and only a retry
+ * unreachable, the rejection doesn't state that nothing was accepted. A commit may have succeeded, and only a retry
  * with the same key shows whether it did.
  */
 function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {

@@ -58,7 +58,7 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
   app.addHook('onSend', async (request, reply) => {
     const verdict = injectedFaults.get(request)?.verdict
     const { socket } = request.raw
-    // A fault after acceptance needs an accepted request. Any other request gets its normal response.
+    // A fault after acceptance applies only to accepted requests. Any other request gets its normal response.
     if (verdict == null || reply.statusCode >= 300 || socket.destroyed) return
     if (verdict.fault === 'cut' && verdict.when === 'after') socket.destroy()
     if (verdict.fault === 'timeout') await once(socket, 'close')

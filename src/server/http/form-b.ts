@@ -15,8 +15,8 @@ const TYPE_ERRORS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the pydantic `type` of an issue. The reference specifies the location, `ctx` and one `type`; the other types
- * follow pydantic.
+ * Returns the pydantic `type` of an issue. The API reference specifies the location, `ctx` and one `type`; the other
+ * types follow pydantic.
  */
 function typeOf({ code, missing, expected }: FieldIssue): string {
   if (missing) return 'value_error.missing'

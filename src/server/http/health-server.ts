@@ -19,7 +19,7 @@ export async function startHealthServer(
   health: Health,
 ): Promise<{ url: string; close(): Promise<void> }> {
   const server = createServer({ requestTimeout: 10_000 }, (request, response) => {
-    // Some monitors send HEAD. For HEAD, Node omits the body of the response.
+    // Some monitors send HEAD. For HEAD, Node.js omits the body of the response.
     const isAsking = request.method === 'GET' || request.method === 'HEAD'
     const [path = ''] = isAsking ? (request.url ?? '').split('?') : []
     respond(health, path, response).catch((error) => send(response, 503, { error: messageOf(error) }))

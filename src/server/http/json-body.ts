@@ -7,8 +7,8 @@ const UTF8 = /^"?utf-?8"?$/i
 const MAX_NAME_SHOWN = 100
 
 /**
- * Adds a parser of JSON bodies that is stricter than JSON.parse, which would silently replace invalid UTF-8 with U+FFFD
- * and drop all but one value of a repeated field.
+ * Adds a parser of JSON bodies that is stricter than JSON.parse. Otherwise, invalid UTF-8 would silently become
+ * U+FFFD, and all but one value of a repeated field would be dropped.
  */
 export function addJsonBodies(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser('error', 'error')

@@ -3,7 +3,7 @@ import { HEADERS } from '../../api/headers.ts'
 import { badRequestError } from '../services/refusals.ts'
 
 /**
- * Headers that may occur only once. If one is repeated, Node keeps only the first value or joins the values, so the
+ * Headers that may occur only once. If one is repeated, Node.js keeps only the first value or joins the values, so the
  * client's intent is ambiguous.
  */
 const SINGLE = new Set(['host', 'content-type', 'content-encoding', HEADERS.idempotencyKey])

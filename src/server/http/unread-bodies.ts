@@ -12,8 +12,8 @@ const lingeringSockets = new WeakSet<Socket>()
 export const isLingering = (socket: Socket): boolean => lingeringSockets.has(socket)
 
 /**
- * Reads the rest of a rejected body for a short time. If the server closed the connection while the body arrives, the
- * connection would be reset, and the client might not receive the response.
+ * Reads the rest of a rejected body for a short time. If the server closed the connection while the body is still
+ * arriving, the connection would be reset, and the client might not receive the response.
  */
 export function addUnreadBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }, reply) => {

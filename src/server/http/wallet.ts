@@ -36,7 +36,7 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
 
 /**
  * Returns the response as bytes, so that the key can be overwritten after the response is sent. A string can't be
- * overwritten. The buffer isn't part of Node's shared pool.
+ * overwritten. The buffer isn't part of the shared pool of Node.js.
  */
 function responseBytes(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buffer {
   // According to the API reference, the echoed request has an empty `signature`.

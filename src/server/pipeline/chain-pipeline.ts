@@ -23,7 +23,7 @@ export interface ChainPipeline {
   mintable(collectionId: string): void
   /**
    * Returns the owner follower, and starts it on the first call. Returns null if owners can't change, or if this
-   * process doesn't work on the blockchain.
+   * process doesn't serve the blockchain.
    */
   follow(): OwnerFollower | null
   stop(): Promise<void>
@@ -34,7 +34,7 @@ export interface ChainPipelineOptions {
   createDriver: (onSigned: OnSigned) => ChainDriver
   now: () => number
   log: Log
-  /** Returns whether this process works on the blockchain. */
+  /** Returns whether this process serves the blockchain. */
   serves: () => boolean
   onSettled?: ((transaction: TransactionRow, outcome: TransactionOutcome) => void) | undefined
 }

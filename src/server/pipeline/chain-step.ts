@@ -42,8 +42,8 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
 
   const postpone = async (transaction: TransactionRow, observation: SignedObservation): Promise<void> => {
     const { waitMs, refusal, mined = transaction.mined, block: block_number = transaction.block_number } = observation
-    // Count only consecutive rejections. If polls counted too, the delay of a transaction that has been polled for a
-    // minute would grow to another minute.
+    // Count only consecutive rejections. If polls counted too, the delay after a minute of polls would be another
+    // minute.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
     if (refusal !== undefined) {
       const facts = { blockchain, transaction: transaction.id, reason: refusal }

@@ -22,7 +22,7 @@ export interface DeployStepOptions {
   driver: Pick<ChainDriver, 'blockchain' | 'commit' | 'openPreparer'>
   now: () => number
   onSigned: OnSigned
-  /** Returns whether this process works on the blockchain. Default: always true. */
+  /** Returns whether this process serves the blockchain. Default: always true. */
   serves?: () => boolean
 }
 
@@ -56,7 +56,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
     for (const collection of claimed) {
       const { attempts } = collection
       if (!serves()) {
-        // Release the claim, because this process no longer works on the chain and may be shutting down.
+        // Release the claim, because this process no longer serves the chain and may be shutting down.
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() })
         continue
       }

@@ -32,7 +32,7 @@ export interface ChainDriver extends ChainObserver {
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
   /** Reads the fees, the signers and their funds, which signing requires. Rejects while any of these is unknown. */
   openPreparer(): Promise<TransactionPreparer>
-  /** Matches on-chain tokens that are missing from the database with rows of the database. */
+  /** Examines on-chain tokens that the database doesn't have, and assigns them to pending rows. */
   recoverMint(row: UnknownMintRow): Promise<MintRecovery>
   /** Signs accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn
@@ -71,7 +71,9 @@ export type SignedTransaction = Pick<TransactionRow, 'id' | 'hash' | 'signer' | 
 /** Called when there are transactions to send. `requests` are the requests for which they were signed. */
 export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly string[]) => void
 
-/** Thrown if other work was signed or accepted first. The caller retries immediately. */
+/**
+ * Thrown if data on which a prepared transaction depends has changed in the meantime. The caller retries immediately.
+ */
 export class LostRace extends Error {}
 
 /** Prepares transactions with the current fees and signers. */
@@ -182,8 +184,7 @@ export type OutcomeVerdict =
       fails?: readonly { seq: number; error: string }[]
       collection?: CollectionChanges
       /**
-       * A new transaction for the same token, which was already signed. If absent, the step that signs processes the
-       * rows again.
+       * A new, already signed transaction for the same token. If absent, the step that signs processes the rows again.
        */
       replacement?: NewTransaction & { id: string; kind: TransactionKind }
     }

@@ -29,7 +29,7 @@ export interface MintStepOptions {
   onSigned: OnSigned
   /** Called when a collection has tokens on chain that the database doesn't have. */
   onUnknown?: () => void
-  /** Returns whether this process works on the blockchain. Default: always. */
+  /** Returns whether this process serves the blockchain. Default: always. */
   serves?: () => boolean
 }
 
@@ -50,8 +50,8 @@ const WAITS: Partial<Record<MintStepResult, number>> = { more: 0, locked: LOCKED
 
 /**
  * Signs mints of pending NFTs. All pending NFTs of a collection are signed together, even from different requests and
- * for different receivers. They are signed immediately, unless a transaction of the collection waits for a block.
- * Then, NFTs gather until they fill another transaction.
+ * for different receivers. They are signed immediately, unless a transaction of the collection waits for a block. In
+ * that case, NFTs gather until they fill another transaction.
  */
 export function createMintStep(options: MintStepOptions): MintStep {
   const { store, driver, now, onUnknown = () => {} } = options

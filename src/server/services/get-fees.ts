@@ -79,7 +79,7 @@ export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<Gas
 }
 
 /**
- * Resolves with the response of a node.
+ * Awaits the response of a node.
  *
  * @throws Refusal 503 if no node responds
  */

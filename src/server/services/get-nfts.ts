@@ -13,7 +13,7 @@ type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 type FoundNft = Awaited<ReturnType<typeof findNfts>>[number]
 
-/** The reasons why NFTs are pending, except for their files and the signers. */
+/** The reasons why NFTs are pending, except reasons that concern their files or the signers. */
 interface Waits {
   /** The reason why no block includes the NFTs' transactions, by blockchain. */
   stalls: ReadonlyMap<string, string | null>
@@ -52,8 +52,8 @@ function toRecord(row: FoundNft, pending: PendingOperation, chains: Chains, wait
 }
 
 /**
- * Returns why an NFT failed, or what delays its mint: its files, missing funds of the signers, the nodes or blocks of
- * its blockchain, the limit of its run, or an earlier transaction of its collection.
+ * Returns why an NFT failed, or what delays its mint. Possible causes of a delay are its files, missing funds of the
+ * signers, the nodes or blocks of its blockchain, the limit of its run, and an earlier transaction of its collection.
  */
 function statusReasonFields(
   { status, step, error, blockchain, collection_id, transaction_id, request_id }: FoundNft,

@@ -92,7 +92,7 @@ export async function getRunCosts(
 /**
  * Returns the amount that counts toward a run's limit when the next request is checked, the number of unsigned NFTs,
  * and the gas and bytes that each NFT reserves. Without a limit, all of these values are null. If no node returns the
- * fees, the first two are null.
+ * fees, the amount and the number are null.
  */
 async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   const unknown = { counted: null, unsigned_nfts: null }
@@ -132,7 +132,7 @@ async function waitingOf(
   const { collectionId: collection_id, limited } = run
   const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, { ...run, collection_id })
   const isUnsigned = open > Math.max(signed, run.signed) || changes.length > 0
-  // If the run has no work, report what its next request would wait for.
+  // If nothing of the run is unsigned or pending, report what its next request would wait for.
   const problem = problemOf(!isUnsigned && run.pending > 0)
   if (limited === null || (!isUnsigned && unfinalBlock === null)) return problem
   const current = problem === null ? await returnedFees(gas) : await feesIfKnown(gas)

@@ -68,8 +68,8 @@ export async function lookUpReferences(
 }
 
 /**
- * Returns the operations of a request's reference IDs, in order, if all exist with the same digests, so nothing has to
- * be created. Returns null if a reference ID is unknown or free.
+ * Returns the operations of a request's reference IDs, in order, if all of them exist with the same digests. In that
+ * case, nothing has to be created. Returns null if a reference ID is unknown or free.
  *
  * @throws Refusal 409 if a reference ID belongs to another operation or has a different label
  */

@@ -64,12 +64,16 @@ export class InvalidRequest extends Refusal {
   }
 }
 
-/** Returns a rejection caused by the backend's configuration. Its header confirms that nothing was accepted. */
+/**
+ * Returns a rejection caused by the backend's configuration. The response has a header that confirms that nothing was
+ * accepted.
+ */
 export const nothingAcceptedError = (message: string) =>
   new Refusal(503, TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
 
 /**
- * Returns a temporary rejection. Its header confirms that nothing was accepted, because a 5xx alone doesn't.
+ * Returns a temporary rejection. The response has a header that confirms that nothing was accepted, because a 5xx alone
+ * doesn't.
  *
  * @param seconds the Retry-After
  */
@@ -80,8 +84,8 @@ export const notNowError = (message: string, seconds: number) =>
   })
 
 /**
- * Returns a rejection that applies until the operator funds a signer or sets up a network. Its header confirms that
- * nothing was accepted.
+ * Returns a rejection that applies until the operator funds a signer or sets up a network. The response has a header
+ * that confirms that nothing was accepted.
  */
 export function notReadyError(message: string, seconds: number): Refusal {
   const { status, title, headers } = notNowError(message, seconds)

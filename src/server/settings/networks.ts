@@ -8,7 +8,7 @@ import {
 import { nearest } from '../../core/nearest.ts'
 import { NETWORKS } from './generated/networks.ts'
 
-/** Facts about an EVM network, from viem/chains. */
+/** Properties of an EVM network, from viem/chains. */
 export interface NetworkFacts {
   /** gdn's name of the network. If gdn has none, the network's name in viem/chains, converted to gdn's format. */
   name: string

@@ -63,7 +63,7 @@ function besides<Entry extends object>(entry: Entry, path: string): Entry {
   return Object.fromEntries(fields) as Entry
 }
 
-/** Like `besides`, but also resolves the path of a keystore. */
+/** Resolves the paths in `_file` fields and the path of a keystore relative to the settings file. */
 const withPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
   'keystore' in entry
     ? { ...besides(entry, path), keystore: resolve(dirname(path), String(entry.keystore)) }

@@ -73,7 +73,7 @@ export type KeystoreEntry = z.output<typeof keystoreSigner>
 export type RemoteSignerEntry = z.output<typeof remoteSigner>
 export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 
-/** The two schemas that a schema from `signerBy` selects from, and the field that determines which one applies. */
+/** The two schemas behind each schema that `signerBy` returns, and the field that determines which one applies. */
 export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
 /**

@@ -63,7 +63,7 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 
 /**
  * Waits until all authorizations are final, including those of an earlier run, which may also be recent. `missing` is
- * null, or an operator that isn't authorized. In the second case, resolves immediately.
+ * null, or an operator that isn't authorized. If an operator isn't authorized, resolves immediately.
  */
 async function untilAuthorizationsFinal(
   options: SetupOptions,

@@ -100,7 +100,7 @@ export async function deployUpdates(
   )
 }
 
-/** Marks a commitment as deployed that is on chain because of a transaction that the database doesn't have. */
+/** Marks as deployed a commitment that was made by a transaction that the database doesn't have. */
 export async function deployCommitment(db: Db, seq: number, firstTokenId: string): Promise<void> {
   const { numUpdatedRows } = await stateDb(db)
     .updateTable('updates')

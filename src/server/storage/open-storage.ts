@@ -163,7 +163,7 @@ function checkedAgain(remote: RemoteFiles, refusal: string | null, now: () => nu
   }
 }
 
-/** Creates the work that sends files from the data directory, and aborts unfinished uploads. */
+/** Creates the background task that sends files from the data directory and aborts unfinished uploads. */
 function createUpkeep(remote: RemoteFiles | null, options: OpenStorageOptions) {
   const { now, log } = options
   const closing = new AbortController()

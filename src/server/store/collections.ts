@@ -34,8 +34,8 @@ export async function lockCollection(db: Db, id: string): Promise<CollectionRow 
 }
 
 /**
- * Like `lockCollection`, but doesn't wait for the lock. Returns null if another process has the lock, or if the
- * collection doesn't exist.
+ * Returns a collection and locks its row, but doesn't wait for the lock. Returns null if another process has the lock,
+ * or if the collection doesn't exist.
  */
 export async function tryLockCollection(db: Db, id: string): Promise<CollectionRow | null> {
   const row = await withId(db, id)

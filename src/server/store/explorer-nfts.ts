@@ -66,7 +66,7 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
 /** Returns the last accepted NFTs of these collections, or of all collections. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    // Without this hint, SQLite would sort all NFTs if its statistics are from when it had few NFTs.
+    // Without this hint, SQLite would sort all NFTs if its statistics date from a time with few NFTs.
     const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
     return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
@@ -93,7 +93,8 @@ export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryR
 
 /**
  * Returns the NFTs that an address owns in a collection, in the order of acceptance. Skips the NFTs before the page in
- * the index, which has their positions. Compares rows for the same reason as `placed`.
+ * the index, which has their positions. On PostgreSQL, the condition is a row comparison, because an equality would
+ * make PostgreSQL scan NFTs of other collections.
  */
 export async function nftsOwned(
   db: Db,

@@ -19,9 +19,9 @@ export async function listOwners(
   collectionId: string,
   { after, limit }: { after: number; limit: number },
 ): Promise<{ nfts: OwnedNft[]; next: string | null }> {
-  // The latest event may be in one place only. If the follower hasn't read the event of a settled transfer yet, only
-  // the NFT has the transfer's block. If an event was read before its NFT was deployed, only the table of events has
-  // its block.
+  // The latest event may be recorded in only one of the two places. If the follower hasn't read the event of a settled
+  // transfer yet, only the NFT has the transfer's block. If an event was read before its NFT was deployed, only the
+  // table of events has its block.
   const rows = await db
     .selectFrom('nfts')
     .select(['seq', 'status', 'token_id', 'owner', 'owner_block'])

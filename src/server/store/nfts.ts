@@ -203,7 +203,8 @@ export async function listMintable(
 }
 
 /**
- * SQL for the run of an NFT, or an empty string. Needs one lookup for each NFT, because a join could read all requests.
+ * SQL for the run of an NFT, or an empty string. Uses a lookup for each NFT instead of a join, which could read all
+ * requests.
  */
 const RUN_OF_NFT = sql`coalesce((select run from requests where requests.id = nfts.request_id), '')`
 

@@ -100,7 +100,7 @@ export async function lockRun(db: Db, { accountId, run }: { accountId: string; r
     .executeTakeFirstOrThrow()
 }
 
-/** Like `lockRun`, but finds the run's account by the collection. */
+/** Locks a run until the transaction ends, and returns the run. Finds the run's account by the collection. */
 export async function lockRunIn(db: Db, { collection_id, run }: RunKey): Promise<LimitedRun> {
   const query = db.selectFrom('collections').select('account_id as accountId').where('id', '=', collection_id)
   return toLimited(await lockRun(db, { ...(await query.executeTakeFirstOrThrow()), run }))
@@ -138,9 +138,9 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
 }
 
 /**
- * Assigns a run to a transaction that ends without a run. Call this before the rows get another transaction. The run
- * may get a limit later, and by then, the rows no longer refer to this transaction. If the transaction has rows of
- * several runs, the first run by name pays.
+ * Assigns a run to a transaction that has no run, before its rows get another transaction. The run may get a limit
+ * later, and by then, the rows no longer refer to this transaction. If the transaction has rows of several runs, the
+ * first run by name pays.
  *
  * @param requests the requests of the transaction's rows
  */

@@ -12,8 +12,8 @@ const MIN_ROWS = 1000
  * Renews SQLite's statistics, so that its query plans fit the sizes of the tables. Reads at most 1,000 entries of an
  * index. With 1,000,000 NFTs, this takes 10 to 20 ms, or 80 ms if the file isn't in memory.
  *
- * @param how `analyze` for all tables. `pragma optimize` for tables that have grown and that the connection has used:
- * right after a database is opened, this does nothing before SQLite 3.46.
+ * @param how `analyze` for all tables. `pragma optimize` for tables that have grown and that the connection has used.
+ *   Before SQLite 3.46, it does nothing right after a database is opened.
  */
 export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma optimize'): Promise<void> {
   // Don't write when gdn starts with a small database.
@@ -43,8 +43,8 @@ async function isLarge(db: Db): Promise<boolean> {
 }
 
 /**
- * Renews the statistics of PostgreSQL tables in which more rows have changed since the last analysis than 1,000 plus a
- * third of the table, and returns the tables' names. PostgreSQL's own autovacuum runs once a minute, or never if it is
+ * Renews the statistics of PostgreSQL tables in which more than 1,000 rows plus a third of the table have changed since
+ * the last analysis. Returns the tables' names. PostgreSQL's own autovacuum runs once a minute, or never if it is
  * disabled.
  */
 export async function renewPostgresStatistics(db: Db): Promise<string[]> {

@@ -157,8 +157,8 @@ export async function indexBacklog(db: Db): Promise<{ last: number; remaining: n
 }
 
 /**
- * Indexes at most `limit` further NFTs. Call this in a transaction. Indexing each NFT when it is accepted would write
- * one page for each word. In a batch, several words are often on the same page, which is written once.
+ * Indexes at most `limit` more NFTs. Call this in a transaction. Indexing each NFT when it is accepted would write one
+ * page for each word. In a batch, several words are often on the same page, which is written once.
  *
  * In a cluster, a position may be filled after later ones, so empty positions are checked again.
  *

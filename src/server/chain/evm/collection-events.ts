@@ -122,7 +122,7 @@ function decode(topics: [Hex, ...Hex[]], data: Hex) {
   try {
     return decodeEventLog({ abi, topics, data })
   } catch {
-    // The event has the same name but different indexed arguments, such as ERC-20's Transfer.
+    // The event has the same signature but different indexed arguments, such as ERC-20's `Transfer`.
     return null
   }
 }

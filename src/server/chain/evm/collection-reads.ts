@@ -24,7 +24,7 @@ export interface CollectionAtBlock {
   maxSupply: bigint
 }
 
-/** The settings and the state of a collection that determine later changes to its tokens. */
+/** The settings and the state of a collection that determine how its tokens can change later. */
 export interface CollectionLifecycle {
   version: bigint
   dynamic: boolean
@@ -99,8 +99,8 @@ export async function readMetadataState(
 }
 
 /**
- * Returns the next token ID that a collection had when it was committed to a provenance hash. Returns 0 if the
- * collection has no commitment to the hash, or isn't deployed.
+ * Returns the next token ID that a collection had when the provenance hash was committed. Returns 0 if the hash wasn't
+ * committed, or if the collection isn't deployed.
  */
 export async function readProvenance(
   network: Reader,

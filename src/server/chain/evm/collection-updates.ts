@@ -4,7 +4,7 @@ import type { Hex } from './network.ts'
 
 const { abi } = gdnCollection
 
-/** Maximum number of updates of a collection. Its contract stores the number of an update in 24 bits. */
+/** Maximum number of updates of a collection. The contract stores update numbers in 24 bits. */
 export const MAX_UPDATES = 2 ** 24 - 1
 
 /** A metadata update of at most `MAX_TOKENS_PER_CALL` tokens. */

@@ -57,7 +57,7 @@ export interface Signers {
   readonly operators: readonly Signer[]
 }
 
-/** The facts that are needed to sign for a blockchain. */
+/** The values that are needed to sign transactions for a blockchain. */
 export interface SigningTerms {
   readonly chainId: number
   readonly signers: Signers
@@ -66,7 +66,7 @@ export interface SigningTerms {
   readonly affordable?: ReadonlyMap<Hex, bigint>
 }
 
-/** Returns the terms for signing on a blockchain. Rejects while its network is unreachable. */
+/** Returns the chain ID, signers and fees for signing on a blockchain. Rejects while its network is unreachable. */
 export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerms>
 
 /**
@@ -78,5 +78,5 @@ export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
   [...operators, admin].find((signer) => signer?.address === address) ?? null
 
-/** Fees of transactions on embedded chains. They are far above any base fee, because gas is free there. */
+/** Fees of transactions on embedded chains. Gas is free there, so these fees are far above any base fee. */
 export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }

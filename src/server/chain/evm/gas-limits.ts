@@ -158,7 +158,7 @@ const runsIn = (tokenIds: readonly bigint[]): number => {
   return tokenIds.filter((id) => !ids.has(id - 1n)).length
 }
 
-/** Returns the number of runs with several tokens, which equals the number of tokens that are the second of a run. */
+/** Counts the runs with several tokens by counting the tokens that are second in a run. */
 const longRunsIn = (tokenIds: readonly bigint[]): number => {
   const ids = new Set(tokenIds)
   return tokenIds.filter((id) => ids.has(id - 1n) && !ids.has(id - 2n)).length

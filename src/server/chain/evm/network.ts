@@ -55,9 +55,9 @@ export interface PublicNetwork {
   /** Milliseconds between two polls of pending transactions. */
   readonly pollMs: number
   /**
-   * Number of blocks after which no reorg is expected; at least `confirmations`. A success is accepted after
-   * `confirmations`, and is checked for reorgs until finality. A revert, or the use of a nonce by another transaction,
-   * is accepted only at finality.
+   * Number of blocks after which no reorg is expected; at least `confirmations`. A successful transaction counts as
+   * confirmed after `confirmations`, and is checked for reorgs until finality. A revert, or another transaction with
+   * the same nonce, counts only at finality.
    */
   readonly finality: number
   /**
@@ -67,8 +67,8 @@ export interface PublicNetwork {
   /** Maximum gas price in wei. */
   readonly feeCap: bigint
   /**
-   * Maximum number of pending mint transactions per collection. With 1, the next transaction waits until the last one
-   * is final.
+   * Maximum number of pending mint transactions per collection. With 1, the next transaction waits until the previous
+   * one is final.
    */
   readonly mintsInFlight: number
   /** Returns the number of the newest block. */
@@ -101,7 +101,9 @@ export interface PublicNetwork {
 export interface EvmNetwork {
   readonly blockchain: EvmBlockchain
   readonly chainId: number
-  /** Number of blocks, including the transaction's own block, after which a success is accepted. */
+  /**
+   * Number of blocks, including the transaction's own block, after which a successful transaction counts as confirmed.
+   */
   readonly confirmations: number
   /** The functions of a public network. Absent for an embedded chain, where every block is final immediately. */
   readonly publicNetwork?: PublicNetwork

@@ -6,14 +6,14 @@ import { messageOf } from '../../../core/errors.ts'
  */
 const FRESH_MS = 3_000
 /**
- * Maximum wait for the first result in milliseconds. A backend with a slow network can still use other networks and the
- * database.
+ * Maximum wait for the first result in milliseconds. The limit lets a backend with a slow network use its other
+ * networks and the database.
  */
 const FIRST_WITHIN_MS = 1_500
 /** Time in milliseconds after which a check counts as "no response", even before it fails. */
 const SILENT_MS = 10_000
 
-/** The reason why work on a network is impossible. */
+/** The reason why a network can't be used. */
 export interface NetworkProblem {
   reason: string
   /** Whether the network is unreachable or is the wrong network. If so, other processes can't use it either. */

@@ -4,7 +4,7 @@ import { type NetworkProblem, watchNetwork } from './watch-network.ts'
 
 /** Interval in milliseconds between checks of networks and signers, even while nothing is signed. */
 const CHECK_INTERVAL_MS = 15_000
-/** Interval in milliseconds while something prevents work, so that a recovery is noticed soon. */
+/** Interval in milliseconds while a problem exists, so that a recovery is noticed soon. */
 const RECOVERY_CHECK_INTERVAL_MS = 3_000
 
 export interface WatchedNetwork<Name> {
@@ -26,8 +26,9 @@ export interface NetworksWatch<Name> {
 }
 
 /**
- * Checks networks periodically until `stop` is called. Logs when a network can't be used, when its work waits for funds
- * or an authorization, and when the network can be used again. A check in flight when `stop` is called isn't logged.
+ * Checks networks periodically until `stop` is called. Logs when a network can't be used, when its transactions wait
+ * for funds or an authorization, and when the network can be used again. A check in flight when `stop` is called isn't
+ * logged.
  */
 export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], log: Log): NetworksWatch<Name> {
   let isStopped = false

@@ -47,8 +47,8 @@ export interface MintSpec extends Omit<MintFacts, 'kind'> {
  * without decimals, and no account can mint another. If the token is dynamic, the service can change its metadata;
  * otherwise, no account can.
  *
- * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
- * balance, and anyone can send coins to the address.
+ * The account is funded by a transfer and then allocated, not created with a single instruction. That instruction would
+ * fail for an address with a balance, and anyone can send coins to the address.
  *
  * The instructions are encoded without a library, because @solana/kit and its program clients take ten times as long.
  * `mint.test.ts` compares every byte with theirs.

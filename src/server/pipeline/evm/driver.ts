@@ -61,8 +61,8 @@ export function hasRoom(
   { count, waiting, hasReverted, hasLostToken, signers }: Unfinished,
   more: number,
 ): boolean {
-  // A signed transaction would change a token that a reorg has taken from its NFT. Until that token ID is minted again,
-  // the transaction reverts. Afterwards, it would change the wrong NFT.
+  // A signed transaction refers to a token ID that its NFT has lost because of a reorg. Until that token ID is minted
+  // again, the transaction reverts. Afterwards, it would change the wrong NFT.
   if (hasLostToken) return false
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
   // Nonces don't order the transactions of different signers, and after a reorg, transactions of several signers may be

@@ -22,7 +22,7 @@ import { stuckAtLimit } from './public-network/stuck-at-limit.ts'
 
 type Contract = Pick<CollectionRow, 'contract_address'>
 
-/** Returns the facts of an EVM chain, embedded or public. */
+/** Returns the functions that read the state and the rules of an EVM chain, embedded or public. */
 export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): ChainFacts {
   const network = () => chains.network(blockchain)
   const requireDeployed = <Value>(value: Value | null, { contract_address }: Contract): Value => {

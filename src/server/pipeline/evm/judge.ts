@@ -42,9 +42,9 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
 }
 
 /**
- * Decides on a lost transaction. Another user of the signer's key has used its nonce, so none of its signed versions
- * can be mined, and its rows get a transaction with another nonce. If a lost deployment was mined after all, the second
- * deployment reverts, and the collection counts as deployed.
+ * Decides on a lost transaction. Another user of the signer's key has used the transaction's nonce. None of its signed
+ * versions can therefore be mined, and its rows get a transaction with another nonce. If a lost deployment was mined
+ * after all, the second deployment reverts, and the collection counts as deployed.
  */
 async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
   const { network, transaction, log } = judging
@@ -116,7 +116,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (state === null) {
     if (collection.status === 'failed') return { kind: 'none' }
     if (publicNetwork !== undefined && collection.status === 'initiated') return wait
-    // This node lags, because a call to an address without code can't revert.
+    // A call to an address without code can't revert, so the collection exists and this node lags.
     throw new Error(`the node does not have the collection ${collection.contract_address}`)
   }
   // The chain may have tokens that the database doesn't have. The recover step examines them before anything is signed

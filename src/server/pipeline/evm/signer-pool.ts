@@ -11,7 +11,7 @@ import type { Db } from '../../store/schema.ts'
  */
 const MAX_PENDING = 64
 
-/** Number of each signer's slots for pending transactions that are reserved for mints and collections. */
+/** Number of transaction slots of each signer that are reserved for mints and collections. */
 export const RESERVED_SLOTS = 16
 
 /** A signer, with the number of transactions that it may sign before one of its pending transactions is in a block. */

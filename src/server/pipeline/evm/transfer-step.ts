@@ -98,7 +98,8 @@ export function createTransferStep(options: TransferStepOptions): Turn {
       }),
     )
     for (const { failure } of outcomes) if (failure !== undefined) throw failure
-    // Transfers without capacity wait until an earlier transaction is in a block. Burns wait until their mint is final.
+    // Transfers for which no signer has capacity wait until an earlier transaction is in a block. Burns wait until
+    // their mint is final.
     return (await hasUnsigned(store.db, blockchain)) ? UNFINAL_MS : null
   }
 }

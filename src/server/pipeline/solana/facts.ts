@@ -14,8 +14,8 @@ import { checkGroup } from './group-members.ts'
 const compared = new WeakMap<SolanaChains, Set<string>>()
 
 /**
- * Creates the facts of a Solana chain, either embedded or a cluster. A collection isn't a program, so its permissions
- * are stored in its row.
+ * Returns the functions that read the state and the rules of a Solana chain, either embedded or a cluster. A collection
+ * isn't a program, so its permissions are stored in its row.
  */
 export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockchain): ChainFacts => ({
   async addressesFor(_, { id }) {

@@ -23,8 +23,8 @@ const GROUP = 100
 export const MAX_PENDING = 400
 /**
  * Time in milliseconds, since the previous group, for which a group smaller than `GROUP` waits for more NFTs while
- * others are pending. If each request has one NFT, this wait saves 10 % of the work, and adds no delay on networks with
- * slow blocks.
+ * transactions of the collection are pending. If each request has one NFT, this wait saves 10 % of the work, and adds
+ * no delay on networks with slow blocks.
  */
 const GATHER_MS = 100
 

@@ -100,7 +100,8 @@ async function prepare(
     update_sequence: directory === null ? null : storedRevision + 1,
   }
   if (isFound) {
-    // The transaction that made the change can't be distinguished from other transactions that refer to the token.
+    // Use a placeholder signature, because the transaction that made the change can't be distinguished from other
+    // transactions that refer to the token.
     const lost = { raw: '', signature: `unknown:${token}:${update.id}`, lastValidBlockHeight: 0 }
     return { update, row: buildSignedRow(place, content, lost), isFound, directory }
   }

@@ -8,7 +8,7 @@ import { checkTarget } from '../../../files/target.ts'
 import { sign } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
-/** Maximum number of bytes to read from a response, because responses are only shown to users. */
+/** Maximum number of bytes to read from a response, which is only shown to users. */
 const MAX_RESPONSE_BYTES = 1024
 const MAX_RESPONSE = 200
 const MAX_HEADER_BYTES = 16 * 1024
@@ -50,9 +50,9 @@ export interface PosterOptions {
 }
 
 /**
- * Creates a poster that applies the rules for file downloads: public addresses only, and each host is resolved once, so
- * that the socket connects to the checked address. Redirects aren't followed, because a receiver must not select
- * another receiver.
+ * Creates a poster that applies the rules for file downloads. It connects only to public addresses, and resolves each
+ * host once, so that the socket connects to the checked address. Redirects aren't followed, because a receiver must not
+ * select another receiver.
  */
 export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT_MS, lookup }: PosterOptions): Poster {
   const agent = new Agent({

@@ -86,8 +86,8 @@ export function openStorageClient(name: string, userAgent: string, longestMs = m
       },
       body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
       dispatcher: agent,
-      // Don't combine the signal with another one. On Node 20, an AbortSignal.any of a timeout may never fire after a
-      // garbage collection. `close` destroys the agent, which also aborts this request.
+      // Don't combine the signal with another one. On Node.js 20, a signal that `AbortSignal.any` derives from a
+      // timeout may never fire after a garbage collection. `close` destroys the agent, which also aborts this request.
       signal: AbortSignal.timeout(longestMs(size)),
     })
     problem = isTemporaryStorageStatus(statusCode) ? `${name} returned HTTP ${statusCode}` : null

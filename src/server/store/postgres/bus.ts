@@ -93,7 +93,7 @@ function readNotifications(payload: string, self: string): readonly Notification
   }
 }
 
-/** Returns a notification as JSON. Its `kind` is sent as `what`, because processes of other versions read it. */
+/** Returns a notification as JSON. Its `kind` is sent as `what`, because other versions of gdn expect that name. */
 const toWire = ({ kind, ...fields }: Notification): string => JSON.stringify({ what: kind, ...fields })
 
 function fromWire(word: unknown): unknown {

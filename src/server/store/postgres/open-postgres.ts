@@ -30,8 +30,8 @@ export interface PostgresOptions {
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
 /**
- * Default timeout of a statement in milliseconds. If it expires, the server is gone and the operating system hasn't
- * noticed.
+ * Default timeout of a statement in milliseconds. If it expires, the server is probably gone, and the operating system
+ * hasn't noticed.
  */
 const RESPONSE_WITHIN_MS = 60_000
 /** Delay in milliseconds until the first keepalive probe of a connection without a statement timeout. */

@@ -1,7 +1,7 @@
 import { parseTransaction } from 'viem'
 import type { Hex } from '../network.ts'
 
-/** A pending transaction, with the values that determine the funds that its signer needs. */
+/** A pending transaction, with the values from which its signer's required funds are computed. */
 export interface PendingCall {
   nonce: number
   /**

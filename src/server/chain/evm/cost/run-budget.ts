@@ -50,7 +50,7 @@ export function maxCostOfSignings(raws: readonly string[], fees: Pick<MaxCostFee
 export const shareOf = ({ available, reserved }: Pick<RunBudget, 'available' | 'reserved'>, needed: bigint): bigint =>
   available < 0n && needed > 0n ? needed + (available * needed) / reserved : needed + available
 
-/** Returns the maximum cost of a number of NFTs of a run. Rounds up for each NFT, as reservations do. */
+/** Returns the maximum cost of a given number of a run's NFTs. Rounds up for each NFT, as reservations do. */
 export const maxCostOfNfts = (run: CostLimitedRun, count: number, fees: MaxCostFees): bigint =>
   BigInt(count) * maxCostOf({ gasLimit: BigInt(run.nft_gas), bytes: run.nft_bytes }, withinLimit(run, fees))
 

@@ -17,8 +17,8 @@ export interface AnvilOptions {
   /** Home and working directory of the child process, so that it doesn't write to the user's home. */
   home: string
   /**
-   * Identifies this child process among all processes. It is passed as the name of anvil's cache folder, which isn't
-   * used here.
+   * Identifies this child process among all processes. It is passed to anvil as the name of a cache folder that gdn
+   * doesn't use.
    */
   marker: string
   /** Called as soon as the child process exists, before it listens. */
@@ -53,7 +53,7 @@ const killLiving = () => {
  * Starts an anvil process without automatic mining, and waits until it listens.
  *
  * Reasons for the options:
- * - `--no-mining`: in tests, automatic mining stopped permanently.
+ * - `--no-mining`: gdn mines the blocks, because anvil's automatic mining stopped permanently in tests.
  * - `--prune-history`: otherwise anvil writes the states of old blocks to disk (13 GB in one run).
  * - `--order fifo` and a named hard fork: a replay must produce the same blocks. A fork of a public network has the
  *   hard fork and the gas limit of its network.

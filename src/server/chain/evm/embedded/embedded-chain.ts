@@ -184,8 +184,8 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
 
 /**
  * Runs a call and retries it if its block is out of range. If anvil mines a block during a call on the latest block,
- * the state that the call reads is no longer the latest and is pruned. A retry then succeeds. A call on an older block
- * fails again.
+ * the state that the call reads is no longer the latest and is pruned. A retry then succeeds. A call on a block that is
+ * too old fails on every attempt.
  */
 async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

@@ -13,8 +13,8 @@ const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas']
  */
 const READ_GAS = 100_000_000
 /**
- * Total gas limit of the reads in a batch, split equally. A hundred reads at the full limit would occupy a core for 25
- * s.
+ * Total gas limit of the reads in a batch, split equally among them. A hundred reads at the full limit would occupy a
+ * core for 25 s.
  */
 const BATCH_GAS = 1_000_000_000
 

@@ -2,8 +2,8 @@ import { RPC_ERRORS, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
 /**
- * Implements `eth_sendRawTransaction` with a broadcast. Also returns the hash for bytes that the chain already has, so
- * that a client that didn't receive the first response can retry.
+ * Implements `eth_sendRawTransaction` with a broadcast. Also returns the hash of a transaction that the chain already
+ * has, so that a client that didn't receive the first response can retry.
  *
  * @throws RpcError with the code that a node would return
  */

@@ -3,7 +3,7 @@ import { RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
 /**
- * Reads at the newest block. Starts over at a newer block if the node no longer has the state of the block.
+ * Runs reads at the newest block. Starts over at a newer block if the node no longer has the state of the block.
  *
  * @param read called with the block's number. It must only read
  */

@@ -16,8 +16,8 @@ const BASE_FEES = 2n
  */
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
-  // Treat a missing block as a failure. Otherwise, the network would seem to have no base fee, and the offer would be
-  // too low.
+  // Treat a missing block as a failure. Otherwise, the network would seem to have no base fee, and the offered fee
+  // would be too low.
   if (block === null) throw new NodeFailed('a node did not return the newest block')
   if (block.baseFeePerGas === undefined) {
     const baseFee = readQuantity(await rpc.call('eth_gasPrice', []))

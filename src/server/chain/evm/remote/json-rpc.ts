@@ -32,7 +32,7 @@ export interface RemoteRpcOptions {
   /** Rate limits and pauses of the RPC providers. */
   providers: Providers
   onRequest: (host: string, outcome: RpcOutcome) => void
-  /** Aborts every request. Its reason becomes the error. */
+  /** Aborts every request. The signal's reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 

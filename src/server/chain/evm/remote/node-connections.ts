@@ -33,7 +33,8 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
   const send = async (url: string, body: unknown): Promise<unknown> => {
     // A URL can contain a provider's key, so messages quote only the host.
     const { host } = new URL(url)
-    // Don't use AbortSignal.timeout. On Node 20, an AbortSignal.any of it may never fire after a garbage collection.
+    // Don't use AbortSignal.timeout. On Node.js 20, a signal that `AbortSignal.any` derives from it may never fire
+    // after a garbage collection.
     const abortController = new AbortController()
     let late = false
     const timer = setTimeout(() => {

@@ -159,8 +159,8 @@ export function watchOperators(options: {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
         const hasLowFunds = state.balance < WELL_FUNDED_REQUESTS * minSignerFunds(fees)
-        // A signer with ample funds can ignore transactions that were signed since the check. A transaction that was
-        // mined since still counts, because the balance was read before.
+        // A signer with ample funds can ignore transactions that were signed after the check. A transaction that was
+        // mined after the check still counts, because the balance was read before it.
         const later = hasLowFunds ? await options.waiting(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
         const { owed } = debtOf([...signed.values()], state.nextNonce)
@@ -240,7 +240,7 @@ export const lackOfSigner = (
   const needed = neededBy({ due }, fees)
   const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
   if (waiting === undefined) return missingFunds(payer, balance, needed)
-  // Additional funds would not help work that waits because of the limits of its runs.
+  // Additional funds would not help NFTs and transactions that wait because of the limits of their runs.
   const isHeld = waiting.nfts === 0 && waiting.held + held > 0 && balance >= (raised === 0 ? due : owed)
   if (isHeld) return aboveLimits(payer, balance, needed, { nfts: waiting.held, transactions: held })
   const all = { nfts: waiting.nfts, pending: raised, wei: owed + (waiting.nfts === 0 ? 0n : waiting.wei) }

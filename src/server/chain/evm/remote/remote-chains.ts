@@ -33,8 +33,8 @@ export interface RemoteChains {
   /** Returns the factory's address. Rejects if the blockchain isn't set up. */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /**
-   * Returns why nothing can be signed for a blockchain; null if no problem is known. For signed work, returns a problem
-   * only while a signer can't pay for its next pending transaction.
+   * Returns why nothing can be signed for a blockchain; null if no problem is known. If the work is already signed,
+   * returns a problem only while a signer can't pay for its next pending transaction.
    */
   problem(blockchain: EvmBlockchain, isSigned: boolean): string | null
   /** Returns the reason why no node of the blockchain responds; null if one does. */
@@ -64,7 +64,7 @@ export interface RemoteChainsOptions {
   openSigners: (settings: ChainSettings) => Promise<readonly Signer[]>
   now: () => number
   log: Log
-  /** Rate limits and pauses of the providers. They are shared with other users of the same URLs. */
+  /** Rate limits and pauses of the providers. All requests of this process share them. */
   providers: Providers
   /** Called for each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void

@@ -25,7 +25,9 @@ export interface RemoteNetworkOptions {
   chainId?: number
   /** URLs of the network's nodes, the preferred one first. */
   urls: readonly string[]
-  /** Number of blocks, including the transaction's own block, after which a success is accepted. */
+  /**
+   * Number of blocks, including the transaction's own block, after which a successful transaction counts as confirmed.
+   */
   confirmations: number
   /** Number of blocks until finality; at least `confirmations`. */
   finality: number
@@ -38,11 +40,11 @@ export interface RemoteNetworkOptions {
   timeoutMs?: number
   tries?: number
   retryMs?: number
-  /** Rate limits and pauses of the providers. They are shared with other users of the same URLs. */
+  /** Rate limits and pauses of the providers. All requests of this process share them. */
   providers?: Providers
   /** Called for each request, with the host of the node. */
   onRequest?: (host: string, outcome: RpcOutcome) => void
-  /** Aborts every request. Its reason becomes the error. */
+  /** Aborts every request. The signal's reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 
@@ -62,7 +64,10 @@ export const MINTS_IN_FLIGHT = 16
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
-/** Maximum number of blocks in one batch. One node answers up to 100 calls together, and one of them reads the head. */
+/**
+ * Maximum number of blocks in one batch. One node answers up to 100 calls together, one of which reads the newest
+ * block.
+ */
 const BLOCKS_OF_ONE_NODE = 99
 
 /**

@@ -41,7 +41,7 @@ export interface RemoteClustersOptions {
   /** Opens the key of a cluster's signer. Returns null in a process that never signs. */
   openSigner: (settings: ClusterSettings) => Promise<SolanaSigner | null>
   log: Log
-  /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
+  /** Rate limits and pauses of the providers, which all requests of this process share. */
   providers: Providers
   /** Called for each request to a provider. */
   onRequest?: (blockchain: Blockchain, host: string, outcome: RpcOutcome) => void

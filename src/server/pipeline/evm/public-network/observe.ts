@@ -79,8 +79,8 @@ export function createPublicObserver(options: BumperOptions): Observe {
 }
 
 /**
- * Returns the signed version of a transaction that was mined, and its result. A success is watched until its block is
- * final.
+ * Returns the signed version of a transaction that was mined, and its result. A successful transaction is watched until
+ * its block is final.
  *
  * @param raw the newest signed version
  */
@@ -122,8 +122,8 @@ const MIN_GAS = 21_000n
 
 /**
  * Returns whether a signed version can have paid the fee in a receipt. If a wrong fee or a wrong amount of gas were
- * recorded, the transaction's run could exceed its limit, or would stop too early. Instead of an impossible fee, the
- * maximum cost of the signed version counts.
+ * recorded, the transaction's run could exceed its limit, or would stop too early. If the fee is impossible, the
+ * maximum cost of the signed version counts instead.
  */
 function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
   const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)
@@ -152,8 +152,8 @@ export async function findMined(
 }
 
 /**
- * Returns whether a receipt has enough confirmations. A success can be rolled back, so it needs `confirmations`. A
- * revert must be final, because its rows are then signed in new transactions.
+ * Returns whether a receipt has enough confirmations. The effects of a successful transaction can be rolled back after
+ * a reorg, so `confirmations` suffice. A revert must be final, because its rows are then signed in new transactions.
  */
 const isDeep =
   (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>

@@ -20,12 +20,12 @@ export interface FollowPublicOwnersOptions {
 }
 
 /**
- * Tracks owners and flags on a public network. Works like `followOwners`, but reads only the collections of this
- * backend, from their first block on, and within the query limit of the provider. A turn resolves with whether blocks
- * remain to be read.
+ * Tracks owners and flags on a public network. Unlike `followOwners`, reads only the collections of this backend, from
+ * their first block on, and within the query limit of the provider. A turn resolves with whether blocks remain to be
+ * read.
  *
- * A read counts only if the node has the last block of the range and the one before the range, because the nodes behind
- * a URL may be at different blocks and on different branches.
+ * The nodes behind a URL may be at different blocks and on different branches. A read therefore counts only if the node
+ * has the last block of the range and the block before the range.
  */
 export function createPublicOwnerFollower({ store, network, log }: FollowPublicOwnersOptions): () => Promise<boolean> {
   const { blockchain, publicNetwork } = network

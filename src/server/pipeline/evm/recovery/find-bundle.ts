@@ -14,7 +14,7 @@ const TURN_MS = 20
  * Finds the rows of a bundle among pending rows, which are in the order of acceptance. Returns null if it finds none in
  * time.
  *
- * A bundle has pending rows in that order, without those whose files weren't stored yet. The search therefore tries
+ * A bundle contains pending rows in that order, except those whose files weren't stored yet. The search therefore tries
  * consecutive rows first, then sequences that skip one row, then two, and so on.
  *
  * @param timeMs time limit of the search, which is needed because the digest doesn't show which rows were skipped

@@ -34,7 +34,7 @@ export interface EvmRecoveryOptions extends FileSources {
 type MintableNft = Awaited<ReturnType<typeof listMintable>>[number]
 
 /**
- * Returns a function that examines a mint on an EVM chain that the database doesn't have. If the metadata directory of
+ * Returns a function that examines a mint that is on an EVM chain but not in the database. If the metadata directory of
  * pending rows is the minted one, the rows are assigned to the transaction, as if it had been signed for them.
  */
 export function createEvmMintRecovery(options: EvmRecoveryOptions): (row: UnknownMintRow) => Promise<MintRecovery> {
