@@ -134,7 +134,7 @@ export function isLowerCaseAddress(address: string): boolean {
  * checksum (EIP-55).
  */
 export function evmAddressProblem(address: string): string | null {
-  // First check for valid addresses, which must be fast, because a manifest may have a million of them.
+  // Check for a valid address first. This must be fast, because a manifest may have a million addresses.
   const kinds = readDigits(address)
   if (kinds !== 0) {
     if (kinds === DIGIT && address === ZERO_ADDRESS) return 'is the zero address, which has no owner'

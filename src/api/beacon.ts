@@ -58,7 +58,7 @@ export function verifyBeacon(chain: BeaconChain, round: number, signature: Uint8
 export function isSigned({ publicKey }: BeaconChain, round: number, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
   try {
-    // Decoding rejects infinity, other encodings, and points that aren't on the curve or in the subgroup.
+    // These checks reject infinity, non-canonical encodings, and points that aren't on the curve or in the subgroup.
     const point = bls.Signature.fromBytes(Uint8Array.from(signature))
     point.assertValidity()
     if (point.is0() || !Buffer.from(bls.Signature.toBytes(point)).equals(signature)) return false

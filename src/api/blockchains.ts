@@ -2,7 +2,7 @@ import { distance } from '../core/nearest.ts'
 import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 /**
- * Blockchain names. Some need no configuration, and their data comes from viem/chains. Others are names that a
+ * Blockchain names. Some need no configuration, because their data comes from viem/chains. Others are names that a
  * backend's operator configures for other EVM networks.
  */
 

@@ -6,6 +6,6 @@ export const hasFailed = (status: string) => FAILED.has(status)
 
 export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)
 
-/** Returns the reason of a failure that the server reports, or a text if it reports none. */
+/** Returns the reason that the server reports for a failure, or a default text if it reports none. */
 export const failureReason = (error: unknown): string =>
   typeof error === 'string' ? error : 'the server returned no reason'

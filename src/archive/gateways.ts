@@ -9,7 +9,10 @@ import type { ArchiveLimits } from './limits.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 
 export interface GatewayOptions {
-  /** Base URLs from the user, without a trailing slash. The URLs may be private, but their redirects may not. */
+  /**
+   * Base URLs from the user, without a trailing slash. The URLs may have private addresses, but may not redirect to
+   * them.
+   */
   urls: readonly string[]
   /** Whether to follow redirects to private addresses, for development. */
   allowPrivate: boolean

@@ -15,7 +15,7 @@ export class FittedDiagram {
   /** The total weight of all combinations that start at each node, by level. */
   #after: Float64Array[] = []
 
-  /** @param wanted the wanted number of each value, by layer. A value with the number 0 is never drawn. */
+  /** @param wanted the wanted number of each value, by layer. A value whose wanted number is 0 is never drawn. */
   constructor(diagram: Diagram, wanted: readonly (readonly number[])[]) {
     this.#diagram = diagram
     this.#weights = wanted.map((counts) => Float64Array.from(counts, (count) => (count > 0 ? 1 : 0)))

@@ -52,7 +52,7 @@ export function jsonSchema(
   addition: Addition = () => undefined,
 ): Json {
   const described = plainJsonSchema(schema, io, addition)
-  // Don't do this in `override`, where fields of the same type still share one object.
+  // Don't do this in zod's `override`, because fields of the same type still share one object there.
   describeFields(described, { ...FIELD_NOTES, ...notes })
   return described
 }
