@@ -13,7 +13,10 @@ const MANGLED = 'is a number, not an address: a spreadsheet seems to have change
 /** Matches a name from a name service, such as `vitalik.eth`. */
 const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 
-/** Describes a text that isn't an address, such as a converted number or a name. Returns null for unrecognized text. */
+/**
+ * Returns what a text is instead of an address, such as a converted number or a name. Returns null for unrecognized
+ * text.
+ */
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-// The copy in the top-level node_modules is version 1, which other packages need.
+// Don't use the copy in the top-level node_modules, which is version 1, because other packages need that version.
 import { bls12_381 } from '@noble/curves-2/bls12-381.js'
 import { GdnError } from '../core/errors.ts'
 import { QUICKNET_TIMES, type RoundTimes } from './shuffle-rule.ts'

@@ -208,7 +208,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Returns whether the server itself failed, instead of only one file. */
+/** Returns whether the server itself failed, and not only the request for one file. */
 const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(failure instanceof NoSuchBlock)
 
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])

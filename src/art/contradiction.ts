@@ -35,8 +35,8 @@ interface Required {
 }
 
 /**
- * Returns the reason why no NFT with a trait can satisfy the rules up to this one, because they require two traits of
- * the same layer. Returns null if this is possible.
+ * Returns the reason why no NFT with a trait can satisfy the rules up to this one: they require two traits of the same
+ * layer. Returns null if an NFT can satisfy them.
  *
  * @param required the required traits, by trait and layer
  */

@@ -81,7 +81,7 @@ export class FittedDiagram {
     this.#after = after
   }
 
-  /** Adjusts the weights of one level after the other to the wanted shares. */
+  /** Adjusts the weights to the wanted shares, level by level. */
   #sweep(shares: readonly (readonly number[])[]): void {
     let before: Float64Array = Float64Array.of(1)
     for (const [depth, { layer, nodes, child, classes, classOf }] of this.#diagram.levels.entries()) {

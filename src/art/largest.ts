@@ -52,7 +52,7 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
   return made === null && BigInt(upper) === bound ? begun : search(begun.largest, upper)
 }
 
-/** Returns the limit that the layers set for the number of NFTs, because each NFT has a value in every layer. */
+/** Returns the maximum number of NFTs that the layers allow. Each NFT has a value in every layer. */
 function layerBound({ exact }: Problem, { withValue, total }: Diagram): bigint {
   return exact.reduce((least, counts, layer) => {
     const most = counts.reduce<bigint>((sum, count, value) => {

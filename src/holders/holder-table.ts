@@ -16,7 +16,7 @@ export interface HeldTokens {
   amount: bigint
 }
 
-/** A balance below zero. Contracts have no such balances, so earlier transfers had no events. */
+/** A balance below zero. No contract has such a balance, so some earlier transfers emitted no events. */
 export interface Negative {
   owner: string
   token: bigint | null

@@ -84,8 +84,8 @@ function openWithNode({ DatabaseSync }: NodeSqlite, path: string, readOnly: bool
 
 /**
  * Loads libsql with an empty diagnostic report of the process. libsql uses the report to distinguish glibc from musl.
- * Creating the report takes 5 ms and looks up the host name of each open connection. Without it, libsql reads
- * /usr/bin/ldd.
+ * Creating the report takes 5 ms and looks up the host name of each open connection. With an empty report, libsql reads
+ * /usr/bin/ldd instead.
  */
 function loadLibsql(): unknown {
   const { report } = process
@@ -95,7 +95,7 @@ function loadLibsql(): unknown {
   try {
     return require(folder)
   } catch {
-    // Systems without /usr/bin/ldd need the report.
+    // Systems without /usr/bin/ldd need the real report.
     report.getReport = getReport
     return require(folder)
   } finally {
@@ -151,7 +151,7 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
 function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement {
   let names: readonly string[] = []
   const namedColumns = (values: readonly unknown[]): unknown => {
-    // This is the first execution, or a migration has added columns since the last execution.
+    // The number of columns differs on the first execution, or after a migration has added columns.
     if (values.length !== names.length) names = statement.columns().map(({ name }) => name)
     const row: Record<string, unknown> = {}
     names.forEach((name, index) => {

@@ -38,8 +38,8 @@ const MAX_LARGE_BYTES = 4 * 1024 * 1024
 type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
 
 /**
- * Creates a reader for a contract at one block, so that the answers of a proxy stay consistent even if the proxy is
- * upgraded in the meantime. An answer that can't be read contains the reason, and never prevents other answers.
+ * Creates a reader for a contract at one block, so that answers stay consistent even if a proxy is upgraded in the
+ * meantime. If an answer can't be read, it contains the reason. The other answers aren't affected.
  *
  * @param block number of the block as a JSON-RPC quantity
  */
