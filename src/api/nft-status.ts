@@ -1,4 +1,4 @@
-// This set is in a separate file, because the schema of records needs zod.
+// This set is in a separate file, because the schema of records loads zod.
 const FAILED = new Set(['failed', 'error'])
 
 /** Returns whether a server's status of an NFT or a transaction means that it failed. */

@@ -56,7 +56,7 @@ export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean 
 }
 
 function isFile(field: string, key: string, url: string): boolean {
-  // The text of an SVG image is part of the metadata.
+  // The text of an SVG image is part of the metadata, not a file.
   if (url === '' || url.startsWith('<')) return false
   if (CONTENT.test(url) || ALWAYS_FILE.test(field)) return true
   return FILE_KEY.test(key) && URL_FORM.test(url)

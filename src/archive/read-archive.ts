@@ -128,7 +128,7 @@ async function readBlocks(
     const section = await readIntactBlock(offset)
     if (section instanceof GdnError) {
       onDamage(section)
-      // The length of a damaged block may also be damaged.
+      // The length of a damaged block may also be damaged, so search from the next byte.
       const nextOffset = await next(offset + 1)
       if (nextOffset === null) break
       offset = nextOffset
@@ -348,7 +348,7 @@ async function* readIndexContent(path: string, archive: ArchivedBlocks, root: CI
     yield* streamNode({ get }, root, node)
   } catch (error) {
     if (systemCode(error) !== undefined || (error instanceof GdnError && error.code !== 'unexpected')) throw error
-    // Malformed nodes cause many types of errors.
+    // Report any other error as a missing index, because malformed nodes cause many types of errors.
     throw noIndexError(path)
   }
 }

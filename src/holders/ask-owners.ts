@@ -33,7 +33,7 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
   for (let restart = 0; ; restart++) {
     if (await readPages(options)) {
       const checked = await compareWithContract(options, 'erc721', [])
-      // An embedded chain stores only the state of its newest block.
+      // An embedded chain stores only the state of its newest block, so the check isn't possible after a new block.
       if (checked !== NOT_CHECKED) return { standard: 'erc721', checked }
     }
     if (restart === RESTARTS) return null

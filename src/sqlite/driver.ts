@@ -22,10 +22,10 @@ export interface RawDatabase {
   close(): void
 }
 
-// `import.meta.filename` isn't used, because jest 29 doesn't set it.
+// `import.meta.filename` isn't used, because Jest 29 doesn't set it.
 const require = createRequire(import.meta.url)
 
-/** Declares the part of `node:sqlite` that gdn uses, because the types for Node 20 don't have the module. */
+/** Declares the part of `node:sqlite` that gdn uses, because the types for Node.js 20 don't have the module. */
 interface NodeSqlite {
   StatementSync: { prototype: object }
   DatabaseSync: new (
@@ -49,7 +49,7 @@ interface NodeSqlite {
 function loadNodeSqlite(): NodeSqlite | null {
   // biome-ignore lint/style/noProcessEnv: not a setting; tests on newer versions use it to choose libsql
   if (process.env.GDN_TEST_SQLITE === 'libsql') return null
-  // Node 22 warns that the module is experimental. Users can't act on this warning, so suppress only this one.
+  // Node.js 22 warns that the module is experimental. Users can't act on this warning, so suppress only this one.
   const emitWarning = process.emitWarning
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).includes('SQLite is an experimental feature')) return

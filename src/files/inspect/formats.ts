@@ -115,7 +115,7 @@ export function formatOf(head: Buffer): FormatName | null {
   if (format !== undefined) return format
   if (head.toString('latin1', 4, 8) === 'ftyp') return HEIF_BRAND.test(head.toString('latin1', 8, 12)) ? 'heif' : 'mp4'
   if (head.toString('latin1', 0, 4) === 'fLaC') return 'flac'
-  // Big-endian WAV files, and WAV files larger than 4 GB.
+  // These are big-endian WAV files, and WAV files larger than 4 GB.
   if (/^(?:RIFX|RF64|BW64).{4}WAVE/s.test(head.toString('latin1', 0, 12))) return 'wav'
   if (head.length > 4 && head.readUInt32BE(0) === 0x1a45dfa3) return 'webm'
   return null

@@ -38,7 +38,7 @@ function contentOfDataUrl(url: string): Uint8Array | null {
   try {
     return Buffer.from(decodeURIComponent(data))
   } catch {
-    // Many contracts don't encode the percent signs of SVG images.
+    // Many contracts don't encode the percent signs in SVG images.
     return Buffer.from(data)
   }
 }

@@ -48,7 +48,7 @@ async function readReceiverRows(
 ): Promise<Receiver[]> {
   const { name: file, bytes } = await openManifestSource(source)
   const receivers: Receiver[] = []
-  // Addresses have the same format on all EVM networks.
+  // Use any EVM network, because addresses have the same format on all EVM networks.
   const list = readReceiverList(decodeText(bytes, file), file, {
     blockchain: 'ethereum',
     prices,
