@@ -280,7 +280,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     for (const cid of cids) this.run('INSERT OR IGNORE INTO kept VALUES (?)', cid)
   }
 
-  /** Deletes the given raw blocks of a source. Used by checks, which keep no content. */
+  /** Deletes the given raw blocks of a source. Checks use this method, because they keep no content. */
   dropContent(cids: Iterable<string>): void {
     this.run(KEPT_TABLE)
     for (const cid of cids) {

@@ -154,7 +154,8 @@ async function withWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenAr
 }
 
 /**
- * Returns the archive if its index begins in the block after the header. Used if the header doesn't lead to the index.
+ * Returns the archive if its index begins in the block after the header. This is a fallback if the header doesn't lead
+ * to the index.
  */
 async function firstIndex(blocks: ArchivedBlocks, file: FileHandle): Promise<OpenArchive | null> {
   const section = await readSection(blocks.path, file, HEADER_BYTES, blocks.bytes)

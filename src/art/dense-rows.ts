@@ -125,7 +125,7 @@ class CombinationChoice {
   }
 
   /**
-   * Exchanges the best pair in a sample of pairs that reduce one error. Occasionally accepts a pair that leaves the
+   * Exchanges the best pair in a sample of pairs that reduce one deviation. Occasionally accepts a pair that leaves the
    * penalty unchanged.
    */
   #exchangeSample(idle: number): boolean {

@@ -107,7 +107,10 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     if (problem !== null && problem.code !== 'native_missing') throw problem
     return { addresses: saved, groups: savedAsGroup }
   }
-  /** Cached lookups, because a manifest may look up a name a million times. Null if the name doesn't exist. */
+  /**
+   * Caches the addresses of names, because a manifest may look up a name a million times. The address is null if the
+   * name doesn't exist.
+   */
   const addressOfName = new Map<string, string | null>()
   let all: Set<string> | null = null
   const names = () => {

@@ -14,7 +14,6 @@ export const getisgdnnft = defineEndpoint({
       receiver_wallet_address: address,
       blockchain,
       // The reference's parameter table specifies a string, but its sample contains a list. Both contain a single ID.
-      // Both contain a single ID.
       nft_gdn_ids: oneOrMore(nftGdnId, 1),
     })
     .check(checkAddresses('receiver_wallet_address')),

@@ -155,7 +155,7 @@ const TAIL_BYTES = 1024
 /** Checks that an SVG ends with a tag or a comment. */
 async function checkSvg(file: FileWindow): Promise<string | null> {
   const tail = await file.at(Math.max(0, file.size - TAIL_BYTES), TAIL_BYTES)
-  // In UTF-16, each of these characters has a NUL byte next to it.
+  // Remove the NUL bytes that UTF-16 text has next to these characters.
   const text = tail.toString('latin1').replaceAll('\0', '').trimEnd()
   return text === '' || text.endsWith('>') ? null : ENDS_EARLY
 }
