@@ -23,8 +23,8 @@ export interface Negative {
 }
 
 /**
- * Fills the table of holders from the data that was read, for all tokens or for one token. Returns the sum, and a
- * balance below zero if there is one.
+ * Fills the table of holders from the stored data, for all tokens or for one token. Returns the sum, and a balance
+ * below zero if there is one.
  */
 export function countHolders(store: ReadingStore, token: bigint | null): { total: bigint; negative: Negative | null } {
   let total = 0n

@@ -5,7 +5,9 @@ import { FIELD_NOTES } from './field-notes.ts'
 /** Part of an OpenAPI document or of a JSON Schema. */
 export type Json = Record<string, unknown>
 
-/** Returns whether the contract preprocesses a list so that it also accepts a single item (`oneOrMore` and similar). */
+/**
+ * Returns whether the API contract preprocesses a list so that it also accepts a single item (`oneOrMore` and similar).
+ */
 const isPreprocessed = (schema: z.core.$ZodType): boolean => {
   const { def } = schema._zod as z.core.$ZodPipe['_zod']
   return (def.type as string) === 'pipe' && def.in._zod.def.type === 'transform'

@@ -94,7 +94,7 @@ function outcomeOf<Value>(
 }
 
 /**
- * Returns the problem of a result without a value. Omits the text of a revert, because the contract chooses this text.
+ * Returns the reason why a result has no value. Omits the text of a revert, because the contract chooses this text.
  */
 function describeFailure(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'

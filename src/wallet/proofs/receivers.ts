@@ -66,7 +66,7 @@ async function readReceiverRows(
   throw inputError({ place: { file }, message: 'has no receivers', hint: 'Add at least one receiver.' })
 }
 
-/** Rejects ENS names, because the address of a name can change after the root was published. */
+/** Rejects ENS names, because the address of a name can change after the root is published. */
 const NO_ENS_NAMES: EnsNames = {
   pin() {},
   async open() {},
