@@ -2,8 +2,8 @@ import { distance } from '../core/nearest.ts'
 import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 /**
- * Blockchain names. Some need no configuration, because their data comes from viem/chains. Others are names that a
- * backend's operator configures for other EVM networks.
+ * Blockchain names. Some need no configuration, because gdn contains their data, which comes from viem/chains for EVM
+ * networks. Others are names that a backend's operator configures for other EVM networks.
  */
 
 export type SolanaBlockchain = 'solana' | 'solana-testnet'
