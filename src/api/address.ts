@@ -13,7 +13,10 @@ const MANGLED = 'is a number, not an address: a spreadsheet seems to have change
 /** Matches a name from a name service, such as `vitalik.eth`. */
 const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 
-/** Describes a text that isn't an address, such as a converted number or a name. Returns null for unrecognized text. */
+/**
+ * Returns what a text is instead of an address, such as a converted number or a name. Returns null for unrecognized
+ * text.
+ */
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'
@@ -134,7 +137,7 @@ export function isLowerCaseAddress(address: string): boolean {
  * checksum (EIP-55).
  */
 export function evmAddressProblem(address: string): string | null {
-  // First check for valid addresses, which must be fast, because a manifest may have a million of them.
+  // Check for a valid address first. This must be fast, because a manifest may have a million addresses.
   const kinds = readDigits(address)
   if (kinds !== 0) {
     if (kinds === DIGIT && address === ZERO_ADDRESS) return 'is the zero address, which has no owner'

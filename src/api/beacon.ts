@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-// The copy in the top-level node_modules is version 1, which other packages need.
+// Don't use the copy in the top-level node_modules, which is version 1, because other packages need that version.
 import { bls12_381 } from '@noble/curves-2/bls12-381.js'
 import { GdnError } from '../core/errors.ts'
 import { QUICKNET_TIMES, type RoundTimes } from './shuffle-rule.ts'
@@ -58,7 +58,7 @@ export function verifyBeacon(chain: BeaconChain, round: number, signature: Uint8
 export function isSigned({ publicKey }: BeaconChain, round: number, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
   try {
-    // Decoding rejects infinity, other encodings, and points that aren't on the curve or in the subgroup.
+    // These checks reject infinity, non-canonical encodings, and points that aren't on the curve or in the subgroup.
     const point = bls.Signature.fromBytes(Uint8Array.from(signature))
     point.assertValidity()
     if (point.is0() || !Buffer.from(bls.Signature.toBytes(point)).equals(signature)) return false

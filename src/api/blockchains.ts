@@ -2,8 +2,8 @@ import { distance } from '../core/nearest.ts'
 import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 /**
- * Blockchain names. Some need no configuration, and their data comes from viem/chains. Others are names that a
- * backend's operator configures for other EVM networks.
+ * Blockchain names. Some need no configuration, because gdn contains their data, which comes from viem/chains for EVM
+ * networks. Others are names that a backend's operator configures for other EVM networks.
  */
 
 export type SolanaBlockchain = 'solana' | 'solana-testnet'
@@ -46,7 +46,7 @@ export const isKnownBlockchain = (name: string): name is KnownBlockchain =>
   Object.hasOwn(EVM_CHAINS, name) || Object.hasOwn(SOLANA, name)
 
 /**
- * Returns whether a blockchain on some server can have this name. Names that begin with `solana` are reserved. A name
+ * Returns whether a server can have a blockchain with this name. Names that begin with `solana` are reserved. A name
  * similar to a known one is rejected, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
@@ -66,8 +66,7 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
 }
 
 /**
- * Returns the known name that the user probably meant, if the given name is an alias of a known network or has one
- * typing error; null otherwise.
+ * Returns the known name for an alias or for a name with one typing error; null if there is none.
  */
 export const correctName = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??

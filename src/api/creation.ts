@@ -2,7 +2,7 @@
 export interface AcceptedIds {
   /** The requested NFTs. Empty if the request creates no NFTs. */
   nfts: { nft_gdn_id: string; accepted_date: string }[]
-  /** The transaction of a transfer, of another change, or of a collection; null for NFTs. */
+  /** ID of the transaction that transfers an NFT, creates a collection or makes another change; null for NFTs. */
   transaction_gdn_id: string | null
   accepted_date: string | null
 }

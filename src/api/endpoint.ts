@@ -4,8 +4,8 @@ import type { ErrorForm } from './errors.ts'
 import type { Permission } from './permissions.ts'
 
 /**
- * Describes an endpoint for the client, the server and the documentation. All endpoints use POST. The schemas are from
- * zod/mini, or from zod, whose schemas have all methods of zod/mini's.
+ * Describes an endpoint for the client, the server and the documentation. All endpoints use POST. A schema is from
+ * zod/mini or zod. A zod schema has all methods of a zod/mini schema.
  */
 export interface Endpoint<
   Request extends z.ZodMiniType = z.ZodMiniType,
@@ -76,7 +76,7 @@ export function defineEndpoint<
   }
 }
 
-/** Returns the example of an endpoint whose response repeats the request in `requests`. */
+/** Returns an example for an endpoint whose response repeats the request in `requests`. */
 export const exampleOf = <Request, Rest>(request: Request, rest: Rest) => ({
   request,
   response: { requests: request, ...rest },

@@ -8,8 +8,8 @@ const ONLY_DIGITS = /^[\d.,]*$/
 export const ENS_FORM = '(?=[\\s\\S]*[^\\d.,])(?!\\d+(?:[.,]\\d+)?[eE]\\+?\\d+$)[^@/\\\\:]*\\.[^@/\\\\:]*'
 
 /**
- * Returns whether a value looks like an ENS name, such as `alice.eth`. It contains a dot, and isn't a saved name
- * (`@alice`), an email address, a URL or a number. The name may still be invalid.
+ * Returns whether a value looks like an ENS name, such as `alice.eth`. Such a value contains a dot, and isn't a saved
+ * name (`@alice`), an email address, a URL or a number. The name may still be invalid.
  */
 export function isEnsName(value: unknown): value is string {
   if (typeof value !== 'string' || !value.includes('.') || /[@/\\:]/.test(value)) return false

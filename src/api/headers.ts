@@ -32,7 +32,9 @@ export const HEADERS = {
   retryAfter: 'retry-after',
 } as const
 
-/** The extensions that a server may support. A server announces an extension by a header with the value `yes`. */
+/**
+ * The extensions that a server may support. A server that supports an extension sends a header with the value `yes`.
+ */
 export const CAPABILITIES = {
   /** The server honors Idempotency-Key. */
   idempotency: 'idempotency-supported',
@@ -111,7 +113,7 @@ export const SUPPLY_ERRORS = {
 
 /** Values of the `Error-Code` header that explain why a shuffled drop was rejected. The request had no effect. */
 export const SHUFFLE_ERRORS = {
-  /** 409: the drop can't be sealed while one of its NFTs is pending or its mint can still be removed by a reorg. */
+  /** 409: the drop can't be sealed while one of its NFTs is pending or a reorg can still remove one of its mints. */
   notFinal: 'drop_not_final',
   /** 409: the drop is sealed, so none of its other NFTs can be minted. */
   sealed: 'drop_sealed',

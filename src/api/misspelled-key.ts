@@ -8,7 +8,7 @@ import { tagProblem } from './tag-problem.ts'
 const LONG_KEYS = ['description', 'attribute', 'file_fields']
 const MAX_EDITS = 2
 
-/** A misspelled key or tag, which a mint would make permanent, with its path and the fix. */
+/** A misspelled key or tag, with its path and the fix. A mint would make the error permanent. */
 interface MisspelledKey {
   path: (string | number)[]
   message: string

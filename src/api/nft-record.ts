@@ -1,5 +1,6 @@
 // This schema is in a separate file, because lookups need no other schema, and building one takes longer than using it
-// once. For the same reason, this file and its imports use zod/mini, which loads in two thirds of zod's time.
+// once. For the same reason, this file and its imports use zod/mini, which loads in two thirds of the time that zod
+// takes.
 import * as z from 'zod/mini'
 import { shortText } from './text.ts'
 
@@ -36,7 +37,7 @@ export const nftRecord = z.looseObject({
   minted_to: optionalText,
   /**
    * The owner's ENS name, from the request of the last final transfer or of the mint. Absent if the owner has changed
-   * since.
+   * since then.
    */
   receiver_name: optionalText,
   /** Number of final transfers through the API. */

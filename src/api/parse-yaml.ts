@@ -115,8 +115,8 @@ function readValue(read: () => unknown, file: string): unknown {
 }
 
 /**
- * Returns the offset of an invalid field in the text: the offset of its key if the key is unknown, or else that of its
- * value or its parent.
+ * Returns the offset of an invalid field in the text. For an unknown key, this is the offset of the key. For any other
+ * field, it is the offset of the value or the parent.
  */
 function offsetOf(root: Node | null, { path, code }: Pick<FieldIssue, 'path' | 'code'>): number | undefined {
   let node: Node | null | undefined = root

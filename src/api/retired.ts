@@ -20,6 +20,6 @@ const RETIRED_NETWORKS: Partial<Record<KnownBlockchain, RetiredNetwork>> = {
 export const retirementOf = (name: Blockchain): RetiredNetwork | null =>
   RETIRED_NETWORKS[name as KnownBlockchain] ?? null
 
-/** Returns a sentence on a network's retirement, such as `polygon-mumbai was shut down in April 2024`. */
+/** Returns a sentence about a network's retirement, such as `polygon-mumbai was shut down in April 2024`. */
 export const retirementText = (name: Blockchain, { since, successor, stillRuns }: RetiredNetwork): string =>
   stillRuns ? `${name} was replaced by ${successor} in ${since}` : `${name} was shut down in ${since}`

@@ -62,7 +62,7 @@ export function ruleIn(leaves: Uint8Array): ShuffleRule | null {
 export const roundFor = ({ genesisTime, period }: RoundTimes, seconds: number): number =>
   Math.max(1, Math.ceil((seconds - genesisTime) / period) + 1)
 
-/** Converts seconds since the epoch to an ISO 8601 text. */
+/** Formats seconds since the epoch in ISO 8601. */
 export const isoOfSeconds = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
 
 /** Returns the time at which a round is published, in seconds since the epoch. */

@@ -17,7 +17,7 @@ export const stuckReason = ({ hash, offered, needed, flags }: StuckTransaction):
 export const isStuck = (reason: string | null | undefined): boolean =>
   /the transaction 0x[0-9a-f]{64} is stuck: /.test(reason ?? '')
 
-/** Returns the flags with higher limits in the reason why a run waits; null if it contains none. */
+/** Returns the flags with higher limits from the text of a reason why a run waits; null if the text contains none. */
 export const raisingFlag = (reason: string | null | undefined): string | null =>
   /; repeat the run's command with ((?:--max-(?:cost|fee-gwei) [0-9.]+ )+)or more to raise the limit/
     .exec(reason ?? '')?.[1]

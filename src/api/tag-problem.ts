@@ -13,8 +13,8 @@ const TYPE_AT_START = new RegExp(`^${TYPE}`, 'i')
 const TYPE_AT_END = new RegExp(`[^\\s(]${TYPE}$`, 'i')
 
 /**
- * Returns why a tag must be a misplaced type or column name, which a mint would make permanent. Returns null for a
- * plain tag.
+ * Returns why a tag looks like a misplaced type or a column name; null for any other tag. A mint would make such a tag
+ * permanent.
  */
 export function tagProblem(tag: string): string | null {
   if (/^attr *[(:]/i.test(tag)) return 'begins like a column name'

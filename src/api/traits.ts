@@ -20,7 +20,7 @@ export interface Attribute {
 
 type ParsedTrait = { text: string } | { problem: string }
 
-/** Upper bound of times in seconds, 5138-11-16. A larger number is probably a time in milliseconds. */
+/** Upper bound for times in seconds, which is 5138-11-16. A larger number is probably a time in milliseconds. */
 const MAX_SECONDS = 1e11
 const DAY_SECONDS = 86_400
 /** The smallest fraction that JavaScript writes without an exponent. */

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 
 /**
- * A problem of an input and its location, such as `metadata[0].title`. `field` is empty if the problem concerns the
+ * A problem in an input and its location, such as `metadata[0].title`. `field` is empty if the problem concerns the
  * whole input.
  */
 export interface FieldIssue {

@@ -205,7 +205,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     return problem === null ? { ...source, isVerifiable: is_verifiable === 1 } : { problem }
   }
 
-  /** Stores the facts about the content of a URL, and the CIDs of its blocks in order. */
+  /** Stores the CID, size and hash of a URL's content, and the CIDs of its blocks in order. */
   finishSource({ key, cid, size, sha256, isVerifiable }: Source, reached: Iterable<string>): void {
     this.transaction(() => {
       this.run('DELETE FROM reached WHERE source = ?', key)
@@ -280,7 +280,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     for (const cid of cids) this.run('INSERT OR IGNORE INTO kept VALUES (?)', cid)
   }
 
-  /** Deletes the given raw blocks of a source. Used by checks, which keep no content. */
+  /** Deletes the given raw blocks of a source. Checks use this method, because they keep no content. */
   dropContent(cids: Iterable<string>): void {
     this.run(KEPT_TABLE)
     for (const cid of cids) {

@@ -9,7 +9,10 @@ import type { ArchiveLimits } from './limits.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 
 export interface GatewayOptions {
-  /** Base URLs from the user, without a trailing slash. The URLs may be private, but their redirects may not. */
+  /**
+   * Base URLs from the user, without a trailing slash. The URLs may have private addresses, but may not redirect to
+   * them.
+   */
   urls: readonly string[]
   /** Whether to follow redirects to private addresses, for development. */
   allowPrivate: boolean
@@ -205,7 +208,7 @@ export class CircuitBreaker {
   }
 }
 
-/** Returns whether the server itself failed, instead of only one file. */
+/** Returns whether the server itself failed, and not only the request for one file. */
 const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(failure instanceof NoSuchBlock)
 
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])

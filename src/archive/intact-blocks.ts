@@ -46,7 +46,7 @@ export function blockFinder(file: FileHandle, size: number, isBlock: (offset: nu
   }
 }
 
-/** Yields the positions at which the head of a block with this multihash position can begin. */
+/** Yields the positions at which a block's head can begin if the block's multihash is at this position. */
 function* headsAt(bytes: Buffer, multihash: number): Generator<number> {
   const isVersion1 = bytes[multihash - 2] === 1 && CODECS.includes(bytes[multihash - 1] ?? 0)
   for (const cid of isVersion1 ? [multihash - 2, multihash] : [multihash]) {

@@ -28,7 +28,7 @@ export interface DagOptions {
   maxBytes: number
 }
 
-/** The facts and blocks of a file or directory. */
+/** The CID, size and blocks of a file or directory. */
 export interface ArchivedContent {
   cid: string
   size: number
@@ -91,8 +91,8 @@ export class StoredDag {
   }
 
   /**
-   * Splits the content of a file into the blocks that `ipfs add` creates. If the file was added in the same way, these
-   * are the file's blocks, because their CIDs match. Returns false if no gateway returns the file.
+   * Splits the content of a file into the blocks that `ipfs add` creates. If the file was added in the same way, the
+   * CIDs match, so these are the file's blocks. Returns false if no gateway returns the file.
    */
   async #importWhole(file: CID): Promise<boolean> {
     const { gateways, put, signal } = this.#options
@@ -135,7 +135,7 @@ export class StoredDag {
     const take = (blockCid: CID, bytes: Uint8Array) => {
       const cid = parseCid(blockCid.toString())
       const text = String(cid)
-      // Parents come first, so each further block must be named by an earlier one.
+      // Parents come first, so an earlier block must refer to each further block.
       if (cid === null || !wantedCids.delete(text))
         throw permanentError('the gateway returned a block that was not requested')
       if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned bytes that do not match ${text}`)

@@ -18,8 +18,8 @@ export const DEFAULT_LIMITS: ArchiveLimits = {
 }
 
 /**
- * Maximum number of tokens in a collection. A larger collection is refused, because an ERC-2309 event can name 2⁹⁶
- * tokens.
+ * Maximum number of tokens in a collection. A larger collection is refused, because a single ERC-2309 event can claim
+ * 2⁹⁶ tokens.
  */
 export const MAX_TOKENS = 1_000_000
 /** Maximum size of a token URI that a contract returns. On-chain images take up to a few hundred KB. */

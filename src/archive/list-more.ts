@@ -37,7 +37,7 @@ export async function listMinted(options: Options): Promise<void> {
   for (const chunk of chunksOf(ids, CALLS_AT_ONCE)) {
     const calls = chunk.map((id) => ({ to: contract, data: metadataState(id) }))
     const states = await reader.call(calls, hexQuantity(block.number))
-    // Other contracts don't have this function.
+    // Only gdn's contracts have the called function.
     if (!states.some(isState)) return
     const updated = chunk.filter((_, at) => isUpdated(states[at]))
     if (updated.length > 0) await addMinted(options, updated)

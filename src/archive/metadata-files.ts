@@ -8,7 +8,10 @@ export interface NamedUrl {
   url: string
 }
 
-/** Keys whose value is a file even if it is an http(s) or data URL. Other keys, such as `external_url`, name pages. */
+/**
+ * Keys whose value is a file even if it is an http(s) or data URL. Other keys, such as `external_url`, contain the URLs
+ * of pages.
+ */
 const FILE_KEY =
   /^(?:image|image_?ur[il]|image_?original_?ur[il]|animation_?ur[il]|video_?ur[il]|audio_?ur[il]|model_?ur[il]|thumbnail(?:_?ur[il])?|display_?uri|artifact_?uri|media(?:_?ur[il])?|uri|src|[a-z]+_image)$/i
 const CONTENT = /^(?:ipfs|ar):\/\//i
@@ -53,7 +56,7 @@ export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean 
 }
 
 function isFile(field: string, key: string, url: string): boolean {
-  // The text of an SVG image is part of the metadata.
+  // The text of an SVG image is part of the metadata, not a file.
   if (url === '' || url.startsWith('<')) return false
   if (CONTENT.test(url) || ALWAYS_FILE.test(field)) return true
   return FILE_KEY.test(key) && URL_FORM.test(url)

@@ -24,7 +24,7 @@ export async function* tokensWithMissing(archive: OpenArchive): AsyncGenerator<I
   for await (const token of archive.tokens()) yield await withoutBlocks(archive, token)
 }
 
-/** Adds an error to each file of which the archive lacks a block, even if the index contains no error for it. */
+/** Adds an error to each file for which the archive lacks a block, even if the index contains no error for the file. */
 async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
   const isStored = async (text: string | undefined) => {

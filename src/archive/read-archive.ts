@@ -128,7 +128,7 @@ async function readBlocks(
     const section = await readIntactBlock(offset)
     if (section instanceof GdnError) {
       onDamage(section)
-      // The length of a damaged block may also be damaged.
+      // The length of a damaged block may also be damaged, so search from the next byte.
       const nextOffset = await next(offset + 1)
       if (nextOffset === null) break
       offset = nextOffset
@@ -154,7 +154,8 @@ async function withWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenAr
 }
 
 /**
- * Returns the archive if its index begins in the block after the header. Used if the header doesn't lead to the index.
+ * Returns the archive if its index begins in the block after the header. This is a fallback if the header doesn't lead
+ * to the index.
  */
 async function firstIndex(blocks: ArchivedBlocks, file: FileHandle): Promise<OpenArchive | null> {
   const section = await readSection(blocks.path, file, HEADER_BYTES, blocks.bytes)
@@ -348,7 +349,7 @@ async function* readIndexContent(path: string, archive: ArchivedBlocks, root: CI
     yield* streamNode({ get }, root, node)
   } catch (error) {
     if (systemCode(error) !== undefined || (error instanceof GdnError && error.code !== 'unexpected')) throw error
-    // Malformed nodes cause many types of errors.
+    // Report any other error as a missing index, because malformed nodes cause many types of errors.
     throw noIndexError(path)
   }
 }

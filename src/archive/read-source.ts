@@ -25,7 +25,7 @@ export interface SourceRules {
   maxBytes: number
   /** Whether an HTML page counts as a file, instead of as a server's error page. */
   allowHtml: boolean
-  /** Whether the content stays in the store. Otherwise, only the facts about the content stay. */
+  /** Whether the content stays in the store. Otherwise, only the content's CID, size and hash stay. */
   keeps: boolean
 }
 

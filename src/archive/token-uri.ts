@@ -3,7 +3,9 @@ import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 import { sha256Hex } from '../core/sha256-hex.ts'
 
-/** A URL in the form that is read. Spellings of the same ipfs URL have the same key, so it is read only once. */
+/**
+ * A URL that gdn can read, by kind. Spellings of the same ipfs URL have the same key, so its content is read only once.
+ */
 export type ReadableUrl =
   | { kind: 'ipfs'; key: string; cid: string; path: readonly string[] }
   | { kind: 'web'; key: string; url: string }

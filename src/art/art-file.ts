@@ -88,7 +88,7 @@ function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (pa
       const layer = layers.find(({ name }) => name === tag)
       if (layer?.type === undefined) continue
       const most = layer.max === undefined ? undefined : parseMaximum(layer.type, String(layer.max))
-      // `checkTypes` reports an invalid maximum.
+      // Ignore an invalid maximum here, because `checkTypes` reports it.
       const max = most === undefined || 'problem' in most ? undefined : most.text
       const problem = parseTraitValue(layer.type, max, String(value))
       if ('problem' in problem) report(['one_of_ones', index, 'attributes', tag], problem.problem)

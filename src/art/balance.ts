@@ -74,7 +74,7 @@ export class Balance {
   }
 }
 
-/** The rows with each value. A random row of a value can be drawn. */
+/** The rows with each value, from which a random row can be drawn. */
 export class Buckets {
   readonly #layers: number
   readonly #rows: number[][][]

@@ -51,8 +51,8 @@ function byLayer({ members }: TraitSet): ByLayer {
 }
 
 /**
- * Returns the targets of a rule that apply independently. A requirement can be met in any layer. Each layer of an
- * exclusion is a separate target.
+ * Returns the targets of a rule, which apply independently of each other. A requirement can be met in any layer. Each
+ * layer of an exclusion is a separate target.
  */
 function targetsOf({ kind, sets }: ArtRule): ByLayer[] {
   if (kind === 'requires') return sets.map(byLayer)

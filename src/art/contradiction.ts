@@ -8,8 +8,8 @@ const memberKey = ({ layer, trait }: Member) => `${layer}/${trait}`
 
 /**
  * Finds a trait that its own rules exclude from every NFT. Such a trait excludes itself, or it requires another trait
- * of its layer, two traits of one other layer, or a trait that another rule excludes. Returns the problem and the
- * location of the first such rule; null if there is none.
+ * of its layer, two traits of one other layer, or a trait that another rule excludes. Returns the first problem and its
+ * location; null if there is none.
  */
 export function forbiddenSubject(art: Art): { place: Place; message: string; hint?: string } | null {
   const excluded = exclusions(art.rules)
@@ -35,8 +35,8 @@ interface Required {
 }
 
 /**
- * Returns the reason why no NFT with a trait can satisfy the rules up to this one, because they require two traits of
- * the same layer. Returns null if this is possible.
+ * Returns the reason why no NFT with a trait can satisfy the rules up to this one: they require two traits of the same
+ * layer. Returns null if an NFT can satisfy them.
  *
  * @param required the required traits, by trait and layer
  */

@@ -52,7 +52,8 @@ export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exac
  * Generates distinct rows in a small space. Chooses combinations from a list, and then exchanges chosen combinations
  * for others until the counts are met.
  *
- * @param all the combinations that satisfy the rules. There must be at least as many as NFTs.
+ * @param all the combinations that satisfy the rules. The list must contain at least as many combinations as there are
+ *   NFTs.
  * @param start 1 for each combination of the initial choice. Default: a random choice
  */
 export function denseRows(problem: Problem, all: Int16Array, seed: string, start?: Uint8Array): Int16Array {
@@ -61,7 +62,7 @@ export function denseRows(problem: Problem, all: Int16Array, seed: string, start
   return choice.rows()
 }
 
-/** The combinations that are chosen, and those that aren't. */
+/** All combinations, divided into chosen and unchosen ones. */
 class CombinationChoice {
   readonly #all: Int16Array
   readonly #layers: number
@@ -71,7 +72,7 @@ class CombinationChoice {
   readonly #values: number
   readonly #chosen: Uint8Array
   readonly #balance: Balance
-  /** The combinations that aren't chosen, and those that are. */
+  /** By value: the combinations that aren't chosen (index 0), and those that are (index 1). */
   readonly #buckets: readonly [Buckets, Buckets]
   /** The values of each combination, numbered through all layers. */
   readonly #columns: Int32Array
@@ -124,7 +125,7 @@ class CombinationChoice {
   }
 
   /**
-   * Exchanges the best pair in a sample of pairs that reduce one error. Occasionally accepts a pair that leaves the
+   * Exchanges the best pair in a sample of pairs that reduce one deviation. Occasionally accepts a pair that leaves the
    * penalty unchanged.
    */
   #exchangeSample(idle: number): boolean {
@@ -266,9 +267,9 @@ class CombinationChoice {
 }
 
 /**
- * Returns the probability with which to choose each combination, so that the expected counts are the wanted ones. The
- * probability is weight / (1 + weight). The weight is the product of one factor per value, and the factors are fitted
- * in turn.
+ * Returns the probability with which to choose each combination, so that the expected counts equal the wanted counts.
+ * The probability is weight / (1 + weight). The weight is the product of one factor per value, and the factors are
+ * fitted in turn.
  */
 function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
   const layers = sizes.length

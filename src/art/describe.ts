@@ -43,7 +43,8 @@ export function reasonsOf(
     return reason('count', place, `${text} ${name}`)
   })
   const given = layersText(wanted, art.oneOfOnes.length)
-  // If these rules allow too few combinations, so do all rules together. `art check` prints the number for all rules.
+  // If these rules allow too few combinations, so do all rules together. In this case, report the number for all rules,
+  // which `art check` prints too.
   const combinations = proof.combinations < BigInt(wanted) && total < BigInt(wanted) ? total : proof.combinations
   const allowed = `${combinations} ${combinations === 1n ? 'combination' : 'combinations'}`
   const last =

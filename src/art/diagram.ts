@@ -14,7 +14,8 @@ interface Level {
 
 /**
  * The combinations that satisfy the rules, as a decision diagram. Each path from the first node through all levels is
- * one class of combinations. The layers are ordered so that few clauses are open between two levels.
+ * one class of combinations. A clause is open from its first to its last layer. The layers are ordered so that few
+ * clauses are open at a time.
  */
 export interface Diagram {
   sizes: readonly number[]

@@ -6,8 +6,7 @@ import { prove } from './prove.ts'
 import type { Art, Deviation, Edition } from './types.ts'
 
 /**
- * Maximum number of traits for which a proof explains the numbers, because the time increases with the number of
- * traits.
+ * Maximum number of traits in the layers that a proof concerns, because more traits take more time.
  */
 const MAX_EXPLAINED = 200
 

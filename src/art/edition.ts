@@ -75,7 +75,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
 }
 
 /**
- * Returns the problem for the NFTs that are made from layers.
+ * Returns the `Problem` for the NFTs that are made from layers.
  *
  * @throws GdnError if a one-of-one has a larger number
  */

@@ -15,7 +15,7 @@ export class FittedDiagram {
   /** The total weight of all combinations that start at each node, by level. */
   #after: Float64Array[] = []
 
-  /** @param wanted the wanted number of each value, by layer. A value with the number 0 is never drawn. */
+  /** @param wanted the wanted number of each value, by layer. A value whose wanted number is 0 is never drawn. */
   constructor(diagram: Diagram, wanted: readonly (readonly number[])[]) {
     this.#diagram = diagram
     this.#weights = wanted.map((counts) => Float64Array.from(counts, (count) => (count > 0 ? 1 : 0)))
@@ -81,7 +81,7 @@ export class FittedDiagram {
     this.#after = after
   }
 
-  /** Adjusts the weights of one level after the other to the wanted shares. */
+  /** Adjusts the weights to the wanted shares, level by level. */
   #sweep(shares: readonly (readonly number[])[]): void {
     let before: Float64Array = Float64Array.of(1)
     for (const [depth, { layer, nodes, child, classes, classOf }] of this.#diagram.levels.entries()) {

@@ -15,15 +15,15 @@ const MAX_PROOFS = 20
 
 interface Range {
   /**
-   * The size of the largest edition. Null if no edition was found, or if none larger than `made` was found although not
-   * all larger sizes were tried.
+   * The size of the largest edition. Null if no edition was found, or if no edition larger than `made` was found and
+   * not all larger sizes were tried.
    */
   largest: number | null
   upper: bigint
 }
 
 /**
- * Finds bounds of the largest edition from layers.
+ * Finds bounds for the size of the largest edition that is made from layers.
  *
  * @param made the size of an edition that was already constructed; null if there is none
  */
@@ -46,12 +46,13 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
     return { largest: largest === made && low < high ? null : largest, upper: BigInt(upper) }
   }
   const begun = made === null ? search(null, Number(bound)) : { largest: made, upper: bound }
-  // Proofs need a possible count. A lower bound then makes the search more likely to find the largest edition.
+  // A proof needs a count that is known to be possible. Proofs may lower the upper bound, which makes the search more
+  // likely to find the largest edition.
   const upper = provenBound(art, Number(bound), begun.largest)
   return made === null && BigInt(upper) === bound ? begun : search(begun.largest, upper)
 }
 
-/** Returns the limit that the layers set for the number of NFTs, because each NFT has a value in every layer. */
+/** Returns the maximum number of NFTs that the layers allow. Each NFT has a value in every layer. */
 function layerBound({ exact }: Problem, { withValue, total }: Diagram): bigint {
   return exact.reduce((least, counts, layer) => {
     const most = counts.reduce<bigint>((sum, count, value) => {

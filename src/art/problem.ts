@@ -46,7 +46,7 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
   const shares = weights.map((weight) => (sum === 0 ? 0 : weight / sum))
   if (optional !== null && 'share' in optional) {
     exact.push(optional.share === 0 ? 0 : null)
-    // The share is relative to all NFTs. The weights divide the rest.
+    // The share is relative to all NFTs. The weights divide only the NFTs that remain after the exact counts.
     const hidden = sum === 0 ? 1 : rest === 0 ? 0 : Math.min(1, (optional.share * count) / rest)
     for (const [index, share] of shares.entries()) shares[index] = share * (1 - hidden)
     shares.push(hidden)

@@ -51,7 +51,7 @@ export function prove(problem: Problem, all?: Diagram): Proof | null {
     members = { ...members, counts: members.counts.filter(({ layer, value }) => points[layer]?.[value] !== 0) }
     members = reduceMembers(members, (fewer) => isProven(problem, fewer, points))
   }
-  // Without a member, other points may still prove the contradiction, so try to omit each member once more.
+  // Other points may prove the contradiction with fewer members, so try to omit each member once more.
   members = reduceMembers(members, (fewer) => contradiction(problem, fewer) !== null)
   const diagram = diagramWith(problem, members.rules)
   return { ...members, combinations: diagram.total, sum: sumOf(problem, members, diagram) }
@@ -92,7 +92,7 @@ export const isImpossible = (problem: Problem): boolean => {
 export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' | 'counts'>): boolean =>
   contradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
 
-/** Omits members, one after the other, while the rest is still a proof. */
+/** Omits members one by one, as long as the others are still a proof. */
 function reduceMembers(members: Members, isProof: (members: Members) => boolean): Members {
   let remaining = members
   for (let size = -1; size !== remaining.rules.length + remaining.counts.length; ) {

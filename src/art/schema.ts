@@ -184,7 +184,7 @@ export function textOfValue(type: TraitType | undefined, value: string | number)
   const text = String(value)
   if (type === undefined || type === 'date') return text
   const parsed = parseTraitValue(type, undefined, text)
-  // `checkTypes` reports an invalid value.
+  // Return an invalid value unchanged, because `checkTypes` reports it.
   return 'problem' in parsed ? text : parsed.text
 }
 

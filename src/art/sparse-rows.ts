@@ -32,7 +32,7 @@ const MAX_THIRD_VALUES = 8
 export function sparseRows(problem: Problem, diagram: Diagram, seed: string): Int16Array | null {
   const { count, sizes, clauses, exact, wanted } = problem
   const random = new SeededRandom(seed, 'rows')
-  // The wanted number may round to 0, but the rules may require the value.
+  // A wanted number may round to 0 although the rules require the value.
   const inWanted = wanted.map((counts, layer) =>
     counts.map((wantedCount, value) => (exact[layer]?.[value] === 0 ? 0 : Math.max(wantedCount, 0.01))),
   )
@@ -75,7 +75,8 @@ const combinationKey = (rows: Int16Array, at: number, layers: number): string =>
   String.fromCharCode(...rows.subarray(at, at + layers))
 
 /**
- * Changes rows to meet the counts as closely as the search finds. The rows stay distinct and keep satisfying the rules.
+ * Changes rows to meet the counts as closely as possible within the limit of the search. The rows stay distinct and
+ * keep satisfying the rules.
  */
 class RowRepair {
   readonly #diagram: Diagram

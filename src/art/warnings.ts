@@ -40,7 +40,7 @@ function misspelledTags({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   return oneOfOnes.flatMap(({ attributes, place }) =>
     attributes.flatMap(({ tag }) => {
       const near = names.includes(tag) ? undefined : nearest(tag, names)
-      // `spellings` reports attributes that differ only in case.
+      // Ignore attributes that differ only in case, because `spellings` reports them.
       if (near === undefined || near.toLowerCase() === tag.toLowerCase()) return []
       const message = `the attribute ${quoted(tag)} is not the name of a layer: did you mean ${quoted(near)}?`
       return [{ place: { file, line: place.line }, message }]

@@ -13,8 +13,7 @@ const MAX_BYTES = 1024 * 1024
 
 /**
  * Loads the project's configuration from the nearest file in `cwd` or a parent folder, but not above the repository's
- * root or the home directory. The search needs only a few stat calls, because the reader is loaded only if a file
- * exists.
+ * root or the home directory. The search needs only a few stat calls. The reader is loaded only if a file exists.
  */
 export async function loadProjectFile(cwd: string, home: string | undefined): Promise<ProjectFile | null> {
   const path = await findProjectFile(cwd, home)

@@ -10,7 +10,7 @@ export type StorageSettings =
       prefix: string
       endpoint: string | null
       region: string | null
-      /** Public URL of the bucket, without a trailing slash. Null if it follows from the bucket and the region. */
+      /** Public URL of the bucket, without a trailing slash. Null if gdn derives it from the bucket and the region. */
       publicUrl: string | null
     }
   | { kind: 'ipfs'; api: string }

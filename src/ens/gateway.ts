@@ -41,7 +41,7 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
   const requester = createFileRequester({ ...options, timeoutMs, allowPrivate: false })
   return {
     async ask(template, { sender, data }, signal) {
-      // According to ERC-3668, a template with {data} is requested with GET, and any other template with POST.
+      // According to ERC-3668, a URL template with {data} is requested with GET, and any other template with POST.
       const url = template.replaceAll('{sender}', sender).replaceAll('{data}', data)
       const post = template.includes('{data}') ? undefined : JSON.stringify({ data, sender })
       // Omit the data from the label, because the data may be long.

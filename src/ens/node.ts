@@ -104,7 +104,7 @@ function responseError(
   return new RpcRequestError({ body, error, url: new URL(node.url).origin })
 }
 
-/** Returns revert data, which nodes spell in several ways. */
+/** Returns revert data, which nodes return in several forms. */
 function revertDataIn(data: unknown): string | undefined {
   const text = typeof data === 'string' ? data : asObject(data)?.data
   return typeof text === 'string' ? /0x[0-9a-f]*$/i.exec(text)?.[0] : undefined

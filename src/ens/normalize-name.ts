@@ -35,8 +35,7 @@ export function normalizeName(name: string, place: Place): string {
 }
 
 /**
- * Returns the reason in an error message of the normalization, without the label and the invisible marks around the
- * label.
+ * Returns the reason from an error message of the normalization, without the label and the invisible marks around it.
  */
 function normalizationReason(message: string): string {
   const [, reason = message] = /^Invalid label .*?\u200e?: (.*)$/su.exec(message) ?? []

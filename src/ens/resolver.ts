@@ -34,9 +34,9 @@ export interface EnsNetwork {
 /** Resolves ENS names to addresses on EVM networks. */
 export interface EnsResolver {
   /**
-   * Returns the address of a normalized name on a network, from the name's record for the network or else from its
-   * record for all EVM networks. Never returns the record of another network. Resolves each name only once per network,
-   * and at most 20 names at a time.
+   * Returns the address of a normalized name on a network. Uses the name's record for the network, or else its record
+   * for all EVM networks. Never returns the record of another network. Resolves each name only once per network, and at
+   * most 20 names at a time.
    *
    * @throws GdnError `usage` if the node isn't an Ethereum mainnet node; `refused` if the name has no such record or
    *   can't be resolved, or if the node has failed; the signal's reason once the signal is aborted

@@ -107,7 +107,7 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
           throw new FetchFailure(`${current.label} redirects without a valid location`, { lasting: true })
         }
-        // Errors contain the first URL, because users recognize it, and a list of all redirects would be long.
+        // Errors contain only the first URL, because users recognize it, and a list of all redirects would be long.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (visited.has(withoutHash(target.url))) {
           throw new FetchFailure(`${first.label} redirects in a loop`, { lasting: true })
@@ -125,7 +125,7 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
 export interface TimeLimit {
   signal: AbortSignal
   during<T>(target: FileTarget, work: () => Promise<T>): Promise<T>
-  /** Runs work that doesn't count toward the time limit, such as waiting that the server didn't cause. */
+  /** Runs work that doesn't count toward the time limit, such as a wait that the server didn't cause. */
   paused<T>(work: () => Promise<T>): Promise<T>
   /** Registers a cleanup function that runs at the timeout, an abort, or the regular end. */
   hold(release: () => void): void

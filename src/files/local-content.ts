@@ -14,13 +14,13 @@ export interface LocalContent {
 }
 
 /**
- * Maximum number of remembered files. This is enough for most manifests, which use either a few files in many rows, or
- * each file in one row.
+ * Maximum number of files whose hashes are cached. This is enough for most manifests, which use either a few files in
+ * many rows, or each file in one row.
  */
 const MAX_CACHED = 10_000
 
 /**
- * Hashes local files as streams, and remembers the hashes. Reads one file at a time, because hashing takes most of the
+ * Hashes local files as streams, and caches the hashes. Reads one file at a time, because hashing takes most of the
  * time and each open file adds a listener to the signal.
  */
 export class LocalContents {

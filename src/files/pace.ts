@@ -11,7 +11,9 @@ export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
 /** The longest pause in milliseconds that an origin can request. */
 const MAX_PAUSE_MS = 5 * 60_000
 
-/** Maximum wait in milliseconds in the queue of an origin. A request with a longer wait should come back later. */
+/**
+ * Maximum wait in milliseconds in the queue of an origin. The caller should retry a request with a longer wait later.
+ */
 const MAX_QUEUE_WAIT_MS = 250
 
 /** The number of requests that may wait in the queue of an origin. */
@@ -29,10 +31,10 @@ export interface Pace {
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * Returns the delay in milliseconds before a new request, or 0 if it can start immediately. Thousands of
-   * requests get different times, spaced as if each started on time. If an origin is slow, many requests can't start on
-   * time and get another time. An estimate from the duration of transfers was rejected, because after a slow start, it
-   * left origins idle that had become fast.
+   * Returns the delay in milliseconds before a new request, or 0 if it can start immediately. Thousands of requests get
+   * different times, spaced as if each started on time. If an origin is slow, requests that can't start on time get a
+   * new time. The delay isn't estimated from the duration of transfers, because after a slow start, such an estimate
+   * leaves origins idle that have become fast.
    */
   wait(origin: string): number
   /** Starts no further requests to an origin for this many milliseconds. */
@@ -84,7 +86,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     if (isIdle(origin)) origins.delete(name)
   }
 
-  /** Returns whether an origin has no state that must be kept. */
+  /** Returns whether an origin can be removed, because it has no requests and no times in the future. */
   const isIdle = ({ active, queue, next, booked }: Origin) =>
     active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
 

@@ -33,7 +33,7 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
   for (let restart = 0; ; restart++) {
     if (await readPages(options)) {
       const checked = await compareWithContract(options, 'erc721', [])
-      // An embedded chain stores only the state of its newest block.
+      // An embedded chain stores only the state of its newest block, so the check isn't possible after a new block.
       if (checked !== NOT_CHECKED) return { standard: 'erc721', checked }
     }
     if (restart === RESTARTS) return null
@@ -45,7 +45,7 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
 /** Reads all pages. Returns false if the pages don't contain the owners at the block. */
 async function readPages(options: OwnersOptions): Promise<boolean> {
   const { client, store, contract, blockchain, block, signal, update, pageSize } = options
-  // Prevents a later read of logs from resuming this one, because these owners may be those of a later block.
+  // With this number, a later read of logs can't resume this read, whose owners may be those of a later block.
   const next = Number.MAX_SAFE_INTEGER
   const state = { contract, block: block.number, hash: block.hash, next, standard: 'erc721' as const }
   store.clear()

@@ -43,9 +43,8 @@ interface Expected {
 }
 
 /**
- * Compares the data that was read with the contract at the same block. Compares the sum with `totalSupply`, and the
- * balances and owners of a sample. If there are doubts, compares all balances. Returns a sentence that describes the
- * comparison.
+ * Compares the stored data with the contract at the same block. Compares the sum with `totalSupply`, and the balances
+ * and owners of a sample. If there are doubts, compares all balances. Returns a sentence that describes the comparison.
  *
  * @throws GdnError `verify_failed` if something differs, or if there are doubts that can't be resolved
  */

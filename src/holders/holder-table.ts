@@ -16,15 +16,15 @@ export interface HeldTokens {
   amount: bigint
 }
 
-/** A balance below zero. Contracts have no such balances, so earlier transfers had no events. */
+/** A balance below zero. No contract has such a balance, so some earlier transfers emitted no events. */
 export interface Negative {
   owner: string
   token: bigint | null
 }
 
 /**
- * Fills the table of holders from the data that was read, for all tokens or for one token. Returns the sum, and a
- * balance below zero if there is one.
+ * Fills the table of holders from the stored data, for all tokens or for one token. Returns the sum, and a balance
+ * below zero if there is one.
  */
 export function countHolders(store: ReadingStore, token: bigint | null): { total: bigint; negative: Negative | null } {
   let total = 0n

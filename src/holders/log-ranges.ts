@@ -69,7 +69,7 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
 
   const launch = (from: number, to: number): Item => {
     const response = askLogs({ reader, query: { ...query, from, to }, sleep, signal })
-    // The error is thrown when the range reaches the front of the queue.
+    // Ignore the error here, because it is thrown when the range reaches the front of the queue.
     response.catch(() => {})
     return { from, to, response }
   }

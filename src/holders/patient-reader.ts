@@ -10,8 +10,8 @@ const ATTEMPTS = 10
 type PatientReader = Pick<ChainReader, 'request' | 'call' | 'storageAt' | 'origin'>
 
 /**
- * Returns a reader that waits and repeats the requests that the provider rejects because of its rate limit, either with
- * HTTP 429 or with a JSON-RPC error. Successful calls aren't repeated.
+ * Returns a reader that waits and repeats requests that exceed the provider's rate limit. The provider reports this
+ * with HTTP 429 or a JSON-RPC error. Successful calls aren't repeated.
  *
  * The methods throw a GdnError `rate_limited` if the provider still limits the rate after about five minutes.
  */

@@ -79,7 +79,8 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
       if (standard === null) throw notATokenError(contract)
       return { standard, checked: await compareWithContract(options, standard, doubts) }
     }
-    // Keep the data, because the node may only lag. Otherwise, the next read detects that the block has another hash.
+    // Keep the data, because the node may just be lagging. If the block was replaced instead, the next read detects the
+    // different hash.
     if (blockNow === null) throw reorgError(block.number)
     store.clear()
     if (reading === READINGS) throw reorgError(block.number)
@@ -92,7 +93,7 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
 async function readResumableState(options: ReadOptions): Promise<ReadingState | null> {
   const { reader, store, contract, block, sleep, signal, onReorg } = options
   const state = store.state()
-  // A read of later blocks includes changes that this read must not include.
+  // An earlier read of later blocks can't be resumed, because it includes changes that this read must not include.
   if (state === null || state.contract !== contract || state.next > block.number + 1) return null
   const blockNow = state.block === block.number ? block : await knownBlock(reader, state.block, sleep, signal)
   if (blockNow?.hash === state.hash) return state
@@ -131,7 +132,7 @@ async function readTransfers(
     const changes = standard === null ? [] : decodeLogs(logs, standard, doubts)
     events += logs.length
     upgrades += logs.filter(({ topics }) => topics[0] === TOPICS.upgraded).length
-    // A proxy emits the first such event when it is deployed.
+    // A proxy emits its first `Upgraded` event when it is deployed.
     if (upgrades > 1) doubts.add(DOUBTS.upgraded)
     store.apply(changes, { ...state, next: to + 1, standard, doubts: [...doubts], events, upgrades })
     onProgress({ done: to - from + 1, blocks: block.number - from + 1, events })

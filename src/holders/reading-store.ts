@@ -2,7 +2,7 @@ import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 import { numberKey, parseNumberKey } from './number-key.ts'
 import { type Change, NO_OWNER, type Standard } from './transfers.ts'
 
-/** The progress of a read, and facts about the events so far. */
+/** The progress of a read, and what the events so far show about the contract. */
 export interface ReadingState {
   contract: string
   /** The last block to read. `hash` is the hash of this block. */

@@ -102,7 +102,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
       const body = decodeBody(response.body, { contentEncoding, label: target.label, maxBytes })
       return await timeLimit.during(target, () => read(limitBody(body, maxBytes, target.label)))
     } catch (error) {
-      // The failure is never lasting, because another gateway may have the block, or this gateway may have it later.
+      // The failure is never permanent, because another gateway may have the block, or this gateway may have it later.
       throw error instanceof FetchFailure && error.lasting ? temporaryError(error.message) : error
     } finally {
       timeLimit.stop()

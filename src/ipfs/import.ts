@@ -10,7 +10,7 @@ export interface ImportedFile {
 }
 
 /**
- * Returns the CID of a stream and the nodes of its tree. Keeps only a few parts at a time in memory, and the nodes,
+ * Returns the CID of a stream and the nodes of its tree. Keeps only a few parts in memory at a time, plus the nodes,
  * whose size is about 1/5000 of the content's size.
  */
 export async function importStream(content: AsyncIterable<Uint8Array>): Promise<ImportedFile> {

@@ -4,7 +4,7 @@ import { type BlockReader, type ByteRange, DAG_PB, matchesCid, parseCid, RAW } f
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
- * Returns a decoded block. To detect damage, checks the block against its CID, which is fast, because hashing a few KiB
+ * Returns a decoded block. To detect damage, checks the block against its CID. This is fast, because hashing a few KiB
  * takes only microseconds. Returns null if the block doesn't exist, or if gdn doesn't support its kind of node, such as
  * a symbolic link.
  */
@@ -46,8 +46,8 @@ export async function findEntry(
 }
 
 /**
- * Returns whether every part of a file is in the block table. For a large file whose content is in a flat file, the
- * table contains only the inner nodes, so the file can't be read from the table alone.
+ * Returns whether every part of a file is in the block table. The content of a large file may be in a flat file. The
+ * table then contains only the inner nodes, so the file can't be read from the table alone.
  */
 export async function isComplete(
   blocks: BlockReader,

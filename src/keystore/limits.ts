@@ -5,8 +5,8 @@ export const MAX_KEYSTORE_BYTES = 256 * 1024
 export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
 // Limits on the memory and time for opening a keystore, whose parameters may come from an untrusted source. The limits
-// permit four times the work of geth's standard, which is the work of the strongest settings in use. With these limits,
-// scrypt needs at most 1 GiB, because it needs 128 bytes for each step of n · r.
+// permit four times the work of geth's standard settings, which are the strongest in use. With these limits, scrypt
+// needs at most 1 GiB, because it needs 128 bytes for each step of n · r.
 const MAX_SCRYPT_WORK = 2 ** 23
 const MAX_PBKDF2_ROUNDS = 10_000_000
 const SALT_BYTES = { min: 1, max: 1024 }

@@ -85,7 +85,7 @@ export async function openKeystore(text: string, password: Secret, name: string)
   const size = isSolana ? KEYPAIR_BYTES : PRIVATE_KEY_BYTES
   if (keystore.ciphertext.length > size) throw keystoreError('contains something other than a private key')
   const bytes = await decrypt(keystore, password, name)
-  // Some old programs omitted leading zeros.
+  // Restore leading zeros, which some old programs omitted.
   const key = Buffer.concat([Buffer.alloc(size - bytes.length), bytes])
   try {
     const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)

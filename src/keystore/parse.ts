@@ -28,7 +28,7 @@ const literalSchema = <Value extends string | number>(value: Value) =>
   z.literal(value, { error: `must be ${JSON.stringify(value)}` })
 
 const count = z.int({ error: 'must be a whole number' })
-// The two halves of the derived key have separate uses. One half decrypts, and the other half authenticates.
+// The derived key must have 32 bytes. The first half decrypts, and the second half authenticates.
 const dklen = literalSchema(32)
 
 const ofCipher = {

@@ -5,7 +5,7 @@ import { readSecretFile } from './private-file.ts'
 const MAX_PASSWORD_BYTES = 4096
 const MIN_NEW_CHARACTERS = 8
 
-/** Returns the problem of a password, or null if it is valid. */
+/** Returns the problem with a password, or null if it is valid. */
 export function passwordProblem(password: string): string | null {
   if (password === '') return 'must not be empty'
   if (Buffer.byteLength(password) > MAX_PASSWORD_BYTES) return `must have at most ${MAX_PASSWORD_BYTES} bytes`
@@ -14,8 +14,8 @@ export function passwordProblem(password: string): string | null {
 }
 
 /**
- * Returns the problem of a password for a new keystore, or null if it is valid. Rejects passwords that not all wallets
- * encode in the same way.
+ * Returns the problem with a password for a new keystore, or null if it is valid. Rejects passwords that not all
+ * wallets encode in the same way.
  *
  * @param options.weak whether to accept a short password
  */

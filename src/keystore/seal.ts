@@ -9,7 +9,10 @@ import { privateKeyBytes } from './private-key.ts'
 export interface KeystoreSeal {
   /** Returns a keystore as JSON in Web3 Secret Storage version 3. The content of a Solana keystore is the keypair. */
   keystore(privateKey: Secret, address: string): string
-  /** Like `keystore`, but for any bytes, which `decrypt` returns. No wallet mistakes the result for a keystore. */
+  /**
+   * Like `keystore`, but for any bytes, which you can decrypt with `decrypt`. No wallet mistakes the result for a
+   * keystore.
+   */
   bytes(content: Uint8Array): string
   /** Wipes the derived key. */
   wipe(): void

@@ -54,7 +54,7 @@ export class Findings {
       message,
       source,
       source_date: date,
-      // In the locations of other problems, `field` is the name of the column.
+      // Here, `column` is the name of the column. In `place`, `field` is the name and `column` is the position.
       column,
       place,
       hint,

@@ -60,7 +60,7 @@ export const RAREST = 3
 /** Formats a share as a percentage. */
 export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 1)}%`
 
-/** Text to show for NFTs without a trait. It differs from the value "none". */
+/** Text to show for NFTs without a trait. It must differ from the value "none". */
 export const MISSING = '(missing)'
 
 /** Formats a trait and the share of NFTs that have it. */

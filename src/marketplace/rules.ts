@@ -27,7 +27,7 @@ const CATEGORIES = {
 
 /**
  * OpenSea's rules. A limit without a public source, such as a maximum name length, isn't a rule. OpenSea's media limit
- * of 300 MB is above the size that gdn uploads.
+ * of 300 MB is above the maximum size that gdn uploads.
  */
 export const RULES = {
   'image-missing': { severity: 'warning', ...MEDIA },

@@ -5,8 +5,8 @@ import { quoted } from '../core/quoted.ts'
 import type { Findings, FoundAt } from './finding.ts'
 
 /**
- * Maximum number of values to store per trait, which limits memory usage. If a trait has more values, the spelling and
- * the frequency of its values aren't checked any further, because it isn't a choice between a few values.
+ * Maximum number of values to store per trait, which limits memory usage. If a trait has more values, it isn't a choice
+ * between a few values, so their spelling and frequency aren't checked any further.
  */
 const MAX_VALUES = 5_000
 const MAX_TRAITS = 5_000

@@ -22,10 +22,10 @@ export interface RawDatabase {
   close(): void
 }
 
-// `import.meta.filename` isn't used, because jest 29 doesn't set it.
+// `import.meta.filename` isn't used, because Jest 29 doesn't set it.
 const require = createRequire(import.meta.url)
 
-/** Declares the part of `node:sqlite` that gdn uses, because the types for Node 20 don't have the module. */
+/** Declares the part of `node:sqlite` that gdn uses, because the types for Node.js 20 don't have the module. */
 interface NodeSqlite {
   StatementSync: { prototype: object }
   DatabaseSync: new (
@@ -49,7 +49,7 @@ interface NodeSqlite {
 function loadNodeSqlite(): NodeSqlite | null {
   // biome-ignore lint/style/noProcessEnv: not a setting; tests on newer versions use it to choose libsql
   if (process.env.GDN_TEST_SQLITE === 'libsql') return null
-  // Node 22 warns that the module is experimental. Users can't act on this warning, so suppress only this one.
+  // Node.js 22 warns that the module is experimental. Users can't act on this warning, so suppress only this one.
   const emitWarning = process.emitWarning
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).includes('SQLite is an experimental feature')) return
@@ -84,8 +84,8 @@ function openWithNode({ DatabaseSync }: NodeSqlite, path: string, readOnly: bool
 
 /**
  * Loads libsql with an empty diagnostic report of the process. libsql uses the report to distinguish glibc from musl.
- * Creating the report takes 5 ms and looks up the host name of each open connection. Without it, libsql reads
- * /usr/bin/ldd.
+ * Creating the report takes 5 ms and looks up the host name of each open connection. With an empty report, libsql reads
+ * /usr/bin/ldd instead.
  */
 function loadLibsql(): unknown {
   const { report } = process
@@ -95,7 +95,7 @@ function loadLibsql(): unknown {
   try {
     return require(folder)
   } catch {
-    // Systems without /usr/bin/ldd need the report.
+    // Systems without /usr/bin/ldd need the real report.
     report.getReport = getReport
     return require(folder)
   } finally {
@@ -151,7 +151,7 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
 function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement {
   let names: readonly string[] = []
   const namedColumns = (values: readonly unknown[]): unknown => {
-    // This is the first execution, or a migration has added columns since the last execution.
+    // The number of columns differs on the first execution, or after a migration has added columns.
     if (values.length !== names.length) names = statement.columns().map(({ name }) => name)
     const row: Record<string, unknown> = {}
     names.forEach((name, index) => {

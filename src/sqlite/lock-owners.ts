@@ -20,7 +20,8 @@ export function lockHolders(path: string): number[] {
   }
   const owners = new Set<number>()
   for (const line of lines) {
-    // `7: POSIX  ADVISORY  WRITE 2917 fe:00:2195486 1073741824 1073742335`; the line of a waiting lock contains `->`.
+    // For example, `7: POSIX  ADVISORY  WRITE 2917 fe:00:2195486 1073741824 1073742335`. The line of a waiting lock
+    // contains `->`.
     const match = /^\d+: (?:POSIX|OFDLCK) +\w+ +\w+ +(\d+) [0-9a-f]+:[0-9a-f]+:(\d+) (\d+) /.exec(line)
     const at = Number(match?.[3]) - FIRST_LOCK_BYTE
     if (match?.[2] === inode && at >= 0 && at < LOCK_BYTES) owners.add(Number(match[1]))

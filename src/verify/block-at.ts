@@ -19,7 +19,7 @@ export async function blockAt(node: Node, which: number | 'latest' | 'finalized'
   const name = typeof which === 'number' ? `0x${which.toString(16)}` : which
   const response = await node.request('eth_getBlockByNumber', [name, false])
   if ('error' in response) {
-    // Nodes that don't support finality reject the tag.
+    // Nodes that don't support finality reject tags such as `finalized`.
     if (typeof which === 'string') return null
     const { message } = response.error
     if (/not found|unknown block|out ?of ?range|beyond|prun/i.test(message)) return null

@@ -38,7 +38,7 @@ const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120
 export function atGateway(gateway: string, ipfsUrl: string): string | null {
   const path = IPFS.exec(ipfsUrl)?.[1]
   if (path === undefined) return null
-  // The path in another person's NFT must not lead to other parts of the gateway.
+  // The path in an untrusted token URI must not lead to other parts of the gateway.
   if (path.split('/').some((part) => part === '.' || part === '..')) return null
   const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
   return `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`

@@ -30,8 +30,8 @@ export interface KnownWallet {
 }
 
 /**
- * The named wallets and addresses on this machine. They are keystores in the wallet folder, and addresses in the state.
- * Keystores are read on demand.
+ * The named wallets and addresses on this machine. They are keystores in the wallet folder, and addresses in the state
+ * database. Keystores are read on demand.
  */
 export interface AddressBook {
   /** The error if the saved addresses can't be read. It is thrown when a saved address is needed. */
@@ -107,7 +107,10 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     if (problem !== null && problem.code !== 'native_missing') throw problem
     return { addresses: saved, groups: savedAsGroup }
   }
-  /** Cached lookups, because a manifest may look up a name a million times. Null if the name doesn't exist. */
+  /**
+   * Caches the addresses of names, because a manifest may look up a name a million times. The address is null if the
+   * name doesn't exist.
+   */
   const addressOfName = new Map<string, string | null>()
   let all: Set<string> | null = null
   const names = () => {
@@ -205,7 +208,7 @@ async function readSaved(stateDir: string, signal: AbortSignal | undefined) {
   }
 }
 
-/** Refuses a state that other users can change, because they could replace the receiver of an NFT. */
+/** Refuses a state database that other users can change, because they could replace the receiver of an NFT. */
 async function refuseOpenFile(path: string): Promise<void> {
   await refuseForeignFolder(path, { code: 'data_dir' })
   if (platform === 'win32' || (statSync(path).mode & 0o022) === 0) return

@@ -108,7 +108,7 @@ async function setAsideError(
   try {
     makeWalletFolder(asideFolder)
   } catch {
-    // Without this folder, the response is stored in another folder.
+    // Ignore this error, because the response can be stored in another folder.
   }
   const { file } = await keepAnywhere([asideFolder, ...otherFolders], `${reservation.name}-answer`, text)
   return new GdnError('bad_answer', message, {

@@ -14,7 +14,7 @@ export const provenance = z
   .regex(/^0x(?!0{64}$)[0-9a-f]{64}$/i, { error: 'must be a hash of 32 bytes: 0x and 64 hex digits, not all 0' })
   .toLowerCase()
 
-/** Maximum margin of a shuffled drop in seconds. The rule line has room for 7 digits. */
+/** Maximum margin of a shuffled drop in seconds. The first line of the leaves file has room for 7 digits. */
 const MAX_MARGIN = 9_999_999
 
 const EXAMPLE = {

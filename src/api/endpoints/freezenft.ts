@@ -6,7 +6,7 @@ import { address, oneOrMore, TRANSACTION_EXAMPLE, transactionResponseTo } from '
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
 
-/** Maximum number of NFTs in one freezenft request, because one transaction can freeze at most this many. */
+/** Maximum number of NFTs in one freezenft request. One transaction can't freeze more. */
 export const MAX_FROZEN_PER_REQUEST = 200
 
 function checkRevisions({

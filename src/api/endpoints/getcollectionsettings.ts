@@ -3,8 +3,8 @@ import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
 /**
- * Maximum number of collections. It is lower than in other requests, because reading a collection's settings takes
- * several calls to its chain.
+ * Maximum number of collections. The limit is lower than in other requests, because reading a collection's settings
+ * takes several calls to its chain.
  */
 export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 

@@ -13,7 +13,7 @@ export const getisgdnnft = defineEndpoint({
     .strictObject({
       receiver_wallet_address: address,
       blockchain,
-      // The parameter table says string, but the sample contains a list. Both contain a single ID.
+      // The reference's parameter table specifies a string, but its sample contains a list. Both contain a single ID.
       nft_gdn_ids: oneOrMore(nftGdnId, 1),
     })
     .check(checkAddresses('receiver_wallet_address')),

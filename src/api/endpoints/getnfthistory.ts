@@ -32,8 +32,7 @@ export const historyRecord = z.looseObject({
   /** The metadata revision that an update created. */
   revision: z.number().nullable(),
   /**
-   * The fields that an update changed; null if the metadata is unknown. `before` and `after` are truncated to
-   * `MAX_CHANGE_LENGTH`.
+   * Maximum number of changes that are listed for one event. `before` and `after` are truncated to `MAX_CHANGE_LENGTH`.
    */
   changes: z.array(z.looseObject({ field: z.string(), before: text, after: text })).nullable(),
   /** Number of further changes. Only the first `MAX_CHANGES_PER_EVENT` are listed. */

@@ -15,7 +15,7 @@ export const runCosts = z.looseObject({
   fee_paid: digits,
   /** Number of signed transactions whose fee isn't known yet. `fee_paid` doesn't include their fees. */
   pending_transactions: z.int().nonnegative().optional(),
-  /** The final part of `fee_paid`, which no reorg can change. */
+  /** The part of `fee_paid` that is final, so that no reorg can change it. */
   final_fee_paid: digits.optional(),
   /** The run's cost limit; null if there is none. */
   max_cost: digits.nullable(),

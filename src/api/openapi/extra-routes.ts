@@ -4,7 +4,7 @@ import { API_VERSIONS } from '../versions.ts'
 import { type Json, jsonSchema } from './json-schema.ts'
 import { errorResponses } from './responses.ts'
 
-/** A route of a server that isn't an endpoint of the contract. */
+/** A route of a server that isn't an endpoint of the API contract. */
 export interface ExtraRoute {
   method: 'GET' | 'POST'
   /** The pattern of the route, such as `/rpc/:blockchain` or `/ipfs/*`. */

@@ -55,7 +55,7 @@ const TRAIT_RULES: Json = when(
   { properties: { value: { type: 'string' }, max_value: { not: {} } } },
 )
 
-/** Returns rules for a schema that the contract checks with a function, as far as JSON Schema can express them. */
+/** Returns rules for a schema that the API contract checks with a function, as far as JSON Schema can express them. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
   if (schema === address) return textPattern(ADDRESS_FORMS)
   if (schema === blockchain) return blockchainPattern(KNOWN_NAMES)

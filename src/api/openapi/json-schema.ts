@@ -5,7 +5,9 @@ import { FIELD_NOTES } from './field-notes.ts'
 /** Part of an OpenAPI document or of a JSON Schema. */
 export type Json = Record<string, unknown>
 
-/** Returns whether the contract preprocesses a list so that it also accepts a single item (`oneOrMore` and similar). */
+/**
+ * Returns whether the API contract preprocesses a list so that it also accepts a single item (`oneOrMore` and similar).
+ */
 const isPreprocessed = (schema: z.core.$ZodType): boolean => {
   const { def } = schema._zod as z.core.$ZodPipe['_zod']
   return (def.type as string) === 'pipe' && def.in._zod.def.type === 'transform'
@@ -52,7 +54,7 @@ export function jsonSchema(
   addition: Addition = () => undefined,
 ): Json {
   const described = plainJsonSchema(schema, io, addition)
-  // Don't do this in `override`, where fields of the same type still share one object.
+  // Don't do this in zod's `override`, because fields of the same type still share one object there.
   describeFields(described, { ...FIELD_NOTES, ...notes })
   return described
 }

@@ -58,7 +58,7 @@ function requestBody(endpoint: Endpoint): Json {
   return { required: true, content: { [contentType]: { schema: requestSchema, example: example.request } } }
 }
 
-/** Endpoints whose responses a server may hold. */
+/** Endpoints that support `Prefer: wait`, so that a server may delay their responses. */
 const HOLDING_ENDPOINTS = ['getnfts', 'gettransactions', 'getcollections']
 
 /** Endpoints that create nothing, but can respond that reference IDs conflict with existing ones. */

@@ -8,7 +8,10 @@ const header = (description: string, example: string): Json => ({
   example,
 })
 
-/** The headers of every successful response. `CAPABILITIES` contains the names of those that announce an extension. */
+/**
+ * The headers of every successful response. `CAPABILITIES` contains the names of the headers that indicate support for
+ * an extension.
+ */
 export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
   'x-request-id': header(
     "The ID of the request in the server's log. If the request has an x-request-id, this is its value.",

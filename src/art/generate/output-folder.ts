@@ -244,7 +244,7 @@ async function visibleEntriesOf(folder: string): Promise<string[]> {
 export interface Unfinished {
   path: string
   bytes: number
-  /** Whether it changed within the last minute. If so, another command may still be writing it. */
+  /** Whether the folder changed within the last minute. If so, another command may still be writing to it. */
   isRecent: boolean
 }
 

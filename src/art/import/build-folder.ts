@@ -73,7 +73,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
     metadata,
     images,
     numbered,
-    // Forks of HashLips write different lists. Their names begin with an underscore.
+    // Omit the lists that forks of HashLips write. Their names begin with an underscore.
     others: json.filter((name) => !NUMBERED_FILE.test(name) && !name.startsWith('_') && name !== COLLECTION),
     hasList,
     hasCollection: json.includes(COLLECTION),

@@ -13,7 +13,7 @@ const SHORTEST = 16
 
 /** The image of a layer, as spans of its rows. Only the visible pixels are stored. */
 export interface LayerImage {
-  /** The index of each row's first span, and the number of spans at the end. */
+  /** The index of each row's first span, followed by the number of spans. */
   rows: Uint32Array
   kinds: Uint8Array
   /** The end of each span in its row. */

@@ -60,7 +60,7 @@ export function SearchBox() {
         setAnswer({ q, result })
         setChosen(-1)
       } catch {
-        // The page shows the server's error. There are no hits to select.
+        // Ignore the error, because the page shows the server's message. There are no hits to select.
       }
     }, WAIT_MS)
     return () => {

@@ -115,7 +115,7 @@ export function formatOf(head: Buffer): FormatName | null {
   if (format !== undefined) return format
   if (head.toString('latin1', 4, 8) === 'ftyp') return HEIF_BRAND.test(head.toString('latin1', 8, 12)) ? 'heif' : 'mp4'
   if (head.toString('latin1', 0, 4) === 'fLaC') return 'flac'
-  // Big-endian WAV files, and WAV files larger than 4 GB.
+  // These are big-endian WAV files, and WAV files larger than 4 GB.
   if (/^(?:RIFX|RF64|BW64).{4}WAVE/s.test(head.toString('latin1', 0, 12))) return 'wav'
   if (head.length > 4 && head.readUInt32BE(0) === 0x1a45dfa3) return 'webm'
   return null
@@ -155,7 +155,7 @@ const TAIL_BYTES = 1024
 /** Checks that an SVG ends with a tag or a comment. */
 async function checkSvg(file: FileWindow): Promise<string | null> {
   const tail = await file.at(Math.max(0, file.size - TAIL_BYTES), TAIL_BYTES)
-  // In UTF-16, each of these characters has a NUL byte next to it.
+  // Remove the NUL bytes that UTF-16 text has next to these characters.
   const text = tail.toString('latin1').replaceAll('\0', '').trimEnd()
   return text === '' || text.endsWith('>') ? null : ENDS_EARLY
 }

@@ -38,8 +38,8 @@ const MAX_LARGE_BYTES = 4 * 1024 * 1024
 type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
 
 /**
- * Creates a reader for a contract at one block, so that the answers of a proxy stay consistent even if the proxy is
- * upgraded in the meantime. An answer that can't be read contains the reason, and never prevents other answers.
+ * Creates a reader for a contract at one block, so that answers stay consistent even if a proxy is upgraded in the
+ * meantime. If an answer can't be read, it contains the reason. The other answers aren't affected.
  *
  * @param block number of the block as a JSON-RPC quantity
  */
@@ -94,7 +94,7 @@ function outcomeOf<Value>(
 }
 
 /**
- * Returns the problem of a result without a value. Omits the text of a revert, because the contract chooses this text.
+ * Returns the reason why a result has no value. Omits the text of a revert, because the contract chooses this text.
  */
 function describeFailure(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'

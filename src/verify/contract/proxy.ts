@@ -30,7 +30,7 @@ const CODES: readonly (readonly [kind: string, code: RegExp])[] = [
   ['EIP-1167', /^0x365f5f375f5f365f73([0-9a-f]{40})5af43d5f5f3e5f3d91602a57fd5bf3/],
 ]
 
-/** Returns the facts about a proxy, or null if the contract isn't a proxy. */
+/** Returns the proxy's kind and addresses, or null if the contract isn't a proxy. */
 export async function readProxy(reader: ContractReader, code: string): Promise<ProxyFacts | null> {
   const lower = code.toLowerCase()
   for (const [kind, pattern] of CODES) {
@@ -71,7 +71,7 @@ async function ofBeacon(reader: ContractReader, beacon: string, admin: string | 
   return { kind, implementation, beacon, admin, problem: `implementation() of the beacon ${beacon} ${why}` }
 }
 
-/** Returns the facts about a proxy, with a problem if the implementation has no code. */
+/** Completes the data of a proxy, and reports a problem if the implementation has no code. */
 async function withCode(
   reader: ContractReader,
   proxy: Partial<ProxyFacts> & { kind: string; implementation: string },

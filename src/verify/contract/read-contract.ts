@@ -38,7 +38,7 @@ export interface ContractFacts {
   max_supply_function: string | null
   contract_uri: string | null
   transfer_validator: string | null
-  /** Answers that contradict each other, as sentences without a full stop. */
+  /** Answers that contradict each other, as sentences without a final period. */
   contradictions: string[]
   /** The reasons why fields can't be read, by field. */
   not_readable: Record<string, string>

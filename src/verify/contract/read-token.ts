@@ -14,7 +14,7 @@ export interface TokenFacts {
   total_supply: string | null
   max_supply: string | null
   royalty: Royalty | null
-  /** Answers that contradict each other, as sentences without a full stop. */
+  /** Answers that contradict each other, as sentences without a final period. */
   contradictions: string[]
   /** The reasons why fields can't be read, by field. */
   not_readable: Record<string, string>

@@ -3,7 +3,7 @@ import { isRecord, parseJson } from '../../core/json.ts'
 /** The location of a token's metadata. */
 export type MetadataPlace =
   | { kind: 'data'; content: Uint8Array | null }
-  /** `url` is an ipfs URL, even if the token URI is the HTTP URL of an IPFS gateway. `http` is then the token URI. */
+  /** `http` is the token URI if it is the HTTP URL of an IPFS gateway; null otherwise. */
   | { kind: 'ipfs'; url: string; http: string | null }
   | { kind: 'http'; url: string }
   | { kind: 'other'; scheme: string }
@@ -38,7 +38,7 @@ function contentOfDataUrl(url: string): Uint8Array | null {
   try {
     return Buffer.from(decodeURIComponent(data))
   } catch {
-    // Many contracts don't encode the percent signs of SVG images.
+    // Many contracts don't encode the percent signs in SVG images.
     return Buffer.from(data)
   }
 }

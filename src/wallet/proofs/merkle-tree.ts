@@ -3,7 +3,7 @@ import type { Keccak } from './leaf-formats.ts'
 
 const HASH = 32
 const KEY_BYTES = 6
-/** Number of hashes to compute before signals are handled. */
+/** Number of hashes to compute before the event loop can handle signals. */
 const AT_ONCE = 10_000
 
 /**

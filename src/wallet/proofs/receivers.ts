@@ -48,7 +48,7 @@ async function readReceiverRows(
 ): Promise<Receiver[]> {
   const { name: file, bytes } = await openManifestSource(source)
   const receivers: Receiver[] = []
-  // Addresses have the same format on all EVM networks.
+  // Use any EVM network, because addresses have the same format on all EVM networks.
   const list = readReceiverList(decodeText(bytes, file), file, {
     blockchain: 'ethereum',
     prices,
@@ -66,7 +66,7 @@ async function readReceiverRows(
   throw inputError({ place: { file }, message: 'has no receivers', hint: 'Add at least one receiver.' })
 }
 
-/** Rejects ENS names, because the address of a name can change after the root was published. */
+/** Rejects ENS names, because the address of a name can change after the root is published. */
 const NO_ENS_NAMES: EnsNames = {
   pin() {},
   async open() {},
