@@ -90,7 +90,7 @@ export class RowWarnings {
       ...this.#about(this.#withoutId, {
         what: 'an ID',
         why: "rows without one can't be edited after they are minted",
-        hint: `Add a ${column} "id" with a different value in each row, such as 1, 2, 3, and mint with --dynamic.`,
+        hint: `Add a ${column} "id" with a different value in each row, such as 1, 2, 3, or use --map <${column}>=id to read another ${column} as id. Mint with --dynamic.`,
         fill: `Write a different value into the ${column} "id" of each row, such as 1, 2, 3, and mint with --dynamic.`,
       }),
       ...this.#about(this.#withoutImage, {

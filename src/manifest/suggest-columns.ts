@@ -21,12 +21,15 @@ const MAX_COLUMNS = 200
 /** Maximum number of cells to examine per column. */
 export const CELLS_SAMPLED = 20
 const MAX_CELL = 1000
+/** Minimum number of cells from which a column can count as IDs. Fewer cells often differ by chance. */
+const MIN_IDS = 5
 
 const WEB_IMAGE = /^https?:\/\/[^\s?#]+\.(?:png|jpe?g|gif|webp|avif|svg)(?:[?#]\S*)?$/i
 const STORED_FILE = /^(?:ipfs|ar):\/\/\S+$/i
 const IMAGE_NAME = /^[^\r\n:*?"<>|]+\.(?:png|jpe?g|gif|webp|avif|svg)$/i
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const NUMBER = /^[\d\s.,:/%+-]+$/
+const ID = /^[\w#.-]{1,40}$/
 
 /** Returns whether a text looks like the URL or the path of an image. */
 export const looksLikeImage = (text: string): boolean => WEB_IMAGE.test(text) || IMAGE_NAME.test(text)
@@ -38,6 +41,8 @@ interface ExaminedColumn {
   kind: Kind
   /** Average length of the cells. */
   length: number
+  /** Whether the cells could be IDs of rows: all different, and without spaces. */
+  couldBeIds: boolean
 }
 
 /** Returns hints by column name, for unknown columns whose cells don't look like attributes. */
@@ -62,18 +67,19 @@ export async function suggestColumns(
       hints.set(name, `The cells of the column are addresses: add ${mapFlag(name, 'receiver')}.`)
     }
   }
-  for (const [meaning, { name }] of textsOf(looked, free)) {
-    const attribute = `attr:${name}`
-    const other =
-      meaningProblem(attribute) === null
-        ? ` To make the column a public attribute, add ${mapFlag(name, attribute)}.`
-        : ''
-    hints.set(
-      name,
-      `If the column contains the ${meaning} of the NFT, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}${other}`,
-    )
-  }
+  const texts = textsOf(looked, free)
+  for (const [meaning, { name }] of texts) hints.set(name, ifHint(name, `contains the ${meaning} of the NFT`, meaning))
+  const ids = looked.find(({ name, couldBeIds }) => couldBeIds && !hints.has(name))
+  if (ids !== undefined && !usedMeanings.has('id')) hints.set(ids.name, ifHint(ids.name, 'identifies the rows', 'id'))
   return hints
+}
+
+/** Returns a hint for a column that may have a meaning, and on how to omit or publish the column otherwise. */
+function ifHint(name: string, condition: string, meaning: string): string {
+  const attribute = `attr:${name}`
+  const other =
+    meaningProblem(attribute) === null ? ` To make the column a public attribute, add ${mapFlag(name, attribute)}.` : ''
+  return `If the column ${condition}, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}${other}`
 }
 
 /** Match column names that mean title or description in European languages. */
@@ -115,7 +121,9 @@ async function examineColumn(name: string, cells: readonly unknown[], folder: st
   }
   const [most] = [...kinds].sort(([, a], [, b]) => b - a)
   const length = texts.reduce((sum, text) => sum + text.length, 0) / texts.length
-  return { name, kind: most?.[0] ?? 'text', length }
+  const couldBeIds =
+    texts.length >= MIN_IDS && new Set(texts).size === texts.length && texts.every((text) => ID.test(text))
+  return { name, kind: most?.[0] ?? 'text', length, couldBeIds }
 }
 
 async function cellKind(cell: string, folder: string): Promise<Kind> {

@@ -76,6 +76,20 @@ test('text suggests a missing title or description, and addresses a missing rece
   })
 })
 
+test('different cells without spaces suggest a missing id', async () => {
+  const cells = (codes: readonly string[]) => codes.map((code) => `${code},Piece ${code},x,${ALICE}\n`).join('')
+  const codes = ['A-1', 'A-2', 'A-3', 'B-1', 'B-2']
+  const columns = 'title,description,receiver'
+  expect(await hintsOf(`Code,${columns}\n${cells(codes)}`)).toEqual({
+    Code: `If the column identifies the rows, rename the column to id, or add --map Code=id. To ignore the column, add --map Code=ignore. To make the column a public attribute, add --map Code=attr:Code. ${IN_PROJECT}`,
+  })
+  const ignored = expect.stringMatching(/^To ignore the column/)
+  expect(await hintsOf(`Code,${columns}\n${cells([...codes, 'A-1'])}`)).toEqual({ Code: ignored })
+  expect(await hintsOf(`Code,${columns}\n${cells(codes.slice(1))}`)).toEqual({ Code: ignored })
+  const withIds = codes.map((code, index) => `${index},${code},Piece ${code},x,${ALICE}\n`).join('')
+  expect(await hintsOf(`id,Code,${columns}\n${withIds}`)).toEqual({ Code: ignored })
+})
+
 test.each([
   ['Titel', 'Beschreibung'],
   ['Titre', 'Description courte'],
