@@ -121,7 +121,10 @@ const NOTHING_TO_DO: Readonly<Record<SendingCommand, string>> = {
   'retry --absent': 'No row is absent',
 }
 
-/** Returns the notes on a finished run. A run with failed rows ends with an error instead of the last notes. */
+/**
+ * Returns the notes on a finished run. If rows failed, omits the last notes, because the command ends with an error
+ * instead.
+ */
 function notesOf(
   { status, kept, removed, hasLocalFiles }: FinishedRun,
   by: SendingCommand,
