@@ -183,7 +183,7 @@ const smallestGasLimit = ({ estimate, gasLimit }: PricedUse, run: string | undef
   estimate?.worst.smallestMint ?? (run === undefined ? gasLimit : undefined)
 
 /**
- * Returns a note on the cost of requests without a cost limit if fees rise.
+ * Returns a note on how much requests without a cost limit can cost if fees rise.
  *
  * @param highest the maximum fee of their run, in wei; null if it has none
  */
@@ -236,8 +236,8 @@ async function noteOfMaxFee({ fees }: FeesWithSource, maxFee: bigint | null): Pr
 }
 
 /**
- * Prints the notes of `maximumCost` if there is no prompt. Without a limit, prints only the notes about the maximum fee
- * and the signer's funds.
+ * Prints the notes of `maximumCost` for a command without a prompt. Without a limit, prints only the notes about the
+ * maximum fee and the signer's funds.
  */
 export async function noteCost(
   deps: Pick<Deps, 'io' | 'signals'>,

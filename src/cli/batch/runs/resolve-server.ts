@@ -163,8 +163,8 @@ async function notFoundError(deps: Deps, run: RunOnServer, last: Server): Promis
 }
 
 /**
- * Returns settings that reach a run's server. If no flag selects a server and the run's backend isn't found, returns the
- * error instead of throwing it.
+ * Returns settings that reach a run's server. If no flag selects a server and the run's backend isn't found, returns
+ * the error instead of throwing it.
  */
 export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | GdnError> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {

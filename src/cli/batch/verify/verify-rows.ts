@@ -197,8 +197,8 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
 }
 
 /**
- * Returns a function that reads current records. If the server doesn't respond, the function returns an empty list. Each
- * row that differs from its request is then reported as different, even if it was changed later.
+ * Returns a function that reads current records. If the server doesn't respond, the function returns an empty list.
+ * Each row that differs from its request is then reported as different, even if it was changed later.
  */
 export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
   let client: Promise<Connection['client']> | null = null
