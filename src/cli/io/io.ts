@@ -113,7 +113,7 @@ async function paintFor(level: ColorLevel): Promise<Paint> {
   return coloredPaint(level)
 }
 
-/** Builds the streams of one run. */
+/** Builds the streams of one command. */
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
   const { env, stdout, stderr } = edge
   const stderrTty = stderr.isTTY === true
@@ -235,8 +235,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
 }
 
 /**
- * Returns the progress for a stream without animation. Prints a line at the start, and later prints changes at most
- * every few seconds.
+ * Returns the progress display for a stream without animation. Prints a line at the start, and later prints changes at
+ * most every few seconds.
  */
 function lineProgress(first: string, say: (line: string) => void): Progress {
   say(first)

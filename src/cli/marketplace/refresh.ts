@@ -17,7 +17,8 @@ import type { OpenSeaFlags } from '../flags/opensea.ts'
 import { VERSION } from '../version.ts'
 
 /**
- * The outcome of a refresh. `not_sent` means that an earlier request failed in a way in which this one would fail too.
+ * The outcome of a refresh. `not_sent` means that an earlier request failed for a reason that would also make this
+ * request fail.
  */
 export interface RefreshResult {
   token_id: string
@@ -34,8 +35,8 @@ export interface Refresher {
 const DEFAULT_RATE = 1
 
 /**
- * Refuses an embedded chain of the server, unless the user specified a different server with OpenSea's API. Doesn't
- * check a server that doesn't respond.
+ * Refuses an embedded chain of the server, unless the user specified a different URL for OpenSea's API. Doesn't check a
+ * server that doesn't respond.
  *
  * @param settings settings for the server; null if there is no server
  * @throws GdnError `refused`
