@@ -95,7 +95,10 @@ export async function printBatchDryRun(deps: Deps, running: DryRunInput): Promis
   }
 }
 
-/** Returns a note on how to mint dynamic NFTs; null if the NFTs can be updated anyway, or are minted to a list. */
+/**
+ * Returns a note on how to mint dynamic NFTs; null if the NFTs can be updated anyway, or are minted to a list of
+ * receivers.
+ */
 async function noteOfDynamic(
   deps: Deps,
   connection: Connection | null,

@@ -82,7 +82,7 @@ export async function printFinished(
     limit === undefined ? [] : `${flag} is ignored because the run is finished.`,
   )
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
-  // Update the drop first, because another machine may have sealed or revealed it.
+  // First update the record of the drop, because another machine may have sealed or revealed the drop.
   const drop = isShuffled(status)
     ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, settings, status.id)
     : null

@@ -36,7 +36,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunInput 
     )
     const { summary, verified, warnings, notes, paid } = sentRun
     const { manifestPath, reading = sending.known?.reading ?? {} } = options
-    // Update the drop first, because another machine may have sealed or revealed it.
+    // First update the record of the drop, because another machine may have sealed or revealed the drop.
     const drop = isShuffled({ reading })
       ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
       : null

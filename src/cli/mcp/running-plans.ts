@@ -34,7 +34,7 @@ interface Caller {
   progress: ReportProgress
 }
 
-/** Runs each plan only once. A repeated call waits for the running plan or returns the stored answer. */
+/** Runs each plan only once. A repeated call waits for the running plan or returns the stored response. */
 export class RunningPlans {
   readonly #runner: Runner
   readonly #plans: Plans

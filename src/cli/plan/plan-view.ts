@@ -143,13 +143,13 @@ function paintAction(action: Action, paint: Paint): string {
   return action === 'burn' || action === 'impossible' ? paint.bad(action) : paint.busy(action)
 }
 
-/** Returns the number of changes that `apply` makes or that prevent it. */
+/** Returns the number of changes to make, plus the impossible ones, which prevent `apply`. */
 export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
   mint + update + transfer + burn + impossible
 
 /**
- * Returns the number of rows that were given an ID after their mint, and whose pairing with an NFT `apply` stores on
- * the server or only locally.
+ * Returns the number of rows that were given an ID after their mint, and whose pairing with an NFT isn't stored yet.
+ * `apply` stores the pairing on the server or only locally.
  */
 export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
   paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length

@@ -106,7 +106,7 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
   return await askText(io, { check, ...question })
 }
 
-/** A collection to choose from. `run` names the run of the manifest, if it has one in the collection. */
+/** A collection to choose from. `run` is the name of the manifest's run in the collection, if there is one. */
 export type CollectionChoice = Pick<KnownCollection, 'name' | 'contract_address' | 'blockchain'> & { run?: string }
 
 /** Marks a collection that has a run of the manifest. */

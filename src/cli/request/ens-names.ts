@@ -32,7 +32,7 @@ export function withWrittenNames(io: Io, content: unknown): unknown {
 
 const isSame = (value: unknown, address: string) => typeof value === 'string' && sameAddress(value, address)
 
-/** Returns a request with the receiver's ENS name, if the user specified one. */
+/** Adds the receiver's ENS name to a request, if the user specified one. */
 export function withReceiverName(io: Io, request: object): object {
   const receiver = writtenNames.get(io)?.get('receiver_wallet_address')
   if (receiver === undefined || !('receiver_wallet_address' in request)) return request

@@ -19,7 +19,7 @@ export interface ReceiverCheckOptions {
 }
 
 const MAX_SHOWN = 10
-/** Maximum number of contracts whose kinds gdn determines. Each kind takes several calls. */
+/** Maximum number of contracts whose kinds gdn determines. Determining a kind takes several calls. */
 const MAX_KINDS = 200
 const CONTRACT = 'contract'
 

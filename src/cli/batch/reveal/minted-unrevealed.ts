@@ -86,7 +86,8 @@ export async function againError(deps: Deps, connection: Connection, minting: Mi
   if (commitment.to === 'none') return null
   if (commitment.to !== 'others') return commitment.rule === null ? null : repeatedShuffleError('--again')
   if (!commitment.areShuffled) return null
-  // The manifest may have been edited since its commitment. The rows of the new run would have different reference IDs.
+  // The manifest may have been edited since its commitment, so look for its rows under the reference IDs that they have
+  // without --again.
   const { hidden, revealed } = await countUnrevealedRows(
     { ...minting, options: { ...minting.options, again: false } },
     connection,

@@ -18,7 +18,7 @@ export interface RunFlags extends ServerFlags {
 /** A run with the values that identify its server. */
 type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
 
-/** Returns the server that a flag selects; undefined means any server. The server may be unreachable. */
+/** Returns the server that a flag selects; undefined if no flag selects one. The server may be unreachable. */
 export async function resolveServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
   return hasServerFlag(flags) ? await configuredServer(deps, await deps.settings(flags)) : undefined
 }

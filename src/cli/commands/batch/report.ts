@@ -146,7 +146,7 @@ async function openSources(deps: Deps, { server, settings, facts, typedGateway }
 }
 
 /**
- * Learns the state of a shuffled drop from the server.
+ * Returns the run with the state of its shuffled drop, as read from the server.
  *
  * @param settings null if the server is unreachable
  */
