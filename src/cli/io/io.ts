@@ -38,14 +38,14 @@ export interface Io {
   data(text: string): Promise<void>
   /** Writes human-readable output, such as a colored table, to stdout. External text must already be escaped. */
   print(text: string): Promise<void>
-  /** Like `print`, but opens the user's pager if the text doesn't fit on the terminal. */
+  /** Prints escaped text, and opens the user's pager if the text doesn't fit on the terminal. */
   page(text: string): Promise<void>
   /**
    * Writes a human-readable line to stderr, except with -q and in JSON mode. External text must be escaped with `safe`
    * first.
    */
   note(line: string): void
-  /** Like `note`, but -q doesn't suppress it. */
+  /** Writes an escaped warning to stderr, even with -q, but not in JSON mode. */
   warn(line: string): void
   debug(line: string): void
   /**

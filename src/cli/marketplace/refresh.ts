@@ -147,7 +147,7 @@ function errorOf(records: readonly RefreshResult[], error: GdnError | null): Gdn
   }
   if (error !== null) {
     const message = `${so}: ${error.message}`
-    // The user can request the others later, as after any timeout.
+    // The user can request the remaining refreshes later, as after any timeout.
     if (isTimeUp(error) && requested > 0) return new GdnError('pending', message, { hint: error.hint, details })
     return error.with({ message, details })
   }
@@ -160,7 +160,8 @@ function errorOf(records: readonly RefreshResult[], error: GdnError | null): Gdn
 }
 
 /**
- * Reads the key from a file, the environment or the saved keys, because other users can see the arguments of a process.
+ * Returns the key from a file, the environment or the saved keys. The key can't be an argument, because other users can
+ * see the arguments of a process.
  */
 async function openSeaKey(
   { io, cwd, env, openKeyring }: Deps,

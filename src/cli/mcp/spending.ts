@@ -52,7 +52,10 @@ interface CostBound {
    * The maximum cost of the run. If the server doesn't enforce a limit, this is the maximum cost of the requests alone.
    */
   total: bigint
-  /** The cost of the run's earlier transactions that are final. A reorg can move others to more expensive blocks. */
+  /**
+   * The cost of the run's earlier transactions that are final. A reorg can move other transactions to more expensive
+   * blocks.
+   */
   before: bigint
   /** A lower `max_cost` with which less is counted for the requests; null if there is none. */
   usefulLimit: MinimumLimit | null

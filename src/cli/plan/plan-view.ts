@@ -49,8 +49,8 @@ type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
 type Groups = Pick<ImpossibleChanges, 'folded'>
 
 /**
- * Yields the ungrouped changes that a terminal shows, in this order: impossible changes, which block all others; burns
- * and transfers, which can't be undone; and other changes in manifest order.
+ * Yields the ungrouped changes that a terminal shows. Impossible changes are first, because they block all others.
+ * Burns and transfers, which can't be undone, are next. The other changes follow in manifest order.
  */
 export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGenerator<PlannedChange> {
   const shownNumbers = shownCounts(plan.counts, groups)

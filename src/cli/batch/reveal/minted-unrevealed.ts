@@ -77,10 +77,7 @@ async function findCollectionCommitment(
   return { to, rule, isSealed: sealIn(valid, provenance) !== undefined }
 }
 
-/**
- * Returns the error for rows that the collection has committed to as a shuffled drop, and that `--again` would mint a
- * second time; null for other rows.
- */
+/** Returns the error if `--again` would mint the rows of a committed shuffled drop a second time; null otherwise. */
 export async function againError(deps: Deps, connection: Connection, minting: MintInput): Promise<GdnError | null> {
   const commitment = await findCollectionCommitment(deps, connection, minting)
   if (commitment.to === 'none') return null
@@ -164,9 +161,8 @@ async function unrevealedMintError(
 }
 
 /**
- * Returns the error for rows that are in the collection with their real metadata although their run has no NFTs for
- * them; null if there are none. NFTs that are part of the run's commitment don't count, because the run itself finds
- * them.
+ * Returns the error if rows are in the collection with their real metadata, but their run has no NFTs for them; null
+ * otherwise. NFTs that are part of the run's commitment don't count, because the run itself finds them.
  *
  * @param knownIds the IDs of the run's NFTs
  */

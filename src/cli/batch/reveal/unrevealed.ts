@@ -371,8 +371,8 @@ const scopeOf = ({ runName, manifestPath: manifest }: BatchOptions): string =>
 const referencePrefix = (provenance: string) => `provenance:${provenance}:`
 
 /**
- * Returns the reference ID of a commitment. The server accepts each commitment once, so the reference ID shows which
- * run may mint the rows, even if several machines start at the same time.
+ * Returns the reference ID of a commitment. The server accepts each commitment only once. The reference ID therefore
+ * shows which run may mint the rows, even if several machines start at the same time.
  *
  * @param scope the scope of the run's reference IDs; null for a run with `--again`
  */

@@ -109,8 +109,8 @@ export async function settingsOfRun<Flags extends ServerFlags>(
 }
 
 /**
- * Returns flags for other commands to reach a run's server. If no flag selects a server, and the configuration selects
- * a different server or none, adds a flag for the run's server.
+ * Returns the flags with which other commands reach a run's server. If no flag selects a server, and the configuration
+ * selects a different server or none, adds a flag for the run's server.
  */
 export async function flagsOfServer<Flags extends ServerFlags>(
   deps: Deps,

@@ -33,8 +33,8 @@ export interface ReadCollectionOptions {
 }
 
 /**
- * Maximum number of attempts to list the tokens. An attempt fails if the node discards the state of the block in the
- * meantime.
+ * Maximum number of attempts to list the tokens. An attempt fails if the node discards the state of the block while the
+ * tokens are listed.
  */
 const LISTINGS = 3
 

@@ -101,8 +101,8 @@ export async function withHolders(
 }
 
 /**
- * Returns the owners from the server. Returns null if the owners must be read from logs, because no server has them,
- * the request failed, or the contract differs from the server's response.
+ * Returns the owners from the server. Returns null if the owners must be read from logs: no server has them, the
+ * request failed, or the contract differs from the server's response.
  */
 async function knownOwners(
   { connect, blockchain }: Pick<ChainTarget, 'connect' | 'blockchain'>,

@@ -16,7 +16,7 @@ export interface SettingChange {
   call(): Promise<OwnerCall>
   /** A call that is known before any upload and uses the same amount of gas as `call`. */
   estimate: OwnerCall
-  /** For the prompt: describes a change that can't be undone; undefined for other changes. */
+  /** Describes a change that can't be undone, for the prompt; undefined for other changes. */
   final?: string | undefined
 }
 
