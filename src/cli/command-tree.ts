@@ -58,7 +58,9 @@ export interface TreeFlag {
   repeatable: boolean
   /** Whether the value must be on the command line. If false, the value may come from the configuration. */
   required: boolean
-  /** The default in parentheses at the end of the summary. True if the flag has no value and is on by default. */
+  /**
+   * The default, which is in parentheses at the end of the summary. True if the flag has no value and is on by default.
+   */
   default: string | true | null
 }
 

@@ -87,8 +87,8 @@ export interface WalletSpending {
 }
 
 /**
- * Called before any request or transaction that may cost money. It throws to refuse the spending. Returns the cost
- * limit to set in each request, in wei; null if only the run's own limit applies.
+ * Called before any request or transaction that may cost money. Throws to refuse the spending. Returns the cost limit
+ * to set in each request, in wei; null if only the run's own limit applies.
  */
 export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bigint | null>
 

@@ -97,8 +97,8 @@ function checkHelpFlag(flag: string): void {
 }
 
 /**
- * Rejects an unknown flag without a command. Global flags alone print the help, but `gdn --versoin` must fail in a
- * script.
+ * Rejects an unknown flag that isn't followed by a command. Global flags alone print the help, but `gdn --versoin` must
+ * fail in a script.
  */
 function checkFlagAlone(flag: string, noun = ''): void {
   const name = flag.startsWith('-o=') ? flag : (flag.split('=', 1)[0] ?? flag)
@@ -110,9 +110,9 @@ function checkFlagAlone(flag: string, noun = ''): void {
 }
 
 /**
- * Splits the arguments at the first word that is neither a flag nor its value, or that requests help. Only the command
- * knows which of its flags have a value. A word after an unknown flag therefore counts as its value, unless it names a
- * command.
+ * Splits the arguments at the first word that is neither a flag nor the value of a flag, or that requests help. Only
+ * the command knows which of its flags take a value. A word after an unknown flag therefore counts as its value, unless
+ * it names a command.
  */
 function takeWord(
   argv: readonly string[],

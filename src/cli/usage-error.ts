@@ -71,8 +71,8 @@ function switchWithValue(message: string, command: GdnCommand, argv: readonly st
 }
 
 /**
- * Returns a hint for an excess argument. The hint names the flag for such a value. Doesn't repeat the argument, because
- * it may be a key.
+ * Returns a hint for an excess argument. The hint names a flag that accepts such a value. Doesn't repeat the argument,
+ * because it may be a key.
  */
 function excessHint({ code }: CommanderError, command: GdnCommand): string | undefined {
   if (code !== 'commander.excessArguments') return undefined

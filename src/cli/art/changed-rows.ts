@@ -2,9 +2,9 @@ import { createReadStream } from 'node:fs'
 import { openCsv } from '../../manifest/csv.ts'
 
 /**
- * The row counts of a comparison of two manifests. `of` is the size of the former manifest. `changed` rows have
- * different content or a different image in the new manifest. `onlyImage` counts those of them that differ only in the
- * image. `missing` rows aren't in the new manifest.
+ * The row counts of a comparison of two manifests. `of` is the number of rows in the former manifest. `changed` rows
+ * have different content or a different image in the new manifest. `onlyImage` is the number of changed rows that
+ * differ only in the image. `missing` rows aren't in the new manifest.
  */
 export interface ChangedRows {
   changed: number

@@ -43,8 +43,8 @@ interface ImageWarningOptions {
 /**
  * Returns warnings about images that can't be used or were not checked.
  *
- * @throws the error of an image that can't be used. Prints the other warnings first, because they may name the right
- * image.
+ * @throws the error of an image that can't be used. Before it throws, the function prints the other warnings, because
+ *   one of them may name the right image.
  */
 export function imageWarnings(
   { error }: Pick<ImagesCheck, 'error'>,

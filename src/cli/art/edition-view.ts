@@ -76,7 +76,7 @@ export class EditionView {
     }
   }
 
-  /** Returns the rarest traits. A one-of-one isn't made from layers, so missing traits don't count for it. */
+  /** Returns the rarest traits. A one-of-one isn't made from layers, so its missing traits are omitted. */
   #rarest({ number, oneOfOne }: EditionItem): string[] {
     const index = number - 1
     if (oneOfOne === null) return this.#ranking.rarest(index, RAREST).map(traitText)

@@ -65,11 +65,11 @@ export const DRY_RUN_VIEW: View = {
 interface DryRunInput {
   by: SendingCommand
   options: BatchOptions
-  /** Reads the manifest; null to plan the recorded rows. */
+  /** Reads the manifest; null to plan with the recorded rows. */
   read: (() => AsyncIterable<ManifestItem>) | null
-  /** Called before the run is planned with the server. It throws to refuse the run. */
+  /** Called before the run is planned with the server. Throws to refuse the run. */
   check?: ((connection: Connection) => Promise<void>) | undefined
-  /** Called with the planned rows. It throws to refuse the run. */
+  /** Called with the planned rows. Throws to refuse the run. */
   checkPlan?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   files?: FileUrls | null
   localFiles?: LocalFiles | null
@@ -95,7 +95,10 @@ export async function printBatchDryRun(deps: Deps, running: DryRunInput): Promis
   }
 }
 
-/** Returns a note on how to mint dynamic NFTs; null if the NFTs can be updated anyway, or are minted to a list. */
+/**
+ * Returns a note on how to mint dynamic NFTs; null if the NFTs can be updated anyway, or are minted to a list of
+ * receivers.
+ */
 async function noteOfDynamic(
   deps: Deps,
   connection: Connection | null,
@@ -148,7 +151,7 @@ async function planRun(
     const { duplicates } = planned
     const inRows = planned.rows.pending > 0 ? (warnings?.all ?? []) : []
     printWarnings(deps.io, { warnings: inRows })
-    // This call throws an error that names the duplicates. If it doesn't throw, warnings name them.
+    // If duplicates are refused, this call throws an error that names them. Otherwise, the warnings below name them.
     refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
     const equal =
       planned.rows.pending > 0 ? duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates) : []
@@ -201,7 +204,7 @@ async function printPlan(
       maxFee,
       others: 0,
     })
-    // The typical gas of rows that are already accepted is unknown.
+    // The gas of rows that are already accepted isn't measured, so a typical cost that includes such rows is unknown.
     const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
     if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)
   }

@@ -113,7 +113,7 @@ async function commandsFor(deps: Deps, run: Run, flags: RunFlags): Promise<Manif
   const { receiver, sender } = run.reading as Partial<Record<string, string | null>>
   const select = await flagsToSelect(deps, run, flags)
   const again = formatPlanFlags({ ...select, receiver: receiver ?? undefined, sender: sender ?? undefined })
-  // `validate` doesn't look for the runs of the manifest.
+  // `gdn batch validate` needs flags for the collection, because it doesn't look for the manifest's runs.
   const inCollection = formatManifestFlags(flagsOfRun(run, await flagsOfServer(deps, run, flags)))
   return {
     mint: `gdn batch mint ${file}${formatListFlags({ to: path ?? undefined, merge, skipContracts })}${again}`,

@@ -82,7 +82,7 @@ export async function printFinished(
     limit === undefined ? [] : `${flag} is ignored because the run is finished.`,
   )
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
-  // Update the drop first, because another machine may have sealed or revealed it.
+  // First update the record of the drop, because another machine may have sealed or revealed the drop.
   const drop = isShuffled(status)
     ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, settings, status.id)
     : null
@@ -121,7 +121,10 @@ const NOTHING_TO_DO: Readonly<Record<SendingCommand, string>> = {
   'retry --absent': 'No row is absent',
 }
 
-/** Returns the notes on a finished run. A run with failed rows ends with an error instead of the last notes. */
+/**
+ * Returns the notes on a finished run. If rows failed, omits the last notes, because the command ends with an error
+ * instead.
+ */
 function notesOf(
   { status, kept, removed, hasLocalFiles }: FinishedRun,
   by: SendingCommand,

@@ -117,7 +117,7 @@ async function mint(
 ): Promise<RehearsedRun> {
   const reported = { counts: NO_ROWS, requests: 0, hasEnded: false }
   /**
-   * The reason why the backend accepts no requests: the funds that a signer lacks for all rows. These include rows that
+   * The backend's reason for not accepting requests: the funds that a signer lacks for all rows, including rows that
    * aren't accepted yet.
    */
   let lack: string | null = null

@@ -49,7 +49,7 @@ export interface RunInput {
   warnings?: RowWarnings
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
-  /** Called before the run is planned. It throws to refuse the run. */
+  /** Called before the run is planned. Throws to refuse the run. */
   check?: ((connection: Connection) => Promise<void>) | undefined
   /**
    * Called after the run's limit is set, and before any request that costs money. Each request of the run carries the
@@ -175,7 +175,7 @@ export class RunSender {
     const { options, others = 0, isApplied } = this.#sending
     await this.#refuseHidden(planned, mints)
     const { stated, maxCost: commandLimit, maxFee } = this.#limits
-    // `gdn apply` instead compares its saved plan with the NFTs.
+    // `gdn apply` skips this check, because it compares its saved plan with the NFTs.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
     await stated?.refuseBelowOne(hasSentRows(planned), async () => reservedFor(await maxUseOfMints(mints, others)))
     const { blockchain } = options
@@ -268,7 +268,7 @@ export class RunSender {
   }
 
   /**
-   * Returns the unsent rows. Because a large run has many, reads them again only if some were sent since the last call.
+   * Returns the unsent rows. Reads them again only if some were sent since the last call, because a large run has many.
    */
   #readUnsent(): ReturnType<typeof unsentRows> {
     if (this.#unsent?.pending === this.#pending) return this.#unsent.rows

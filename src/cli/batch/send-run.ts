@@ -36,7 +36,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunInput 
     )
     const { summary, verified, warnings, notes, paid } = sentRun
     const { manifestPath, reading = sending.known?.reading ?? {} } = options
-    // Update the drop first, because another machine may have sealed or revealed it.
+    // First update the record of the drop, because another machine may have sealed or revealed the drop.
     const drop = isShuffled({ reading })
       ? await (await import('./reveal/learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
       : null
@@ -48,7 +48,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunInput 
     const { counts } = summary
     if (drop !== null && state?.phase !== 'open' && counts.unknown + counts.accepted === 0) {
       for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
-      // If rows are abandoned, another machine has sealed the drop while this command sent rows.
+      // If rows are abandoned, another machine sealed the drop while this command was sending rows.
       const isRefused = options.reconcileOnly !== true && summarized.counts.abandoned > 0
       if (isRefused) throw sealedError(manifestPath, { isRevealed: state?.phase === 'drawn' }, flagsOfRun(drop, flags))
       return
@@ -92,7 +92,7 @@ export async function sendRun(deps: Deps, sending: RunInput): Promise<SentRun> {
   }
 }
 
-/** Returns the limits of a run after its checks. */
+/** Determines the limits of a run, runs the caller's check, and returns the limits. */
 async function checkedLimits(deps: Deps, sending: RunInput, connection: Connection, progress: BatchProgress) {
   const limits = await limitsOf(deps, sending, connection)
   await progress.start()

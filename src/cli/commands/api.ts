@@ -108,8 +108,8 @@ interface LimitRequest {
 }
 
 /**
- * Asks the user to confirm a request that raises a run's limit. After such a request, the server can send the accepted
- * requests that wait for a higher limit.
+ * Asks the user to confirm a request that raises a run's limit. After such a request, the server can carry out the
+ * accepted requests that wait for a higher limit.
  */
 async function confirmLimit(
   deps: Deps,

@@ -191,8 +191,8 @@ async function applyPlan(applying: ApplyContext, output: Output): Promise<void> 
   const done = doneNotes(plan, flags)
   if (done.stored !== null) deps.io.note(`${done.stored}.`)
   const minted = await mint(applying).catch(beforeMint)
-  // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
-  // lost.
+  // After the mint, record the NFTs that already match the manifest. If they were recorded earlier, a row that settles
+  // during the mint would lose its recorded changes.
   const earlier = earlierNote(await recordSeen(opened.options, plan))
   const print = async (summary: DataRecord) =>
     await output.one({
@@ -317,7 +317,8 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
     )
   }
   if (counts.mint > 0) {
-    // A saved plan includes the rows to mint. Without this check, edited rows would be refused only after the prompt.
+    // A saved plan includes the rows to mint. Without this check, a plan with edited rows would be refused only after
+    // the prompt.
     await plan.refuseEdited()
     await checkPlanMaxSupply(deps, connection, { options }, plan)
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
@@ -453,7 +454,7 @@ async function mint({
   return { ...minted, rows: Math.min(counts.mint, minted.rows), limit }
 }
 
-/** Waits for the accepted rows of a run. Its pending rows don't need to be minted, as the plan has shown. */
+/** Waits for the accepted rows of a run. Ignores its pending rows, because the plan has no rows to mint. */
 const waitForAccepted: typeof runBatch = async (options, deps) => {
   const summary = await runBatch(options, deps)
   const counts = { ...summary.counts, pending: 0 }

@@ -101,7 +101,7 @@ async function findRunByName(
     const run = await findRun(deps, target, flags)
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
-    // If no run has this name, the name may be an NFT ID, except with --contract. If several runs match, this is an
+    // If no run has this name, the name may be an NFT ID, unless --contract is set. If several runs match, this is an
     // error.
     const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !listsRuns(error)
     if (isNoRun && flags.contract === undefined) return null

@@ -211,7 +211,7 @@ async function revealRows(drop: CommittedDrop, plan: RevealPlan): Promise<Reveal
   // A given limit is set even if nothing is left to reveal.
   const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noMintedRowsError(plan) === null)
   const sends = hasEffect && flags.dryRun !== true
-  // Rows may have been minted since the draw found none.
+  // The draw found no minted rows, but rows may have been minted since then.
   if (sends && isUndrawn(drop)) throw notDrawnError()
   if (sends || flags.dryRun) drop.checkPlan(plan)
   if (plan.pending > 0) await warnOfHidden(deps, opened, rows.commitment.provenance)

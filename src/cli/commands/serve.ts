@@ -158,7 +158,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   }
 }
 
-/** Adds the backend that uses the port to a `port_in_use` error. Returns other errors unchanged. */
+/** Names the backend that uses the port in a `port_in_use` error. Returns other errors unchanged. */
 async function withPortHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
   if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
   const local = await runningBackend(localDataDirectory(deps.env))

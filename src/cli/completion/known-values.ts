@@ -25,7 +25,7 @@ const MAX_VALUES = 200
 const MAX_DESCRIPTION_WIDTH = 60
 const MAX_HEAD_BYTES = 512
 
-/** Matches values that no shell requires quotes for, and that aren't flags. */
+/** Matches values that need no quotes in any shell and that aren't flags. */
 const SAFE_VALUE = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 
 /**

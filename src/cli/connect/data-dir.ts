@@ -86,7 +86,7 @@ export async function administeredPlace(
 
 /**
  * Refuses to change the local backend if other commands use a different server. Otherwise, the user could change the
- * wrong one.
+ * wrong backend.
  */
 async function refuseOtherServer(
   { settings, identify }: Pick<Deps, 'settings' | 'identify'>,
@@ -132,7 +132,7 @@ export async function onDatabase<Result>(
   return await onPlace(deps, await administeredPlace(deps, flags), work)
 }
 
-/** Like `onDatabase`, for a known database. */
+/** Runs `work` with the given database, and stops it on a signal. */
 export async function onPlace<Result>(
   { signals }: Pick<Deps, 'signals'>,
   place: DatabaseOptions,

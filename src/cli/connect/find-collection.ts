@@ -4,8 +4,8 @@ import type { Connection, Deps } from '../deps.ts'
 import { findByAddress, knownCollections, readCollections } from './known-collections.ts'
 
 /**
- * Returns the server's record of a collection; undefined if unknown. Only collections that this machine created can be
- * requested. Errors aren't reported, because the server checks every change anyway.
+ * Returns the server's record of a collection; undefined if unknown. The records of collections that this machine
+ * didn't create can't be requested. Ignores errors, because the server checks every change anyway.
  */
 export async function findCollection(
   deps: Deps,

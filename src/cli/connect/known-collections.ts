@@ -34,8 +34,8 @@ export async function knownCollections(deps: Deps, { server, settings }: Connect
 }
 
 /**
- * Like `knownCollections`, but only for the given addresses, and only if the state can be read immediately. Use this
- * function for optional details.
+ * Returns the known collections with the given addresses, if the state can be read immediately. Use this function for
+ * optional details.
  */
 export async function readCollectionsIfReady(
   deps: Deps,

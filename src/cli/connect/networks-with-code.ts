@@ -25,7 +25,7 @@ export interface NetworkOfServer {
 /** Returns the JSON-RPC URL of an embedded chain. */
 const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
 
-/** Adds the networks on which an address has code to the error for an address without code. */
+/** If an address has no code on one network, adds the networks on which it has code to the error. */
 export async function addNetworksToError(
   deps: Deps,
   {

@@ -10,7 +10,7 @@ import { httpAddress, notEmpty } from '../flags/common.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
-/** Flags for the source of the rounds that draw the rows of shuffled drops. */
+/** Flags that select the beacon whose rounds draw the rows of shuffled drops. */
 export interface BeaconFlags {
   beaconUrl?: string[]
   beacon?: string

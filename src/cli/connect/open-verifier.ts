@@ -88,7 +88,8 @@ export async function openVerifier(
     throw flagError(named?.flag ?? '--rpc-url', `has the chain ID ${actualId}, but ${blockchain} has ${chainId}`)
   } catch (error) {
     await close()
-    // A node that the user specifies must respond. Servers often give no access to a node, so this isn't an error.
+    // A node that the user specifies must respond. Many servers give no access to a node, so a server without a node
+    // isn't an error.
     if (named !== null) throw asNodeError(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message

@@ -16,7 +16,7 @@ export interface ResolvedCollection {
   blockchain: Blockchain
 }
 
-/** A collection with a run of the manifest of a command. */
+/** A collection that has a run of the command's manifest. */
 export interface CollectionOfRun extends ResolvedCollection {
   run: string
 }
@@ -24,7 +24,7 @@ export interface CollectionOfRun extends ResolvedCollection {
 /**
  * Returns the collection of a command, from flags, environment, project or profile. If none is specified, returns the
  * collection that this machine created on the server, if there is only one. The blockchain may also come from the
- * records of this machine. With `io`, prompts for missing values.
+ * records of this machine. If `io` is given, prompts for missing values.
  *
  * @param place the flag or argument that names the collection, for errors
  * @param ofRuns the collections with runs of a manifest, which are the first choices

@@ -64,8 +64,8 @@ export function withStorage(client: ApiClient, surroundings: StorageContext): Up
 }
 
 /**
- * Returns whether the server accepts uploads, which a request without a file shows. Only a server without the endpoint
- * returns 404 or 405. The upload itself reports other errors.
+ * Returns whether the server accepts uploads, as its response to a request without a file shows. Only a server without
+ * the endpoint returns 404 or 405. The upload itself reports other errors.
  */
 async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
   const response = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })

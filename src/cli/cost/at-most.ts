@@ -183,7 +183,7 @@ const smallestGasLimit = ({ estimate, gasLimit }: PricedUse, run: string | undef
   estimate?.worst.smallestMint ?? (run === undefined ? gasLimit : undefined)
 
 /**
- * Returns a note on the cost of requests without a cost limit if fees rise.
+ * Returns a note on how much requests without a cost limit can cost if fees rise.
  *
  * @param highest the maximum fee of their run, in wei; null if it has none
  */
@@ -236,8 +236,8 @@ async function noteOfMaxFee({ fees }: FeesWithSource, maxFee: bigint | null): Pr
 }
 
 /**
- * Prints the notes of `maximumCost` if there is no prompt. Without a limit, prints only the notes about the maximum fee
- * and the signer's funds.
+ * Prints the notes of `maximumCost` for a command without a prompt. Without a limit, prints only the notes about the
+ * maximum fee and the signer's funds.
  */
 export async function noteCost(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -271,8 +271,8 @@ export async function sufficientLimit(
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
-    // Read the unsent rows before the costs. If a row is accepted in between, it is counted twice rather than not at
-    // all.
+    // Read the unsent rows before the costs. A row that is accepted between the two reads is counted twice rather than
+    // not at all.
     const use = await reserved()
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (foundFees === null) return null
@@ -329,8 +329,8 @@ export async function shortageOfRun(
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
-    // Read the unsent rows before the costs. If a row is accepted in between, it is counted twice rather than not at
-    // all.
+    // Read the unsent rows before the costs. A row that is accepted between the two reads is counted twice rather than
+    // not at all.
     const { rows, changes = 0, maxUse, smallestMint = 0n, reserved = reservedForChanges(maxUse) } = await unsent()
     const costs = connection.client.supports('runCosts') === true ? await readRunCosts(connection, run, signal) : null
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
@@ -371,7 +371,8 @@ export async function shortageOfRun(
       return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, but only ${inCoins(available, 'down')} ${unit} of the run's limit is left${addition}; repeat the run's command with --max-cost ${inCoins(sufficientLimitWei, 'up')} or more to raise the limit`
     }
     const minFunds = minSignerFunds({ maxFeePerGas: fees.offered })
-    // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.
+    // The signer also pays for accepted requests of other runs, which `needed` includes. Both `needed` and `counted`
+    // include the accepted requests of this run.
     const maxWei = maxBigint(payable + minFunds, needed + limit - counted)
     const isLimited = maxWei < all.wei && maxWei > balance
     return missingFunds(

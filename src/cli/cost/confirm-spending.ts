@@ -10,8 +10,8 @@ import { maximumCost, type PricedRequests, printNotes } from './at-most.ts'
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
  * machine and reports that the blockchain's coins have no value. Other servers aren't trusted, because their operators
- * may charge for requests on any chain. A free request includes the condition that it is free, because the
- * server may have been restarted with different networks, or the user may have specified the wrong blockchain.
+ * may charge for requests on any chain. Each free request contains this condition, because the server may have been
+ * restarted with different networks, or the user may have specified the wrong blockchain.
  *
  * @param blockchain null if unknown. It may be a public network.
  * @throws GdnError `unreachable` if the server doesn't respond
@@ -32,13 +32,13 @@ interface SpendingQuestion {
   yes: boolean | undefined
   blockchain: Blockchain | null
   action: string
-  /** The priced requests; null if their use is unknown. */
+  /** The priced requests; null if their gas and data are unknown. */
   priced: PricedRequests | null
 }
 
 /**
- * Asks the user to confirm the maximum cost before anything is spent on a public network. Without a terminal, only
- * --yes confirms it.
+ * Asks the user to confirm the maximum cost before anything is spent on a public network. Without a terminal, --yes is
+ * required.
  */
 export async function confirmSpending(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,

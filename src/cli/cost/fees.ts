@@ -73,7 +73,7 @@ export async function findFees(
 }
 
 /**
- * Returns the current fees on which a server bases its decisions.
+ * Returns the network fees that a server currently uses.
  *
  * @throws GdnError if the server doesn't report fees
  */
@@ -92,7 +92,7 @@ export async function feesOfServer(
 
 const RPC_URL_HINT = 'Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL.'
 
-/** Adds a hint about reading fees without a server to a server's error. */
+/** Adds a hint to a server's error on how to read fees without a server. */
 export const addRpcUrlHintToError = (error: GdnError): GdnError =>
   error.hint === RPC_URL_HINT ? error : error.with({ hint: [error.hint, RPC_URL_HINT].filter(Boolean).join('\n') })
 

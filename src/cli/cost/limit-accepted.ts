@@ -50,7 +50,7 @@ export async function limitAcceptedOperation(
   const stated = limit === null ? null : limitIn(limit)
   const wei = commandLimit === null ? request.maxCost : stated
   if (wei === null || costs === null) return
-  // The schema of the response accepts any name.
+  // Cast the type, because the response schema accepts any name.
   const blockchain = costs.blockchain as Blockchain
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
   // A stored limit can only lower the server's limit, because the user may have set a lower limit elsewhere.

@@ -30,7 +30,7 @@ export interface CostLimit {
   wei: bigint | null
   /**
    * Rejects a limit below the cost of one transaction, because nothing would be sent. For a run that has begun, only
-   * warns about such a limit, because accepted requests may still cost something.
+   * warns about such a limit, because accepted requests may still spend coins.
    *
    * @param all returns the part of a limit that is reserved for all requests to send
    * @throws GdnError `max_cost`

@@ -112,7 +112,7 @@ export async function paidByMints(
 export const withRunPaid = (view: View): View => withPaid(view, RUN_PAID_FIELDS)
 
 /**
- * Prints the fees paid by transactions below a table, only on a terminal. Several NFTs may share a transaction, so each
+ * On a terminal, prints the fees paid by transactions below the table. Several NFTs may share a transaction, so each
  * transaction is printed once.
  */
 export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readonly DataRecord[]): void {

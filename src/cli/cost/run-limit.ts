@@ -65,7 +65,7 @@ export async function refuseAboveLimit(
   if (needed <= remaining) return
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} has been spent or is reserved)`
-  // More funds don't increase the rest of a limit, so omit a reason about funds.
+  // Omit a reason about funds, because more funds don't increase the rest of a limit.
   const waiting =
     costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may become available later: ${costs.waiting}.`
   // The backend can still spend up to the earlier limit on accepted requests.

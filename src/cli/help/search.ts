@@ -7,7 +7,7 @@ import { setupOf } from './setup-section.ts'
 export interface FoundSection extends PageSection {
   /** The sentence with the best match. */
   excerpt: string
-  /** The section of the page whose commands the reader must run first; undefined if there is none. */
+  /** The section whose commands the reader must run first; undefined if there is none. */
   setup: PageSection | undefined
 }
 

@@ -75,7 +75,7 @@ export const isMistyped = (words: readonly string[]): boolean =>
 
 /**
  * Returns a question that suggests the commands and topics that a word after `gdn help` resembles; null if there are
- * none. The word may also be a search term, so it must be more similar to a command than a word after `gdn`.
+ * none. The word may also be a search term, so the required similarity is higher than for a word after `gdn`.
  */
 export function suggestInHelp(word: string): string | null {
   const isTypo = (name: string) =>

@@ -133,7 +133,7 @@ function unpackCodes(codes: Buffer, minBits: number, maxCodes: number): Uint8Arr
       if (last >= 0 && next < MAX_CODES) {
         before[next] = last
         length[next] = (length[last] ?? 0) + 1
-        // A code that is only being defined starts and ends with the first value of the previous code.
+        // A code that is used while it is being defined starts and ends with the first value of the previous code.
         value[next] = firstValueOf(code === next ? last : code, before, length, value)
         next++
         if (next === 1 << bits && bits < 12) bits++

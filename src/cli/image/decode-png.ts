@@ -19,7 +19,7 @@ interface Chunk {
 }
 
 /**
- * Returns the image with only those chunks that the pixels need. Other chunks, such as profiles and texts, are also
+ * Returns the file with only those chunks that the pixels need. Other chunks, such as profiles and texts, are also
  * compressed, and could expand to gigabytes. The number of pixels limits the size of the decompressed pixels.
  */
 function withoutExtraChunks(bytes: Uint8Array): Uint8Array {

@@ -42,7 +42,8 @@ function ownProtocol(env: NodeJS.ProcessEnv): DrawMethod | null {
   if (program === 'ghostty' || TERM === 'xterm-ghostty') return 'kitty'
   // Konsole supports the kitty protocol since version 22.04.
   if (Number(KONSOLE_VERSION) >= 220_400) return 'kitty'
-  // With ssh, too, iTerm2 sets LC_TERMINAL. WezTerm's kitty protocol is off by default, so use the iTerm2 protocol.
+  // iTerm2 sets LC_TERMINAL in SSH sessions too. WezTerm's kitty protocol is off by default, so use the iTerm2
+  // protocol.
   if (program === 'iterm.app' || env.LC_TERMINAL === 'iTerm2') return 'iterm'
   if (program === 'wezterm' || isSet(env.WEZTERM_PANE) || program === 'mintty' || program === 'rio') return 'iterm'
   if (/^(?:foot|mlterm|yaft|contour)|sixel/.test(TERM)) return 'sixel'

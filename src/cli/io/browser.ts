@@ -17,7 +17,7 @@ export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.
   const named = env.BROWSER?.trim() ?? ''
   if (named === 'none') return []
   if (named !== '') return (platform === 'win32' ? [named] : named.split(':')).flatMap((line) => asNamed(line, url))
-  // A user who is connected through ssh doesn't see the display of this machine.
+  // A user who is connected through SSH can't see the display of this machine.
   if ((env.SSH_CONNECTION ?? env.SSH_TTY ?? '') !== '') return []
   if (platform === 'darwin') return [['open', url]]
   if (platform === 'win32') return [['rundll32', 'url.dll,FileProtocolHandler', url]]

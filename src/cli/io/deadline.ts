@@ -19,7 +19,7 @@ export interface CommandSignals extends Signals {
 
 /**
  * Maximum number of abort listeners before Node.js warns about a leak. The default of 10 is too low, because
- * --check-files has 18 requests and waits at the same time.
+ * --check-files runs 18 requests and waits concurrently.
  */
 const MAX_LISTENERS = 64
 

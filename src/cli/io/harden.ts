@@ -9,7 +9,7 @@ import { redactText } from '../../core/redact.ts'
  */
 export function harden(argv: readonly string[]): void {
   const [noun, verb] = argv
-  // The user's command would inherit the core dump filter. Don't change it for that command.
+  // Don't change the core dump filter for `gdn local exec`, because the user's command would inherit it.
   if (!(noun === 'local' && verb === 'exec')) leaveOutOfCoreFiles()
   // Ignore the signal that starts the debugger. The debugger would expose all memory on a port that other local users
   // can reach.
@@ -19,8 +19,8 @@ export function harden(argv: readonly string[]): void {
 }
 
 /**
- * Excludes the memory of this process and its children from core dumps. Node.js can't set the resource limit. On Linux,
- * however, a process can filter all of its mappings out of the dump.
+ * Excludes the memory of this process and its children from core dumps. Node.js can't set the resource limit for core
+ * dumps. On Linux, however, a process can filter all of its mappings out of the dump.
  */
 function leaveOutOfCoreFiles(): void {
   if (process.platform !== 'linux') return

@@ -38,14 +38,14 @@ export interface Io {
   data(text: string): Promise<void>
   /** Writes human-readable output, such as a colored table, to stdout. External text must already be escaped. */
   print(text: string): Promise<void>
-  /** Like `print`, but opens the user's pager if the text doesn't fit on the terminal. */
+  /** Prints escaped text, and opens the user's pager if the text doesn't fit on the terminal. */
   page(text: string): Promise<void>
   /**
    * Writes a human-readable line to stderr, except with -q and in JSON mode. External text must be escaped with `safe`
    * first.
    */
   note(line: string): void
-  /** Like `note`, but -q doesn't suppress it. */
+  /** Writes an escaped warning to stderr, even with -q, but not in JSON mode. */
   warn(line: string): void
   debug(line: string): void
   /**
@@ -113,7 +113,7 @@ async function paintFor(level: ColorLevel): Promise<Paint> {
   return coloredPaint(level)
 }
 
-/** Builds the streams of one run. */
+/** Builds the streams of one command. */
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
   const { env, stdout, stderr } = edge
   const stderrTty = stderr.isTTY === true
@@ -235,8 +235,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
 }
 
 /**
- * Returns the progress for a stream without animation. Prints a line at the start, and later prints changes at most
- * every few seconds.
+ * Returns the progress display for a stream without animation. Prints a line at the start, and later prints changes at
+ * most every few seconds.
  */
 function lineProgress(first: string, say: (line: string) => void): Progress {
   say(first)

@@ -118,7 +118,7 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   input.setRawMode(true)
   input.on('data', note)
   await sleep(TYPED_AHEAD_MS)
-  // Keep the input in raw mode and flowing. After a pause before the prompt, some terminals delivered no keys.
+  // Keep the input flowing in raw mode, because some terminals deliver no keys after a pause before the prompt.
   input.off('data', note)
   if (!typed.includes(CTRL_C)) return
   input.pause()

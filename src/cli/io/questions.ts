@@ -23,7 +23,7 @@ export interface Prompts {
   ask(question: string): Promise<boolean>
   whether(question: { message: string; default: boolean }): Promise<boolean>
   text(question: TextQuestion): Promise<string>
-  /** Like `text`, but the input is hidden. */
+  /** Prompts for a text with hidden input. */
   secret(question: TextQuestion): Promise<string>
   choose<Value>(question: ListQuestion<Value>): Promise<Value>
 }

@@ -8,7 +8,7 @@ import type { Connection, Deps } from '../deps.ts'
 import type { OpenSeaFlags } from '../flags/opensea.ts'
 import { openRefresher } from './refresh.ts'
 
-/** Refreshes the NFTs whose metadata a command changed. */
+/** Requests a refresh on OpenSea of the NFTs whose metadata a command changed. */
 export interface UpdatedRefresher {
   /**
    * Requests a refresh of NFTs. Must be called after all changes were made.

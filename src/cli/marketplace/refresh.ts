@@ -17,7 +17,8 @@ import type { OpenSeaFlags } from '../flags/opensea.ts'
 import { VERSION } from '../version.ts'
 
 /**
- * The outcome of a refresh. `not_sent` means that an earlier request failed in a way in which this one would fail too.
+ * The outcome of a refresh. `not_sent` means that an earlier request failed for a reason that would also make this
+ * request fail.
  */
 export interface RefreshResult {
   token_id: string
@@ -34,8 +35,8 @@ export interface Refresher {
 const DEFAULT_RATE = 1
 
 /**
- * Refuses an embedded chain of the server, unless the user specified a different server with OpenSea's API. Doesn't
- * check a server that doesn't respond.
+ * Refuses an embedded chain of the server, unless the user specified a different URL for OpenSea's API. Doesn't check a
+ * server that doesn't respond.
  *
  * @param settings settings for the server; null if there is no server
  * @throws GdnError `refused`
@@ -146,7 +147,7 @@ function errorOf(records: readonly RefreshResult[], error: GdnError | null): Gdn
   }
   if (error !== null) {
     const message = `${so}: ${error.message}`
-    // The user can request the others later, as after any timeout.
+    // The user can request the remaining refreshes later, as after any timeout.
     if (isTimeUp(error) && requested > 0) return new GdnError('pending', message, { hint: error.hint, details })
     return error.with({ message, details })
   }
@@ -159,7 +160,8 @@ function errorOf(records: readonly RefreshResult[], error: GdnError | null): Gdn
 }
 
 /**
- * Reads the key from a file, the environment or the saved keys, because other users can see the arguments of a process.
+ * Returns the key from a file, the environment or the saved keys. The key can't be an argument, because other users can
+ * see the arguments of a process.
  */
 async function openSeaKey(
   { io, cwd, env, openKeyring }: Deps,

@@ -87,7 +87,7 @@ export async function digestsOf(
     try {
       digests[path] = await sha256OfFile(path)
     } catch (error) {
-      // The command will create this file.
+      // The file doesn't exist yet, because the command creates it.
       if (systemCode(error) !== 'ENOENT') throw error
     }
   }

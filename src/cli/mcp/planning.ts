@@ -21,7 +21,8 @@ export interface PlanningOptions {
   /** The file with the password for keystores. If null, wallets can neither be created nor sign. */
   passwordFile: string | null
   /**
-   * A function that is injected, because importing the manifest reader would make every command load one more file.
+   * Returns the local files of a manifest. The function is injected, because importing it would make every command load
+   * one more file.
    */
   localFilesIn: LocalFilesIn
 }
@@ -81,7 +82,7 @@ export class Planning {
     if (plan.setup !== (await this.#setup(caller.signal))) {
       throw changedPlanError('the directory or the configuration changed after the plan was created')
     }
-    // Links may point to different files since then.
+    // Links may point to different files than when the plan was created.
     const digests = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== digests[path])
     if (file !== undefined) throw changedPlanError('changed after the plan was created', file)
@@ -108,7 +109,7 @@ export class Planning {
     const isApply = tool.command === 'apply'
     const ownFlags = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
     if (tool.flags.has('--yes')) ownFlags.push('--yes')
-    // Each NFT has its own operation. The ID of the plan can identify only one of them.
+    // Each NFT is a separate operation, but the plan ID can identify only one operation.
     if (tool.flags.has('--operation') && args.length <= 1) ownFlags.push(`--operation=${id}`)
     return this.#runner.argv(tool, { flags: ownFlags, args: isApply ? [this.#plans.fileOf(id)] : args })
   }

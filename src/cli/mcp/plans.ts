@@ -27,7 +27,10 @@ const planSchema = z.object({
    * Digest of the folder and the configuration in effect. If the server or the profile has changed, the plan isn't run.
    */
   setup: z.string(),
-  /** Digest of the names of addresses. If it has changed, the plan isn't started, because receivers may differ. */
+  /**
+   * Digest of the saved names and their addresses. If it has changed, the plan isn't started, because receivers may
+   * differ.
+   */
   names: z.string(),
   /** The effect that was shown, and all facts on which it depends. If any of them has changed, the plan isn't run. */
   shown: z.record(z.string(), z.record(z.string(), z.unknown())),

@@ -34,7 +34,7 @@ interface Caller {
   progress: ReportProgress
 }
 
-/** Runs each plan only once. A repeated call waits for the running plan or returns the stored answer. */
+/** Runs each plan only once. A repeated call waits for the running plan or returns the stored response. */
 export class RunningPlans {
   readonly #runner: Runner
   readonly #plans: Plans
@@ -128,7 +128,7 @@ function nextStepOf({ name }: Tool, { error }: CommandOutcome): string {
   const isLimit = error?.code === 'max_cost'
   if (isLimit && error.hint?.includes('with max_cost') === true) return 'Create a new plan as described in the hint.'
   if (isOfOperator(error?.hint ?? '')) return `After the operator has changed this, ${repeat}`
-  // The limit is an argument of the plan.
+  // The limit is an argument of the plan, so a higher limit needs a new plan.
   if (isLimit) return 'The max_cost of this plan is too low. Create a new plan with a higher max_cost.'
   return `To continue, ${repeat}`
 }

@@ -29,7 +29,7 @@ Only the listed tools are available. The operator can enable more with flags of 
 
 /** Serves the tools on standard input and output, until the client disconnects or the process stops. */
 export async function serveTools(deps: Deps, options: SessionOptions): Promise<void> {
-  // The session is opened by the first request that needs the commands, so that it doesn't delay the handshake.
+  // The session is opened by the first request that needs the commands, so that opening it doesn't delay the handshake.
   let opened: Promise<McpSession> | undefined
   const open = () => {
     opened ??= McpSession.open(deps, options)

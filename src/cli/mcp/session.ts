@@ -18,7 +18,7 @@ import { commandWords, type Tool, type Values } from './tools.ts'
 export interface SessionOptions extends Permissions, PlanningOptions {
   /** Spending limit of the session on public networks; null permits no spending. */
   maxCost: Money | null
-  /** Milliseconds after which a call returns. A running plan continues, and a read is stopped. */
+  /** Maximum duration of a call, in milliseconds. After this time, a running plan continues, and a read is stopped. */
   callTimeout: number
   stateDir: string
 }

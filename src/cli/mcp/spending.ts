@@ -48,9 +48,14 @@ interface MinimumLimit {
 interface CostBound {
   /** The run's maximum cost, which is set in each request; null if the server can't enforce it. */
   limit: bigint | null
-  /** The maximum cost of the run. If the server doesn't enforce a limit, the maximum cost of its requests alone. */
+  /**
+   * The maximum cost of the run. If the server doesn't enforce a limit, this is the maximum cost of the requests alone.
+   */
   total: bigint
-  /** The cost of the run's earlier transactions that are final. A reorg can move others to more expensive blocks. */
+  /**
+   * The cost of the run's earlier transactions that are final. A reorg can move other transactions to more expensive
+   * blocks.
+   */
   before: bigint
   /** A lower `max_cost` with which less is counted for the requests; null if there is none. */
   usefulLimit: MinimumLimit | null
@@ -58,8 +63,8 @@ interface CostBound {
 
 /**
  * Counts the amount that a session may spend on public networks. The maximum cost of requests is counted before they
- * are sent and stays counted, so that concurrent calls can't exceed the limit together. If the server limits the cost
- * of a run, the run is counted once, with its limit.
+ * are sent, and stays counted. Concurrent calls therefore can't exceed the limit together. If the server limits the
+ * cost of a run, the run is counted once, with its limit.
  */
 export class Ledger {
   readonly #limit: Money | null

@@ -36,7 +36,7 @@ const EMPTY_RESPONSE: ToolResponse = {
   error: null,
 }
 
-/** Returns the answer of a read-only tool. The data starts at an offset. */
+/** Returns the response of a read-only tool, with the data that starts at an offset. */
 export function pagedResponse({ code, data, error }: CommandOutcome, offset: number): ToolResponse {
   const part = pageOf(data, offset)
   const failed = error ?? { code: codeOf(code), message: 'The data contains the problems.', hint: null, details: null }
@@ -54,13 +54,13 @@ export function pagedResponse({ code, data, error }: CommandOutcome, offset: num
 const codeOf = (exitCode: number): string =>
   Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
-/** Returns the answer of a tool without an offset parameter. The data starts at the beginning of the result. */
+/** Returns the response of a tool without an offset parameter, with the beginning of the data. */
 export function firstPageResponse(outcome: CommandOutcome): ToolResponse {
   const { page, ...answer } = pagedResponse(outcome, 0)
   return { ...answer, page: page && { ...page, next_offset: null } }
 }
 
-/** Returns the answer of a call that returns while its plan is still running. */
+/** Returns the response to a call whose plan is still running. */
 export const runningResponse = (plan_id: string, next: string, data: object): ToolResponse => ({
   ...EMPTY_RESPONSE,
   status: 'running',

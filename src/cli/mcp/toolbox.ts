@@ -62,7 +62,7 @@ export class Toolbox {
     return this.offered.find((tool) => tool.command === command) ?? null
   }
 
-  /** Returns the flags that gdn mcp would need in addition to offer a tool; empty if it offers the tool. */
+  /** Returns the additional flags that gdn mcp needs to offer a tool; empty if it already offers the tool. */
   #missing({ command, effect }: Tool): string[] {
     const { allowWrites, passwordFile, toolsets } = this.#permissions
     const toolset = toolsetOf(command)

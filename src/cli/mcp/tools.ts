@@ -50,8 +50,8 @@ const PLAN_PROPERTIES = {
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
 /**
- * Maximum number of values in the schema of a parameter that accepts one of them. Longer lists are omitted, because the
- * error for an invalid value names the nearest valid one.
+ * Maximum number of allowed values that a parameter's schema lists. Longer lists are omitted, because the error for an
+ * invalid value names the nearest valid one.
  */
 const MAX_VALUES = 12
 
@@ -95,7 +95,8 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
     inputSchema: {
       type: 'object',
       properties: { ...properties, ...(isRead ? { offset: OFFSET } : PLAN_PROPERTIES) },
-      // A call that runs a plan has no other arguments.
+      // Tools that change something have no required parameters, because a call that runs a plan doesn't repeat the
+      // plan's arguments.
       ...(isRead && required.length > 0 ? { required } : {}),
       additionalProperties: false,
     },

@@ -85,7 +85,7 @@ export class StdioTransport implements Transport {
     const { message } = messageOrProblem
     if ('method' in message) {
       if ('id' in message) this.#unanswered.add(message.id)
-      // The SDK doesn't respond to a canceled request.
+      // Don't wait for a response to a canceled request, because the SDK sends none.
       if (message.method === 'notifications/cancelled') this.#settle(message.params?.requestId as RequestId)
     }
     this.onmessage?.(message)

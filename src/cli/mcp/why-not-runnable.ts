@@ -7,7 +7,7 @@ import type { Tool, Values } from './tools.ts'
 /** Actions of a plan that `apply` carries out. */
 const CHANGE_ACTIONS = ['mint', 'update', 'transfer', 'burn']
 
-/** The reason why the preview of a command can be an empty list. */
+/** The reasons why the preview of a command can be an empty list, by command. */
 const NOTHING_TO_DO: Readonly<Record<string, string>> = {
   'collection set': 'The current values already match these arguments',
   'nft update': 'The current values already match these arguments',

@@ -7,7 +7,7 @@ import type { Input, Tool } from './tools.ts'
 
 /** Matches a command in a text: in backticks with its arguments, or only its name. */
 const COMMAND = /`gdn ([^`\n]+)`|\bgdn ([a-z]+(?: [a-z]+)?)/g
-/** Returns an answer whose error and hints name tools and parameters instead of commands and flags. */
+/** Returns a response whose error and hints name tools and parameters instead of commands and flags. */
 export function withToolNames(answer: ToolResponse, tool: Tool, toolbox: Toolbox): ToolResponse {
   const wording = new Wording(tool, toolbox)
   const { data, error } = answer
@@ -218,7 +218,7 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
     const input = tool.inputs.find((candidate) => candidate.flag === flag.name || candidate.off === flag.name)
     const value = flag.placeholder === null ? null : (attached ?? rest.shift())
     if (input === undefined) {
-      // The operator or gdn mcp sets this flag.
+      // Ignore a flag that the operator or gdn mcp sets.
       if (!/operator|gdn mcp/.test(LEFT_OUT_FLAGS[flag.name] ?? '')) return null
     } else if (value === null) values[input.property] = input.off !== flag.name
     else if (value !== undefined) set(input, unquoteWord(value))

@@ -122,7 +122,7 @@ export async function permitChanges(
   return runLimit(run.id, { permitted, commandLimit, storedLimit: run.maxCost })
 }
 
-/** Describes the spending of the changes of a run for `permit`. */
+/** Describes the spending of a run's changes, for `permit`. */
 export function spendingOfChanges(
   connection: Connection,
   blockchain: Blockchain,
@@ -209,7 +209,7 @@ export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataR
 }
 
 /**
- * Adds the number of changes that were made before an error to its hint.
+ * Adds to an error's hint the number of changes that were made before the error.
  *
  * @param all the number of changes in the plan
  * @param minted the number of mints that were made, null if nothing was sent

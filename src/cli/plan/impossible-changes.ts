@@ -30,7 +30,10 @@ const MAX_ALIKE = 5
 /** Maximum number of groups. Each failed mint may have a different reason. */
 const MAX_REASONS = 1_000
 
-/** Returns the reason by which a change is grouped. For rows whose NFTs already have IDs, omits the ID. */
+/**
+ * Returns the reason by which a change is grouped. For rows whose NFTs already have IDs, omits the ID, which differs in
+ * each row.
+ */
 const groupingReason = ({ reason }: PlannedChange): string =>
   reason?.startsWith(ID_ADDED_REASON) === true ? ID_ADDED_REASON : (reason ?? '')
 
@@ -73,14 +76,14 @@ export function placesText({ count, first }: ImpossibleGroup): string {
   return count > first.length ? `${places} and ${count - first.length} more` : places
 }
 
-/** Returns the lines of each group for a terminal. The first line doesn't include the action. */
+/** Returns the lines of each group for a terminal. The caller adds the action to the first line. */
 export const groupLines = ({ folded }: ImpossibleChanges, columns: number): string[][] =>
   [...folded.values()].map((group) => {
     if (group.reason === ID_ADDED_REASON) return linesOfIdentified(group, columns)
     return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
-/** Returns the lines of the group of rows whose NFTs already have IDs: the count and the first IDs. */
+/** Returns the lines for the rows whose NFTs already have IDs: the count and the first IDs. */
 function linesOfIdentified({ count, first }: ImpossibleGroup, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title

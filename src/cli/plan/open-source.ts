@@ -126,7 +126,7 @@ async function optionsOf(
     manifestPath,
     label,
     adopt: header.moved,
-    // The saved plan already lists the new rows.
+    // Permit the new rows, because the saved plan already lists them.
     newRows: true,
     runName: run ?? flags.run,
   }

@@ -87,7 +87,10 @@ function changeTableRow({ action, line, title, fields, shown = fields, reason }:
   ])
 }
 
-/** Returns the group of a change. If the change's own reason contains more, such as an ID to add, returns undefined. */
+/**
+ * Returns the group of a change. Returns undefined if the change's own reason contains more than the group's reason,
+ * such as an ID to add.
+ */
 function sameIn(impossibleChanges: ImpossibleChanges, change: PlannedChange): ImpossibleGroup | undefined {
   const group = groupOf(impossibleChanges, change)
   return group?.reason === change.reason ? group : undefined

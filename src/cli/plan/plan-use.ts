@@ -7,7 +7,8 @@ import { type CostReservation, type MaximumUse, maxUseOfChanges, sumOfUses } fro
 type ChangeCounts = Record<'update' | 'transfer' | 'burn', number>
 
 /**
- * Returns the gas of a plan's mints, and the numbers of its other changes. Omits changes that the server has accepted.
+ * Returns the gas of a plan's mints, and the number of its other changes by kind. Omits changes that the server has
+ * accepted.
  */
 async function usageOf(plan: ChangePlan) {
   const counts = { update: 0, transfer: 0, burn: 0 }

@@ -49,8 +49,8 @@ type ShownPlan = Pick<ChangePlan, 'counts' | 'changes' | 'burns'>
 type Groups = Pick<ImpossibleChanges, 'folded'>
 
 /**
- * Yields the ungrouped changes that a terminal shows, in this order: impossible changes, which block all others; burns
- * and transfers, which can't be undone; and other changes in manifest order.
+ * Yields the ungrouped changes that a terminal shows. Impossible changes are first, because they block all others.
+ * Burns and transfers, which can't be undone, are next. The other changes follow in manifest order.
  */
 export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGenerator<PlannedChange> {
   const shownNumbers = shownCounts(plan.counts, groups)
@@ -143,13 +143,13 @@ function paintAction(action: Action, paint: Paint): string {
   return action === 'burn' || action === 'impossible' ? paint.bad(action) : paint.busy(action)
 }
 
-/** Returns the number of changes that `apply` makes or that prevent it. */
+/** Returns the number of changes to make, plus the impossible ones, which prevent `apply`. */
 export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanCounts): number =>
   mint + update + transfer + burn + impossible
 
 /**
- * Returns the number of rows that were given an ID after their mint, and whose pairing with an NFT `apply` stores on
- * the server or only locally.
+ * Returns the number of rows that were given an ID after their mint, and whose pairing with an NFT isn't stored yet.
+ * `apply` stores the pairing on the server or only locally.
  */
 export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
   paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length

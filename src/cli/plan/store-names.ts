@@ -35,7 +35,8 @@ export async function storeNames(
 }
 
 /**
- * Asks for confirmation of `storeNames`. Must be called only if the plan has nothing else to confirm.
+ * Asks for confirmation of the changes that `storeNames` makes. Must be called only if the plan has nothing else to
+ * confirm.
  *
  * @throws GdnError `not_confirmed`
  */

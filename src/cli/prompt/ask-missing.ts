@@ -106,15 +106,15 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
   return await askText(io, { check, ...question })
 }
 
-/** A collection to choose from. `run` names the run of the manifest, if it has one in the collection. */
+/** A collection to choose from. `run` is the name of the manifest's run in the collection, if there is one. */
 export type CollectionChoice = Pick<KnownCollection, 'name' | 'contract_address' | 'blockchain'> & { run?: string }
 
 /** Marks a collection that has a run of the manifest. */
 export const ofRunText = (run: string | undefined): string => (run === undefined ? '' : `, run ${run}`)
 
 /**
- * Prompts for a collection: one from the records of this machine, or another one by its address. The blockchain of the
- * latter is undefined.
+ * Prompts for a collection: one from the records of this machine, or another one by its address. If the user types an
+ * address, the blockchain is undefined.
  */
 export async function askCollection(
   io: Io,
@@ -145,7 +145,7 @@ export async function askText(io: Io, question: TextQuestion): Promise<string> {
   return await prompt(io, question, (prompts) => prompts.text(question))
 }
 
-/** Like `askText`, but the input is hidden. */
+/** Prompts for a text with hidden input. */
 export async function askSecret(io: Io, question: TextQuestion): Promise<string> {
   return await prompt(io, question, (prompts) => prompts.secret(question))
 }

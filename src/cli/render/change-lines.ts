@@ -3,7 +3,7 @@ import { safe } from '../io/io.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 
 const INDENT = '    '
-/** Number of characters before the first difference of two long values. */
+/** Number of characters to show before the first difference of two long values. */
 const LEAD = 16
 const MIN_ROOM = 8
 

@@ -32,7 +32,10 @@ export const COLLECTION_VIEW: View = {
   },
 }
 
-/** Converts a collection to the CLI's form. The API's field `transaction_gdn_ids` contains only one ID. */
+/**
+ * Converts a collection record to the form that commands print. The API's field `transaction_gdn_ids` contains only one
+ * ID.
+ */
 export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
   return { transaction_gdn_id: transaction_gdn_ids, ...record }
 }

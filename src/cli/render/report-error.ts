@@ -56,7 +56,7 @@ function knownText(io: Io, error: GdnError): string {
 }
 
 interface ProblemLines {
-  /** Replaces the first line of the error if its problem occurs many times; undefined otherwise. */
+  /** The text that replaces the first line of the error if its problem occurs many times; undefined otherwise. */
   first: string | undefined
   others: string[]
   /** Whether the error's hint applies only to its first problem. */

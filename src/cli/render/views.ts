@@ -37,10 +37,10 @@ export const NFT_VIEW: View = {
   card: nftCard,
 }
 
-/** Like `NFT_VIEW`, plus the fields that only the response to a mint contains. */
+/** The view of a minted NFT, with the fields that only the response to a mint contains. */
 export const MINTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'accepted_date'] }
 
-/** Like `MINTED_VIEW`, for an NFT that is minted to its sender before the transfer. */
+/** The view of an NFT that is minted to its sender and then transferred. */
 export const GRANTED_VIEW: View = { ...MINTED_VIEW, fields: [...MINTED_VIEW.fields, 'sender_wallet_address'] }
 
 export const TRANSFER_VIEW: View = {

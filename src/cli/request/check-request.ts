@@ -79,8 +79,8 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
 }
 
 /**
- * Returns whether the error quotes a value. It quotes invalid addresses, like the errors of other flags, but nothing as
- * long as a private key.
+ * Returns whether the error quotes a value. It quotes invalid addresses, as other flags' errors do, but nothing as long
+ * as a private key.
  */
 const isShown = (name: string, value: unknown) =>
   /_(?:address|receiver)$/.test(name) && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN

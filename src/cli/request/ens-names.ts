@@ -20,8 +20,8 @@ const shownNames = new WeakMap<Io, Map<string, string>>()
 const writtenNames = new WeakMap<Io, Map<string, { name: string; address: string }>>()
 
 /**
- * Returns the content that identifies a request. It contains ENS names instead of their addresses, because a repeated
- * command must find its operation even if a name has a different address by then.
+ * Returns the content that identifies a request. It contains ENS names instead of their addresses, so that a repeated
+ * command finds its operation even if a name has a different address by then.
  */
 export function withWrittenNames(io: Io, content: unknown): unknown {
   if (content === null || typeof content !== 'object') return content
@@ -32,7 +32,7 @@ export function withWrittenNames(io: Io, content: unknown): unknown {
 
 const isSame = (value: unknown, address: string) => typeof value === 'string' && sameAddress(value, address)
 
-/** Returns a request with the receiver's ENS name, if the user specified one. */
+/** Adds the receiver's ENS name to a request, if the user specified one. */
 export function withReceiverName(io: Io, request: object): object {
   const receiver = writtenNames.get(io)?.get('receiver_wallet_address')
   if (receiver === undefined || !('receiver_wallet_address' in request)) return request

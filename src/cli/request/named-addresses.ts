@@ -66,8 +66,8 @@ export async function nameFields(
 }
 
 /**
- * Returns the address or the ENS name of the configured wallet. A name on this machine is resolved here rather than
- * when the configuration is loaded, so that a wrong name affects only commands that use the wallet.
+ * Returns the address or the ENS name of the configured wallet. A name on this machine is resolved here, not when the
+ * configuration is loaded. A wrong name thus affects only commands that use the wallet.
  */
 export async function configuredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
   if (wallet === null || !isName(wallet.value)) return wallet?.value

@@ -7,7 +7,7 @@ import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
 import { safe } from '../io/io.ts'
 import { hasPlace, noNodeError } from './ens-names.ts'
 
-/** Maximum number of printed names. For the others, only their number is printed. */
+/** Maximum number of printed names. Only the number of the other names is printed. */
 const MAX_PRINTED = 20
 /** Maximum number of warnings of each kind: names that look alike, and names that have the same address. */
 const MAX_WARNINGS = 10

@@ -4,7 +4,7 @@ import type { Progress } from '../io/progress.ts'
 /** Time in milliseconds after which progress is shown. */
 const SLOW_MS = 500
 
-/** Awaits a response. If the response is slow, a terminal shows for which server gdn is waiting. */
+/** Awaits a response. If the response is slow, a terminal shows which server gdn is waiting for. */
 export async function awaitResponse<Response>(io: Io, origin: string, response: Promise<Response>): Promise<Response> {
   if (!io.stderrTty) return await response
   let progress: Promise<Progress> | undefined

@@ -79,7 +79,8 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
     if (contents === null) return drawn
     const commitment = new Commitment(Buffer.concat(contents), sealedDrop.rule)
     const isUnedited = commitment.provenance === provenance
-    // Drops that were sealed at about the same time have the same round.
+    // Check that the manifest belongs to this drop, because drops that were sealed at about the same time have the same
+    // round.
     const isOfDrop = isUnedited || revealedRows.rows.some(({ salt }) => isSaltOf(leaves, contents, salt))
     if (!isOfDrop && drops.length > 1) continue
     const seed = isUnedited ? commitment.seed : ownCommitment && Buffer.from(ownCommitment.seed, 'hex')
@@ -187,7 +188,7 @@ async function checkDrawOrder(
   { shown: { rows, missing }, salts }: { shown: RevealedRows; salts: Salts },
 ): Promise<DrawnRows> {
   refuseMovedRows(options, findMisplacedRows(drawn, salts, rows))
-  // If no row has an NFT, the manifest was probably renamed. Rows after the slots were added later.
+  // If no row has an NFT, the manifest was probably renamed. Rows that follow the slots were added later.
   const ofSlots = rows.length === 0 ? [] : missing.filter(({ position }) => position < drawn.slots)
   const { provenance } = drawn
   await refuseOtherIds({ client, signal }, options, ofSlots, { provenance, slotOf: slotsBySalt(drawn, salts) })

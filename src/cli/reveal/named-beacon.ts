@@ -34,7 +34,7 @@ export async function permitsNamedBeacon(
   if (isTestnet(blockchain)) return true
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   try {
-    // Without a node, the seal can't be read either. The error of that read contains the reason.
+    // Without a node, the seal can't be read either, and that read reports the reason.
     return 'reason' in verifier || (await isDevelopmentNode(verifier.chain))
   } finally {
     await close()

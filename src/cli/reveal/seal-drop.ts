@@ -34,7 +34,7 @@ export interface RevealInput {
   opened: OpenedManifest
   rows: ReadCommitment
   flags: BatchMintFlags & { abandonRows?: number }
-  /** Throws if the command would do something other than the plan that the user was shown. */
+  /** Throws if the command's effect would differ from the plan that the user was shown. */
   checkPlan(plan: RevealPlan): void
 }
 

@@ -37,7 +37,10 @@ export function webLink(url: string, text: string): string {
   return `<a href="${escapeHtml(url)}" rel="noreferrer noopener" target="_blank">${escapeHtml(text)}</a>`
 }
 
-/** Returns a link for a shared page. If the URL is on this machine, which others can't reach, returns only the text. */
+/**
+ * Returns a link for a shared page. If the URL is on this machine, which other users can't reach, returns only the
+ * text.
+ */
 export function sharedLink(url: string, text: string): string {
   const parsed = parseUrl(url)
   // Other URLs, such as `ipfs://` URLs, have no HTTP origin and never become links.

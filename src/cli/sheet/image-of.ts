@@ -18,7 +18,7 @@ export interface PagePlace {
 /** Returns the URL of a local file relative to the page, so that users can move both together. */
 function fileReference({ page, folder }: PagePlace, path: string): string {
   const below = relative(folder, path)
-  // Browsers resolve `..` in the URL itself, without following links.
+  // Browsers resolve `..` in a URL without following links, so use the page's own path.
   const link = below.startsWith('..') ? relative(dirname(page), path) : below
   // If the file is on another Windows drive, no relative path exists.
   if (isAbsolute(link)) return pathToFileURL(path).href

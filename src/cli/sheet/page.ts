@@ -67,7 +67,7 @@ export function pageHead({ title, images, style = '', hasScript = true }: PageHe
 `
 }
 
-/** HTML before the rows. The script precedes the rows, so that it can show the first ones while the others load. */
+/** HTML before the rows. The script precedes the rows, so that it can show the first rows while the other rows load. */
 export const ROWS_START = `<main>\n${CONTROLS}<script>${SCRIPT}</script>\n`
 export const PAGE_END = '</main>\n</body>\n</html>\n'
 

@@ -15,7 +15,7 @@ const MAX_CHARS = 32 * 1024 * 1024
 interface Sources {
   /** Reads images from the storage; null if only local files are read. */
   reader: ImageReader | null
-  /** Gateway for links; null if there is none that others can reach. */
+  /** Gateway for links; null if there is none that readers of the report can reach. */
   publicGateway: string | null
 }
 

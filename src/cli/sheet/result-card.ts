@@ -29,7 +29,7 @@ export const TONES: Readonly<Record<ReportState, Tone>> = {
 export interface ReportLinks {
   /** Block explorer of the chain; null if unknown. */
   blockExplorer: string | null
-  /** Gateway that others can reach; null if there is none. */
+  /** Gateway that readers of the report can reach; null if there is none. */
   publicGateway: string | null
 }
 

@@ -3,7 +3,7 @@
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u
 
-// Created on first use, because creating it takes a tenth of a short command's run time.
+// The segmenter is created on first use, because creating it takes a tenth of a short command's run time.
 let segmenter: Intl.Segmenter | undefined
 
 /**

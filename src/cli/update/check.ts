@@ -77,7 +77,7 @@ const WITH_PASSWORD = /:\/\/[^/\s]+@/
 
 /**
  * Returns the environment for npm. A user's .npmrc may refer to any variable, so npm gets all variables except likely
- * secrets. No registry URL needs those.
+ * secrets. The registry's URL doesn't depend on those.
  */
 function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isHarmless = ([name, value = '']: [string, string | undefined]) =>

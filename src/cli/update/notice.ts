@@ -30,8 +30,8 @@ export function wantsNotice(env: NodeJS.ProcessEnv, stderrTty: boolean): boolean
  * Shows a notice about a newer version at most once a day, based on the cached result of the last check. If this check
  * is a day old, starts a detached process that checks again.
  *
- * update-notifier would add about forty packages. simple-update-notifier asks npmjs.org instead of the configured
- * registry, and delays the command.
+ * gdn doesn't use update-notifier, which would add about forty packages. It doesn't use simple-update-notifier either,
+ * which queries npmjs.org instead of the configured registry, and delays the command.
  */
 export function updateNotice({ env, cwd, stderr, program, now, installed = installedPackage }: NoticeEdge): void {
   if (!wantsNotice(env, stderr.isTTY === true)) return

@@ -181,7 +181,8 @@ export function addExchangedFlag(command: GdnCommand, group?: string): GdnComman
 }
 
 /**
- * Adds flags for the size and rate of requests, the number of concurrent uploads, and the time to wait for the list.
+ * Adds flags for the size and rate of requests, the number of concurrent uploads, and the time to wait for an
+ * up-to-date list of NFTs.
  */
 export function addPaceFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--chunk-size <n>', 'NFTs per request (50)', { group: RUN, parse: integer(1, 1000) })

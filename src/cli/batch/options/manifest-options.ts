@@ -69,15 +69,15 @@ export function namesOf({
 }
 
 function namesDigest(book: AddressBook): string {
-  // If a name is needed, the unreadable address book is reported as an error.
+  // An unreadable address book is reported when a name is needed.
   if (book.problem !== null) return ''
   const lines = book.list().map(({ name, address }) => `${name} ${address ?? ''}\n`)
   return sha256Hex(lines.sort().join(''))
 }
 
 /**
- * Returns options that also permit ENS names in rows and flags. Use the same options each time that a command reads the
- * manifest.
+ * Returns options that also permit ENS names in rows and flags. Use the same options for each pass of a command over
+ * the manifest.
  */
 export const withEnsNames = (
   deps: Deps,

@@ -9,8 +9,8 @@ const COALESCED_EVENTS = new Set<BatchEvent['type']>(['rows', 'looking_up', 'rec
 
 /**
  * Prints a run as NDJSON on stdout: one snake-case line per event, and the summary as the last line. Coalesced events
- * are printed at most twice a second. Any other event, except those of requests, first flushes the newest coalesced
- * one.
+ * are printed at most twice a second. Any other event, except a request event, first flushes the newest coalesced
+ * event.
  */
 export class EventLines {
   readonly #io: Io

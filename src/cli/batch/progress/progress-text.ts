@@ -155,8 +155,8 @@ export function roughDuration(ms: number): string {
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
 
 /**
- * The form in which to show the reason for a wait: with the time left (live block), without the time (first line in a
- * log, which isn't updated), or not at all.
+ * How to show the reason for a wait. `live` includes the time left, `first` omits it, because a log line isn't updated,
+ * and `without` omits the reason.
  */
 type Reasons = 'live' | 'first' | 'without'
 

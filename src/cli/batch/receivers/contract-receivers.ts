@@ -19,7 +19,7 @@ export interface ReceiverCheckOptions {
 }
 
 const MAX_SHOWN = 10
-/** Maximum number of contracts whose kinds gdn determines. Each kind takes several calls. */
+/** Maximum number of contracts whose kinds gdn determines. Determining a kind takes several calls. */
 const MAX_KINDS = 200
 const CONTRACT = 'contract'
 
@@ -33,7 +33,7 @@ export class ContractReceivers implements ReceiverCheck {
   #unread: string | null = null
   /** The first contracts by address, with their kinds. */
   readonly #kinds = new Map<string, string | null>()
-  /** Hashes of the addresses of all contracts. A receiver may be on several lines. */
+  /** Hashes of the addresses of all receivers that are contracts. A receiver may be on several lines. */
   readonly #found = new HashTable({ foldHex: true })
 
   constructor(deps: Deps, checking: ReceiverCheckOptions) {
@@ -127,7 +127,7 @@ export class ContractReceivers implements ReceiverCheck {
   }
 
   /**
-   * Handles receivers that couldn't be checked.
+   * Records the reason why receivers couldn't be checked.
    *
    * @throws GdnError `usage` if contracts must be skipped
    */

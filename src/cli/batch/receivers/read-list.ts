@@ -8,7 +8,7 @@ import type { Deps } from '../../deps.ts'
 import { ContractReceivers, type ReceiverCheckOptions } from './contract-receivers.ts'
 
 interface ListFiles {
-  /** The manifest. Its row is minted to each receiver. */
+  /** The manifest. Its only row is minted to each receiver. */
   row: string
   /** The file with the receivers, or a group such as `@team`; null for standard input. */
   to: string | null

@@ -43,8 +43,8 @@ interface ShownColumns {
 }
 
 /**
- * Returns columns in the order of a manifest's header. Their names are the header's or the documented ones. Columns
- * that aren't in the header follow with their documented names.
+ * Returns columns in the order of a manifest's header. Each column has its name from the header or from the
+ * documentation. Columns that aren't in the header come last, with their documented names.
  *
  * @param naming how column names were interpreted when the manifest was read
  * @param reserved names that an ignored column must not have; null omits ignored columns

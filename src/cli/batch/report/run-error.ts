@@ -59,7 +59,7 @@ export function errorOfRun(
   if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} pending, not sent yet`)
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
-  // One of the next steps resumes the interrupted run.
+  // Omit the hint about the interruption, because one of the next steps resumes the run.
   const isInterrupted = stopped !== null && isInterruption(stopped)
   const hints = [isInterrupted ? null : (stopped?.hint ?? null), ...nextSteps(summary, commands)].filter(
     (hint) => hint !== null,

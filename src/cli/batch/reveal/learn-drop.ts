@@ -40,7 +40,10 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   }
 }
 
-/** Like `learnDrop`, for the ID of a run. If the server can't be read, returns the run as recorded on this machine. */
+/**
+ * Returns the run with an ID, including the seal and the draw of its shuffled drop. If the server can't be read,
+ * returns the run as recorded on this machine.
+ */
 export async function learnDropOf(deps: Deps, settings: Settings, id: string): Promise<Run> {
   const run = await openRun(settings.stateDir, id)
   if (dropStateOf(run) === null) return run

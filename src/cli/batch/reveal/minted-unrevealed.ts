@@ -77,16 +77,14 @@ async function findCollectionCommitment(
   return { to, rule, isSealed: sealIn(valid, provenance) !== undefined }
 }
 
-/**
- * Returns the error for rows that the collection has committed to as a shuffled drop, and that `--again` would mint a
- * second time; null for other rows.
- */
+/** Returns the error if `--again` would mint the rows of a committed shuffled drop a second time; null otherwise. */
 export async function againError(deps: Deps, connection: Connection, minting: MintInput): Promise<GdnError | null> {
   const commitment = await findCollectionCommitment(deps, connection, minting)
   if (commitment.to === 'none') return null
   if (commitment.to !== 'others') return commitment.rule === null ? null : repeatedShuffleError('--again')
   if (!commitment.areShuffled) return null
-  // The manifest may have been edited since its commitment. The rows of the new run would have different reference IDs.
+  // The manifest may have been edited since its commitment, so look for its rows under the reference IDs that they have
+  // without --again.
   const { hidden, revealed } = await countUnrevealedRows(
     { ...minting, options: { ...minting.options, again: false } },
     connection,
@@ -95,9 +93,9 @@ export async function againError(deps: Deps, connection: Connection, minting: Mi
 }
 
 /**
- * Returns the error for a manifest that must not be minted without `--unrevealed`, because its rows were minted
- * unrevealed or the collection is committed to it; null if it can be minted. Reads the manifest only if the collection
- * has a commitment.
+ * Returns the error for a manifest that must not be minted without `--unrevealed`; null if it can be minted. The error
+ * means that rows were minted unrevealed, or that the collection is committed to the manifest. Reads the manifest only
+ * if the collection has a commitment.
  */
 export async function plainMintError(
   deps: Deps,
@@ -124,8 +122,8 @@ interface UnrevealedMintInput extends MintInput {
 }
 
 /**
- * Returns the error for a manifest that can't be minted with `--unrevealed`, because another machine or run minted its
- * rows; null if it can be minted. Also returns whether the collection is committed to the manifest.
+ * Returns the error for a manifest that can't be minted with `--unrevealed`, because another machine or run has minted
+ * its rows; null if it can be minted. Also returns whether the collection is committed to the manifest.
  */
 export async function unrevealedMintRefusal(
   deps: Deps,
@@ -163,8 +161,8 @@ async function unrevealedMintError(
 }
 
 /**
- * Returns the error for rows that are in the collection with their real metadata although their run has no NFTs for
- * them; null if there are none. The run itself finds the NFTs of its commitment.
+ * Returns the error if rows are in the collection with their real metadata, but their run has no NFTs for them; null
+ * otherwise. NFTs that are part of the run's commitment don't count, because the run itself finds them.
  *
  * @param knownIds the IDs of the run's NFTs
  */
@@ -222,8 +220,8 @@ export async function whyNoMints(
 }
 
 /**
- * Counts the rows that were minted unrevealed by their run. If there are none and the run has a name, counts the rows
- * that were minted under the manifest's file name. Doesn't count these rows if all of them are revealed.
+ * Counts the rows of a manifest that its run minted unrevealed. If there are none and the run has a name, counts the
+ * rows that were minted under the manifest's file name. Doesn't count these rows if all of them are revealed.
  */
 async function countUnrevealedRows(
   { options, read }: MintInput,
@@ -247,7 +245,7 @@ function hiddenText({ contract, state, count: rows }: HiddenRows): string {
   return `the outcome of committing the collection ${contract} to ${all} of an unrevealed drop is unknown`
 }
 
-/** Returns a hint about ending the protection of hidden rows. */
+/** Returns the hint on what to do before gdn publishes hidden rows. */
 const endProtectionHint = ({ state, run }: HiddenRows): string =>
   state === 'unknown'
     ? `To find out the outcome, mint that drop again with --unrevealed in that collection. If you have abandoned the drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
@@ -283,7 +281,7 @@ async function findHiddenInRun(
   return hidden && { ...hidden, areResent: (await findHidden(options, resent, ownRun, allowed)) !== null }
 }
 
-/** Returns the run whose `--again` allows hidden rows. */
+/** Returns the ID of a run if its `--again` lets it publish hidden rows; undefined otherwise. */
 const runAllowedToPublish = ({ id, again }: Pick<HiddenCheck['run'], 'id' | 'again'>): string | undefined =>
   again ? id : undefined
 
@@ -344,13 +342,13 @@ export async function refuseToPublish(
   if (hidden !== null) throw publicationError(hidden, null, { action, more: ' To publish them now, add --again.' })
 }
 
-/** Returns a hint about finding out whether hidden rows are already minted. */
+/** Returns the hint on how to find out whether hidden rows are already minted. */
 const reconcileHint = (run: string): string =>
   ` To find out whether rows with an unknown outcome are already minted, run \`gdn batch reconcile ${run}\`.`
 
 /**
- * Returns hints about minting hidden rows without revealing them. A run that has sent rows can't change the way it
- * mints.
+ * Returns hints on how to mint hidden rows before their drop is revealed. A run that has sent rows can't change the way
+ * it mints.
  */
 function hiddenMintHints(
   { manifestPath, reading = {} }: BatchOptions,
@@ -368,7 +366,7 @@ function hiddenMintHints(
   return ` To publish them now, remove the run with \`gdn batch rm ${run.name}\`, and run \`gdn batch mint\` with --again.`
 }
 
-/** With `--again`, stores the hidden rows that a run may publish. */
+/** If `--again` is set, records that the run may publish its hidden rows. */
 export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, { rows }: PlannedMints): Promise<void> {
   if (options.again === true) await allowHidden(options, rows, run.id)
 }

@@ -66,6 +66,6 @@ export async function notesOfDrop(
   ]
 }
 
-/** Returns the note on how to record mints, seals and reveals by other machines in an unrevealed drop. */
+/** Returns the note on how to record other machines' mints, seals and reveals of an unrevealed drop. */
 export const updateText = (run: string, flags: ServerFlags): string =>
   `To update this record from the server: ${runCommands(run, undefined)('reconcile')}${formatServerFlags(flags)}`

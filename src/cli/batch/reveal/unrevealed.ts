@@ -58,7 +58,7 @@ interface PreparedMint {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
   check?: ((connection: Connection) => Promise<void>) | undefined
-  /** Called with the planned rows, also in a dry run. It throws to refuse the run. */
+  /** Called with the planned rows, also in a dry run. Throws to refuse the run. */
   checkPlan?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   others?: number
@@ -142,7 +142,7 @@ async function refuseAgain({ deps, options, read }: MintInput, connection: Conne
 /** Returns how to mint a manifest without `--unrevealed`. */
 function openPlainMint(mint: MintInput): PreparedMint {
   const { deps, options, read, flags } = mint
-  // The run has sent rows, or was started with --again. Its rows are minted with their real metadata on purpose.
+  // If the run has sent rows or was started with --again, its rows are minted with their real metadata on purpose.
   if (mint.hasSent) return { options, read }
   if (mint.repeats) return { options, read, check: (connection) => refuseAgain(mint, connection) }
   let isUnchecked = false
@@ -170,7 +170,7 @@ async function openUnrevealedMint(mint: MintInput, file: string): Promise<Prepar
   const progress = await deps.io.progress('Hashing the rows and their files')
   const rule = ruleOf(flags, keptRun)
   const rows = await readCommitment(read(), rule).finally(() => progress.stop())
-  // The rows are read again to report their problems.
+  // A row is invalid, so the rows are read again to report the problems.
   if (rows === null) return { options, read: () => invalidItems(read()) }
   await refuseOtherRows(mint, rows)
   const { provenance, seed } = rows.commitment
@@ -189,8 +189,8 @@ async function openUnrevealedMint(mint: MintInput, file: string): Promise<Prepar
       ...options,
       dynamic: true,
       reading: { ...options.reading, provenance, seed: seed.toString('hex'), shuffle: rule ?? undefined },
-      // The rows may have been edited since an earlier commitment. Until the new commitment exists, they may have NFTs
-      // from the earlier one.
+      // The rows may have been edited since an earlier commitment. Until the new commitment exists, they may still have
+      // NFTs from the earlier one.
       isOfOtherDrop(metadata) {
         return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null
       },
@@ -242,7 +242,7 @@ async function refuseMinted(mint: MintInput, rows: ReadCommitment, connection: C
   const { deps, options, read, flags, keptRun, repeats } = mint
   const { rule, provenance } = rows.commitment
   if (repeats && !mint.hasSent && rule === null) await refuseAgain(mint, connection)
-  // All rows of this machine's run are sent. If some weren't, another machine could have minted them.
+  // If this machine's run has unsent rows, another machine may have minted them.
   const isSent = keptRun?.counts.pending === 0
   // Failed rows of a sealed drop can't be minted either.
   if (repeats || (isSent && (rule === null || keptRun.counts.failed === 0))) return false
@@ -256,8 +256,8 @@ async function refuseMinted(mint: MintInput, rows: ReadCommitment, connection: C
 }
 
 /**
- * Reads a manifest in which an earlier pass found an invalid row. If this pass finds none, throws, because the rows
- * have changed and weren't checked.
+ * Reads a manifest in which an earlier pass found an invalid row. Throws if this pass finds none, because the rows have
+ * changed and weren't checked.
  */
 async function* invalidItems(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
   let isInvalid = false
@@ -356,10 +356,10 @@ interface CommitInput {
   rows: ReadCommitment
   /** The reference ID of the commitment. */
   reference: string
-  /** Whether a run with a different name may have made the commitment. */
+  /** Whether the commitment may come from a run with a different name. */
   mayShare: boolean
   /**
-   * Like `mayShare`, but for a commitment that wasn't on chain when this command started. The other run may still be
+   * Like `mayShare`, but for a commitment that was made after this command started. The run that made it may still be
    * minting.
    */
   mayShareNew: boolean
@@ -371,8 +371,8 @@ const scopeOf = ({ runName, manifestPath: manifest }: BatchOptions): string =>
 const referencePrefix = (provenance: string) => `provenance:${provenance}:`
 
 /**
- * Returns the reference ID of a commitment. The server accepts each commitment once, so the reference ID shows which
- * run may mint the rows, even if several machines start at the same time.
+ * Returns the reference ID of a commitment. The server accepts each commitment only once. The reference ID therefore
+ * shows which run may mint the rows, even if several machines start at the same time.
  *
  * @param scope the scope of the run's reference IDs; null for a run with `--again`
  */

@@ -18,7 +18,7 @@ export interface RunFlags extends ServerFlags {
 /** A run with the values that identify its server. */
 type RunOnServer = Pick<Run, 'name' | 'origin' | 'url' | 'backendId'>
 
-/** Returns the server that a flag selects; undefined means any server. The server may be unreachable. */
+/** Returns the server that a flag selects; undefined if no flag selects one. The server may be unreachable. */
 export async function resolveServer(deps: Deps, flags: ServerFlags): Promise<ServerOfRuns | undefined> {
   return hasServerFlag(flags) ? await configuredServer(deps, await deps.settings(flags)) : undefined
 }
@@ -109,8 +109,8 @@ export async function settingsOfRun<Flags extends ServerFlags>(
 }
 
 /**
- * Returns flags for other commands to reach a run's server. If no flag selects a server, and the configuration selects
- * a different server or none, adds a flag for the run's server.
+ * Returns the flags with which other commands reach a run's server. If no flag selects a server, and the configuration
+ * selects a different server or none, adds a flag for the run's server.
  */
 export async function flagsOfServer<Flags extends ServerFlags>(
   deps: Deps,
@@ -163,8 +163,8 @@ async function notFoundError(deps: Deps, run: RunOnServer, last: Server): Promis
 }
 
 /**
- * Like `settingsOfRun`. If no flag selects a server and the run's backend isn't found, returns the error instead of
- * throwing it.
+ * Returns settings that reach a run's server. If no flag selects a server and the run's backend isn't found, returns
+ * the error instead of throwing it.
  */
 export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | GdnError> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {

@@ -13,7 +13,8 @@ import type { Connection, Deps } from '../../deps.ts'
 import { verifyText } from '../../render/verify-text.ts'
 
 /**
- * The result of verifying a row. `changed` means that the row differs only by later changes that its server reports.
+ * The result of verifying a row. `changed` means that the row differs only because of later changes that its server
+ * reports.
  */
 export type RowVerification = Verification | { verified: null; changed: string }
 
@@ -196,8 +197,8 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
 }
 
 /**
- * Returns a function that reads current records. If the server doesn't respond, the function returns an empty list, so
- * each row that differs from its request is reported as different.
+ * Returns a function that reads current records. If the server doesn't respond, the function returns an empty list.
+ * Each row that differs from its request is then reported as different, even if it was changed later.
  */
 export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
   let client: Promise<Connection['client']> | null = null

@@ -31,7 +31,7 @@ export async function verifyFinished(
  */
 export function refuseDiffering(tally: VerifyTally, { failed }: RunStatus['counts']): void {
   if (tally.differing.length > 0) throw differingRowsError(tally)
-  // Failed rows cause another error, which has the exit code of the original run.
+  // If rows failed, the caller throws another error, with the exit code of the original run.
   if (failed === 0) tally.refuseUnread()
 }
 

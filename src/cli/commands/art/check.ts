@@ -70,7 +70,7 @@ export function addEditionFlags(command: GdnCommand): void {
   command.valueFlag('--seed <text>', `Text that seeds the random choices (${DEFAULT_SEED})`, notEmpty)
 }
 
-/** Adds the flag for images of a different size. */
+/** Adds the flag for images whose size differs from the output. */
 export function addFitFlag(command: GdnCommand): void {
   command.valueFlag(
     '--fit <how>',

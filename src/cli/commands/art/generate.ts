@@ -285,8 +285,8 @@ const missingText = ({ missing, of }: ChangedRows, former: string): string =>
   `${missing} of the ${formatCount(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} missing from the new manifest. The rows remain in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
- * Describes rows that have the number of an earlier NFT but different content. Such an edition can't continue a minted
- * drop.
+ * Describes rows that have the number of an earlier NFT, but different content. An edition with such rows can't be used
+ * to resume a drop that was minted from the former manifest.
  */
 const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
   `${changed} of the ${formatCount(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from the former manifest, don't mint the new one. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To restore the former edition, move ${out} away, and rename ${former} to ${out}.`

@@ -153,7 +153,8 @@ async function writeManifest(
   )
   const text = [columns, ...lines].map((cells) => csvLine(cells)).join('')
   const check = async (draft: string) => {
-    // The user chooses the receiver and the blockchain later. Without a blockchain, the address isn't checked.
+    // The user chooses the receiver and the blockchain later. Without a blockchain, the placeholder for the receiver
+    // isn't checked as an address.
     const options = { blockchain: null, mayLackBlockchain: true, receiver: 'later', localFiles: true }
     const { issues, issueCount } = await validateManifest({ path: draft }, options)
     throwProblems({ issues: issues.map((issue) => atMetadata(issue, columns, nfts)), issueCount }, null)
@@ -235,7 +236,7 @@ function findCaseVariants(nfts: readonly BuildNft[]): ArtIssue[] {
         const key = `${kind} ${text.toLowerCase()}`
         const earlier = first.get(key)
         if (earlier === undefined) first.set(key, { text, file })
-        // If the spelling of the trait itself differs, this is reported once instead of for each value.
+        // If the trait's own name differs in case, report it once instead of for each value.
         const isOther = earlier !== undefined && earlier.text !== text && !first.has(`${key} ${text}`)
         if (!isOther || (kind === 'the value' && first.get(`the trait ${tag.toLowerCase()}`)?.text !== tag)) continue
         first.set(`${key} ${text}`, { text, file })
@@ -289,7 +290,7 @@ function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
     const name = basename(isFile ? image.path : image.url.replace(/[?#].*$/s, ''))
     const [, digits] = /^(\d{1,9})\.[^.]+$/.exec(name) ?? []
     if (digits === undefined || Number(digits) === number) return []
-    // A different number in a URL may be an ID that the host assigned.
+    // In a URL, a number that no NFT has may be an ID that the host assigned.
     if (!isFile && !numbers.has(Number(digits))) return []
     return [`${basename(file)}${within === '' ? '' : `: ${within.slice(0, -1)}`} names ${name}`]
   })

@@ -141,7 +141,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   }
   for (const layerFolder of new Set(art.layers.map((layer) => layer.folder))) {
     const layers = await real(layerFolder)
-    // A layer folder may also contain `art.yaml`. In this case, the page may be there too.
+    // A layer folder may also contain `art.yaml`. If so, the page may be in this folder too.
     if (isInside(base, layers) || !isInside(folder, layers)) continue
     const message = `the file is in ${relative(cwd, layerFolder) || '.'}, which contains layers`
     throw flagError(FLAG, message, 'Use a file outside the layer folders.')

@@ -120,7 +120,7 @@ async function rarityOfRows(
   if (!ranking.hasScores) return null
   return (row) => {
     const rank = ranking.ranks[row]
-    // The manifest may have grown since the ranking.
+    // The manifest may have grown since its rows were ranked.
     if (rank === undefined) return null
     return { rank, of: ranking.size, rarest: ranking.rarest(row, RAREST).map(traitText) }
   }

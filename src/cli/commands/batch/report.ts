@@ -122,7 +122,7 @@ export async function report(deps: Deps, typed: string | undefined, flags: Repor
 /** The sources of images, and of the current state of NFTs. */
 interface Sources {
   reader: ImageReader | null
-  /** Gateway that others can reach; null if there is none. */
+  /** Gateway that readers of the report can reach; null if there is none. */
   publicGateway: string | null
   /** Null if the server is unreachable. */
   client: ApiClient | null
@@ -146,7 +146,7 @@ async function openSources(deps: Deps, { server, settings, facts, typedGateway }
 }
 
 /**
- * Learns the state of a shuffled drop from the server.
+ * Returns the run with the state of its shuffled drop, as read from the server.
  *
  * @param settings null if the server is unreachable
  */
@@ -321,7 +321,7 @@ async function readServerFacts(
 
 /**
  * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the URL of a transaction page.
- * Returns null for an explorer on this machine, because other users of the report can't open it.
+ * Returns null for an explorer on this machine, because other readers of the report can't open it.
  */
 function blockExplorerOf(transaction: string): string | null {
   const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]

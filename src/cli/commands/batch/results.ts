@@ -113,7 +113,7 @@ export async function results(deps: Deps, typed: string | undefined, flags: Resu
   const fields = isShuffled(run) ? withDrawnColumn(usual) : usual
   const view = drawn === undefined ? { ...fields, columns: usual.columns } : fields
   const isCsv = flags.output === 'csv'
-  // The view doesn't have manifest columns as fields, so `--fields` is handled separately for CSV.
+  // The view's fields don't include the manifest's columns, so `--fields` is handled separately for CSV.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
   const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
   const edits = await editsSince(deps, run, flags)

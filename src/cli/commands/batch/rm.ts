@@ -151,8 +151,8 @@ function lossOf({ counts }: RunStatus): string {
 }
 
 /**
- * Warns about runs whose removal affects the rows that gdn refuses to publish in other collections. The removal can end
- * or begin the protection of rows.
+ * Warns about runs whose removal changes which rows gdn refuses to publish in other collections. After a removal, gdn
+ * may refuse fewer rows or more rows.
  */
 async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
   for (const run of runs) {

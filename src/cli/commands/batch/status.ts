@@ -112,7 +112,8 @@ async function noteOfOthers({ stateDir, id, name, family, manifestPath }: Run, s
 }
 
 /**
- * Adds server flags to a command. `gdn batch resume` finds the server of the run, so it needs only the specified flags.
+ * Adds server flags to a command. `gdn batch resume` finds the server of the run, so it gets only the flags that the
+ * user specified.
  */
 const resumeText = (command: string, specified: StatusFlags, hinted: StatusFlags): string =>
   `${safe(command)}${formatServerFlags(command.startsWith('gdn batch resume ') ? specified : hinted)}`

@@ -44,7 +44,7 @@ export function command(deps: Deps, run = template): GdnCommand {
     .action(async (flags: TemplateFlags) => await run(deps, flags))
 }
 
-// The EVM addresses are examples from EIP-55. The Solana addresses are a system program and a sysvar.
+// The EVM addresses are examples from EIP-55. The Solana addresses are the System Program and a sysvar.
 const EXAMPLES = {
   evm: ['0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed', '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359'],
   solana: ['11111111111111111111111111111111', 'SysvarRent111111111111111111111111111111111'],

@@ -175,7 +175,7 @@ async function readingOptions({ deps, flags, settings }: Validation): Promise<Ma
   return { ...withEnsNames(deps, settings, flags, manifestFlags), blockchain }
 }
 
-/** Facts that the command collects from the rows. */
+/** Data that the command collects while it reads the rows. */
 interface Checks {
   mapped: MappedColumns
   urls: FileUrls | null
@@ -267,7 +267,7 @@ async function findRunOfManifest(
     const limits = { server, collection, cwd: deps.cwd }
     return await runStatus(await openRun(stateDir, manifest, limits))
   } catch (error) {
-    // The data from the run is optional.
+    // Validation works without the run, so ignore the error.
     if (error instanceof GdnError) return null
     throw error
   }
@@ -277,7 +277,7 @@ async function findRunOfManifest(
 const isMinted = ({ counts: { pending, accepted, unknown, failed } }: RunStatus): boolean =>
   pending + accepted + unknown + failed === 0
 
-/** Returns the number of a run's rows that are, or may be, part of the supply. */
+/** Returns the number of a run's rows that are, or may be, in the supply. */
 function sentRows(run: RunStatus | null): number {
   if (run === null) return 0
   const { accepted, unknown, deployed } = run.counts
@@ -294,7 +294,7 @@ interface ValidationCounts {
   file: string
   /** Number of rows of the manifest. */
   rows: number
-  /** Number of rows from this machine that the server has accepted. */
+  /** Number of rows that this machine has sent and that didn't fail. */
   sent: number
   /** Looks up the rows on the server; null if this isn't possible. */
   onServer: RowsOnServer | null
@@ -368,7 +368,7 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
   if (problem !== null) throw wrongAddressError(contract, problem, '--contract')
 }
 
-/** Throws one error with the first problems of rows and files, and the number of all problems, if there are any. */
+/** If rows or files have problems, throws one error with the first problems and the number of all problems. */
 export function throwProblems(
   summary: Pick<ManifestSummary, 'issues' | 'issueCount'>,
   check: Pick<FileCheck, 'errors' | 'warnings'> | null,
@@ -392,8 +392,8 @@ export async function findCollection(deps: Deps, settings: Settings): Promise<Re
 }
 
 /**
- * Returns the server that will fetch the files; null if unknown. The check works without a server, but only a server on
- * this machine can fetch files from private addresses.
+ * Returns the server that will fetch the files; null if unknown. Files can be checked without a server, but private
+ * addresses are allowed only if the server is on this machine.
  */
 async function serverIfNamed(settings: Settings): Promise<Server | null> {
   try {

@@ -36,8 +36,8 @@ const plannedRows = (record: DataRecord): CardRow[] => [
 /**
  * Returns the rows for the deployment cost and the maximum authorization cost. The deployment cost comes from the
  * receipt, even if an earlier run deployed the factory. A new factory authorizes its own operators. If other operators
- * remain, `gas` is the gas of their authorization. If the setup also replaced the deployment transaction, `gas`
- * includes the gas of the deployment.
+ * remain to be authorized, `gas` is the gas of their authorization. If the setup also replaced the deployment
+ * transaction, `gas` includes the gas of the deployment.
  */
 function paidRows(record: DataRecord): CardRow[] {
   const { deployment_cost: paid, deployment_gas: gas, to_appoint: authorized } = record

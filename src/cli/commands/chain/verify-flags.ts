@@ -17,7 +17,10 @@ export interface VerifyFlags extends OutputFlags, BackendFlags {
   timeout?: number
 }
 
-/** Reads the key from a file or the environment only, because other users can see the arguments of a process. */
+/**
+ * Returns the key from a file or the environment. The key can't be an argument, because other users can see the
+ * arguments of a process.
+ */
 export async function etherscanKey(
   { cwd, env }: Deps,
   { etherscanKeyFile, etherscanUrl }: VerifyFlags,

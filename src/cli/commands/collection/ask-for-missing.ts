@@ -43,7 +43,7 @@ export async function askForMissing(
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(fields.description, 'Description', '--description')
   const image = await ask(fields.image, 'URL of the image', '--image')
-  // If the output is captured, or with --yes, the API's defaults apply.
+  // If the output is captured or --yes is set, don't prompt for these fields, because the API has defaults.
   const mayAskMore = !yes && io.stdoutTty && knownBlockchain !== undefined && isEvm(knownBlockchain)
   const whether = async (value: unknown, message: string, flag: string) =>
     value ?? (mayAskMore ? await askYesNo(io, { message, flag, default: false }) : undefined)

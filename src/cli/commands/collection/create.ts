@@ -275,7 +275,7 @@ async function finish(
   const { io } = deps
   const { server } = connection
   const { transaction_gdn_id, accepted_date, at } = operation.accepted
-  // The API doesn't list collections. Without a response, gdn can't know that the collection was accepted.
+  // The API doesn't list collections, so only a response with an ID shows that a collection was accepted.
   if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
   const collection = {
     transaction_gdn_id,

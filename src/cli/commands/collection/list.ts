@@ -37,7 +37,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const connection = await deps.connect(settings)
   const ids = collections.map(({ transaction_gdn_id }) => transaction_gdn_id)
   const records = await awaitResponse(deps.io, server.origin, readRecords(deps, connection, ids))
-  // The table has no column for a setting that the owner can change.
+  // Read the settings only for other formats, because the table has no columns for them.
   const shownRecords = isOutputRequested(flags)
     ? await withSettings(deps, connection, records)
     : records.map(collectionData)

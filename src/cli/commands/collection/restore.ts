@@ -99,7 +99,8 @@ export async function restore(deps: Deps, archivePath: string, flags: RestoreFla
 }
 
 /**
- * Returns a sentence about how the files are served. For PostgreSQL, gdn doesn't know whether a backend is running.
+ * Returns a sentence about how the files are served. With PostgreSQL, the sentence assumes that a backend is running,
+ * because gdn can't check.
  */
 async function servingText({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
   if (database.url !== undefined || (await runningBackend(dataDir)) !== null)

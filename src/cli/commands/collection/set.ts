@@ -19,7 +19,7 @@ const viewOf = (isTerminal: boolean): View => ({
     ...['setting', 'before', 'after', 'irreversible', 'status'],
     ...['transaction_hash', 'gas_used', 'fee_paid_wei', 'max_fee_wei', 'currency', 'simulated', 'safe_address'],
   ],
-  // In a terminal, a column that isn't the ID makes room for the values.
+  // The ID column is never shortened, so a terminal shows a copy that can be shortened to make room for the values.
   columns: ['setting', 'before', 'after', 'status', isTerminal ? 'transaction' : 'transaction_hash'],
   id: 'transaction_hash',
   more: ['transaction'],

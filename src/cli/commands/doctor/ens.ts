@@ -11,7 +11,7 @@ export async function checkEnsNode(
   deps: Pick<Deps, 'env' | 'io' | 'signals' | 'settings'>,
   flags: ConfigFlags,
 ): Promise<Finding[]> {
-  // Another check reports settings that can't be loaded. This check doesn't need a server.
+  // Ignore settings that can't be loaded, because another check reports them. This check doesn't need a server.
   const { ensRpcUrl: node } = await deps.settings(flags).catch(() => ({ ensRpcUrl: null }))
   if (node === null) return []
   try {

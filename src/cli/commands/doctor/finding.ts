@@ -28,7 +28,7 @@ export const warn = (check: string, message: string, fix: string | null): Findin
   exitCode: EXIT.ok,
 })
 
-/** Creates a failure from the error that a command would report. */
+/** Creates a `fail` finding from the error that a command would report. */
 export function fail(check: string, error: unknown): Finding {
   if (!(error instanceof GdnError)) {
     return { check, status: 'fail', message: messageOf(error), fix: null, exitCode: EXIT.unexpected }

@@ -22,8 +22,8 @@ function networkOf(message: string): Blockchain | null {
 }
 
 /**
- * Omits the backend's problems with networks for which a check from this machine also failed, because this check is
- * more specific.
+ * Omits the findings that a backend reports about a network if this machine's own check of the network also failed.
+ * That check's finding is more specific.
  */
 export function withoutReportedNetworks(findings: readonly Finding[], ownFindings: readonly Finding[]): Finding[] {
   const isReported = (network: Blockchain) =>

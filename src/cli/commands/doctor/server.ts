@@ -92,7 +92,10 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   ]
 }
 
-/** Compares the clocks based on the Date header, which has a resolution of one second. */
+/**
+ * Compares the server's clock, from the Date header, with this machine's clock. The header has a resolution of one
+ * second.
+ */
 export function compareClocks(date: string | undefined, now: number, { origin, isLoopback }: Server): Finding[] {
   const serverTime = Date.parse(date ?? '')
   if (Number.isNaN(serverTime) || isLoopback) return []

@@ -89,7 +89,7 @@ async function withBackend(
   const { backend, failed, close } = started
   announceFaults(io, backend.faults)
   try {
-    // The backend of this command doesn't have the contracts of other servers.
+    // Omit settings for other servers, because this command's backend doesn't have their contracts.
     const { GDN_PROFILE: _profile, GDN_CONTRACT: _contract, GDN_FORK_URL: _forkUrl, ...rest } = env
     return await work(
       {

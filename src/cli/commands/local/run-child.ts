@@ -27,7 +27,7 @@ export async function runChild(
     const passOn = () => {
       const interrupted = signal.reason instanceof GdnError && signal.reason.code === 'interrupted'
       // At a terminal, the command also receives Ctrl-C. Don't forward it, because many programs exit immediately on a
-      // second one.
+      // second Ctrl-C.
       if (!interrupted) child.kill('SIGTERM')
       else if (!deps.io.stdin.isTTY) child.kill('SIGINT')
     }

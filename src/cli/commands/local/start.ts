@@ -136,7 +136,10 @@ async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): 
   return await spawnBackend(deps, dataDir, ['--port', '0', ...more])
 }
 
-/** Returns whether a port is free. The backend itself would report a used port only after half a second of CPU time. */
+/**
+ * Returns whether a port is free. This check is quick, whereas the backend reports a used port only after half a second
+ * of CPU time.
+ */
 async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1')
   try {

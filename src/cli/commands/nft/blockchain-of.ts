@@ -19,7 +19,7 @@ export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCol
 type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
 
 /**
- * Like `knownBlockchain`, but falls back to the configured blockchain.
+ * Returns the blockchain of an NFT: the known blockchain, or else the configured one.
  *
  * @throws GdnError `usage` if no blockchain is configured either
  */
@@ -33,7 +33,7 @@ export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Connecti
   })
 }
 
-/** Adds the blockchain to NFTs whose blockchain is known. */
+/** Adds the blockchain to the record of each NFT whose blockchain is known. */
 export async function withBlockchain(
   deps: Deps,
   records: readonly NftRecord[],

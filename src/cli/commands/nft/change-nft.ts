@@ -95,7 +95,7 @@ async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Prom
   return { ...nft, contract_address, blockchain, title: typeof title === 'string' ? title : '' }
 }
 
-/** Returns a short record of the NFT, without fields that only the server's record has. */
+/** Returns a short record, with only the fields that identify an NFT and its owner. */
 export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): DataRecord => ({
   nft_gdn_id,
   token_id,
@@ -106,8 +106,7 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
 })
 
 /**
- * Returns a text for a prompt that lists the NFTs' collections. Includes the names of collections that this machine
- * created.
+ * Returns a list of the NFTs' collections for a prompt. Includes the names of collections that this machine created.
  */
 export async function collectionsText(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
   const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]

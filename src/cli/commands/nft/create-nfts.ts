@@ -100,8 +100,8 @@ export async function createNfts(deps: Deps, creation: NftCreation): Promise<voi
 }
 
 /**
- * Refuses a dry run of hidden metadata. Also refuses typed traits if the server reports that it doesn't support them.
- * The server doesn't need to be running.
+ * Refuses a dry run that would publish hidden metadata. Also refuses typed traits if the server reports that it doesn't
+ * support them. The server doesn't need to be running.
  */
 async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings }: NftCreation): Promise<void> {
   const connection = await connectForDryRun(deps, settings)

@@ -64,7 +64,10 @@ export async function nftRequest(
   return { kind: 'request', request: await resolveReceiver(deps, flags, settings, request, file), localFiles: [], file }
 }
 
-/** Returns a file that contains a JSON list as a manifest. Rejects standard input, because it was already read. */
+/**
+ * Returns the input for a file that contains a JSON list, which is a manifest. Rejects standard input, because it was
+ * already read.
+ */
 function manifestOf(file: string): MintInput {
   if (file !== '-') return { kind: 'manifest', manifest: file }
   throw new GdnError('usage', 'standard input contains a list of rows, which is a manifest', {
@@ -123,7 +126,10 @@ async function fromFlags(
   }
 }
 
-/** Replaces the ENS names of a request with addresses on its blockchain. `gdn nft grant` resolves the sender. */
+/**
+ * Replaces the ENS names of a request with addresses on its blockchain. The sender is resolved separately by
+ * `gdn nft grant`.
+ */
 async function resolveReceiver(
   deps: Deps,
   flags: Pick<NftFlags, 'receiver' | 'ccip'>,

@@ -14,7 +14,7 @@ export interface TokenReference {
 export async function parseTokenReference(text: string): Promise<TokenReference | null> {
   const [, contractAddress, tokenId] = /^(0x[0-9a-f]+)\/(\d{1,78})$/i.exec(text) ?? []
   if (contractAddress === undefined || tokenId === undefined) return null
-  // Load this module only now, because the checksum needs a package.
+  // Import this module lazily, because the checksum needs a package.
   const { evmAddressProblem } = await import('../../../api/address.ts')
   const problem = evmAddressProblem(contractAddress)
   if (problem !== null) throw wrongAddressError(contractAddress, problem, '<nft_gdn_id>')

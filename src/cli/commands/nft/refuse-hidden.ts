@@ -44,7 +44,7 @@ export async function refuseHiddenNfts(
 
 const PROOF_KEYS = [PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE]
 
-/** Returns metadata without the keys that an unrevealed NFT and its reveal add, which an update keeps. */
+/** Returns metadata without the proof keys, which unrevealed mints and reveals add, and updates keep. */
 function withoutProof(metadata: NftMetadata): NftMetadata {
   const rest: NftMetadata = { ...metadata }
   for (const key of PROOF_KEYS) delete rest[key]

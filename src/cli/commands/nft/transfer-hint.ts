@@ -11,9 +11,9 @@ interface Collection {
 const NEW_COLLECTIONS = 'To permit transfers from the start, run `gdn collection create --enable-transfer`.'
 
 /**
- * Explains after a refused transfer how to let the API transfer the NFTs of a collection. On a gdn backend, the
- * collection's owner can enable transfers. Other servers have their own contracts and messages. Returns undefined if a
- * gdn backend refused the transfer for another reason.
+ * Returns a hint, after a refused transfer, on how to let the API transfer the NFTs of a collection. On a gdn backend,
+ * the collection's owner can enable transfers. Other servers have their own contracts and messages. Returns undefined
+ * if a gdn backend refused the transfer for another reason.
  */
 export function howToEnableTransfer(
   { client, server }: Connection,

@@ -145,7 +145,7 @@ async function sendTransfer(deps: Deps, id: string | undefined, flags: TransferF
       blockchain: null,
       findBlockchain,
       contract: null,
-      // Omit the sender. gdn looks it up, and it changes when the transfer takes effect.
+      // Omit the sender, which gdn looks up, because it changes when the transfer takes effect.
       content,
       note: 'nft transfer',
       async request(limit) {

@@ -100,7 +100,8 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   const of = isNamed ? 'a beacon that you specified' : 'drand'
   const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${isoOfSeconds(roundTime)}`
   const after = `after all tokens were minted (block ${block}, ${isoOfSeconds(time)})`
-  // The owner of a named beacon's key can sign any round at any time.
+  // With a named beacon, don't claim that the draw is random: the owner of the beacon's key can sign any round at any
+  // time.
   const [chooses, chose] = isNamed
     ? ['', '']
     : ['The draw assigns rows to tokens at random: ', 'The draw assigned rows to tokens at random: ']

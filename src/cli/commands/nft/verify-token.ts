@@ -12,7 +12,7 @@ import type { TokenReference } from './named-token.ts'
 
 /**
  * Proves from chain and storage that the metadata of a token matches the commitment of its collection. Needs no API
- * key. Uses a server only if the node, the gateway or both are not specified.
+ * key. Uses a server only if the node or the gateway isn't specified.
  *
  * @returns null if the token was minted without a commitment
  */
@@ -45,7 +45,7 @@ export async function namedServer(deps: Deps, flags: ServerFlags): Promise<Serve
   return local || baseUrl || profile ? await (await deps.settings(flags)).server() : null
 }
 
-/** Proves the metadata of a token, given an open chain and storage. */
+/** Proves the metadata of a token, given open connections to its chain and storage. */
 export async function checkProvenance(
   deps: Deps,
   flags: BeaconFlags,

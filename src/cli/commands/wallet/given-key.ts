@@ -115,7 +115,7 @@ async function fromFile(typedPath: string, cwd: string): Promise<string> {
   } catch (error) {
     const stats = lstatSync(file, { throwIfNoEntry: false })
     if (!(error instanceof GdnError) || stats === undefined || stats.isFile() || stats.isDirectory()) throw error
-    // Shells often pass secrets as pipes, and clusters as symbolic links.
+    // Shells often pass secrets as pipes, and Kubernetes as symbolic links.
     throw error.withHint('Pipe the key in instead: `gdn wallet import --password-file <file> < <key>`.')
   }
 }

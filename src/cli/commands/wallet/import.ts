@@ -98,7 +98,7 @@ async function store(deps: Deps, options: Parameters<typeof storeKey>[0]) {
   }
 }
 
-/** Returns the keystore that has an address and, if a name is given, this name. */
+/** Returns the keystore with an address and, if a name is given, with this name. */
 function holderOf(book: AddressBook, address: string, name: string | undefined) {
   for (const wallet of book.list()) {
     const { kind, file, address: its } = wallet

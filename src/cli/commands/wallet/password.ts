@@ -61,7 +61,7 @@ function fromFile(file: string, problemOf: PasswordProblem): Secret {
   try {
     return readPasswordFile(file, problemOf)
   } catch (error) {
-    // Shells and clusters often pass secrets as pipes or symbolic links. The hint suggests standard input instead.
+    // Shells often pass secrets as pipes, and Kubernetes as symbolic links. The hint suggests standard input instead.
     if (!(error instanceof GdnError) || error.hint !== undefined || !existsSync(file)) throw error
     throw error.with({ hint: `Pipe the password in with ${FLAG} - instead.` })
   }

@@ -1,7 +1,7 @@
 import { CARDS_PER_SECTION } from '../sections.ts'
 import { cardsIn, cardTest, isAt } from './cards.ts'
 
-/** Number of cards per page. A page consists of whole sections, so this is a multiple of a section. */
+/** Number of cards per page. A page consists of whole sections, so this is a multiple of the section size. */
 const CARDS_PER_PAGE = 5 * CARDS_PER_SECTION
 /** Maximum time in milliseconds that a search may block the browser before it yields. */
 const SLICE_MS = 30

@@ -72,7 +72,7 @@ function withResume(error: unknown, partial: string): unknown {
   return error.place?.flag === '--gateway' ? error.with({ hint: `${error.hint ?? ''} ${keptText}`.trim() }) : error
 }
 
-/** Converts an SQLite error, or the error of a missing directory, to an error with a fix. */
+/** Converts an SQLite error, or the error of a missing directory, to an error that suggests a fix. */
 function partialError(path: string, partial: string, error: unknown): unknown {
   if (error instanceof GdnError) return error
   const problem = fileProblem(error)

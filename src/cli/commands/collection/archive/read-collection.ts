@@ -33,14 +33,14 @@ export interface ReadCollectionOptions {
 }
 
 /**
- * Maximum number of attempts to list the tokens. An attempt fails if the node discards the state of the block in the
- * meantime.
+ * Maximum number of attempts to list the tokens. An attempt fails if the node discards the state of the block while the
+ * tokens are listed.
  */
 const LISTINGS = 3
 
 /**
- * Reads a collection into the store: its tokens at one block, their metadata and their files. Resumes an earlier call
- * that stopped.
+ * Reads a collection into the store: its tokens at one block, their metadata and their files. Resumes where an
+ * interrupted call stopped.
  */
 export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<ArchivedCollection> {
   const { store, flags, target } = options
@@ -172,8 +172,8 @@ async function readFiles(
       const facts = { standard, arweave, wholeDirectory, keepsFiles }
       await readTokens({ store, reader, limits, ...facts, signal, onToken, onKept })
     })
-    // Archive and report all data that was read, including data from earlier commands and other servers. If no gateway
-    // is reachable any more, the same command can read the rest later.
+    // An unreachable gateway is an error only if no data was read. Otherwise, the archive and the report contain the
+    // data, and the same command can read the rest later.
     const failure = (store.count('readable') === 0 ? reader.unreachable() : null) ?? reader.disconnected()
     if (failure !== null) throw unreachableError(failure)
   } finally {

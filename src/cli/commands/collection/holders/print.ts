@@ -33,7 +33,10 @@ const SHOWN_TOKENS = 5
 
 const HOLDERS_PER_TURN = 200
 
-/** Prints the holders that the flags select, and a note that names the block and the comparison that was made. */
+/**
+ * Prints the holders that the flags select, and a note with the block and the result of the comparison with the
+ * contract.
+ */
 export async function printHolders(
   io: Io,
   { standard, checked, block, store, output, excluded, flags }: ChosenHolders,
@@ -72,7 +75,7 @@ export async function printHolders(
     const at = { block_number: block.number, block_hash: block.hash, is_checked: isChecked }
     let printed = 0
     for (const { owner, count } of listHolders(store)) {
-      // libsql frees its results only between turns of the event loop. If no turn ended, a million holders would need
+      // libsql frees its results only between turns of the event loop. Without this pause, a million holders would need
       // gigabytes.
       if (++printed % HOLDERS_PER_TURN === 0) await ownTurn()
       const receiver = checksumAddress(`0x${owner}`)
@@ -95,7 +98,7 @@ export async function printHolders(
   }
 }
 
-/** Narrows held tokens to a single token. */
+/** Returns one token of a range of held tokens. */
 const pickToken = (tokens: HeldTokens, token: bigint): HeldTokens =>
   tokens.first === tokens.last ? tokens : { first: token, last: token, amount: 1n }
 

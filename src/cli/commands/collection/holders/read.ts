@@ -101,8 +101,8 @@ export async function withHolders(
 }
 
 /**
- * Returns the owners from the server. Returns null if the owners must be read from logs, because no server has them,
- * the request failed, or the contract differs from the server's response.
+ * Returns the owners from the server. Returns null if the owners must be read from logs: no server has them, the
+ * request failed, or the contract differs from the server's response.
  */
 async function knownOwners(
   { connect, blockchain }: Pick<ChainTarget, 'connect' | 'blockchain'>,
@@ -132,7 +132,10 @@ function openStore(path: string): ReadingStore {
   }
 }
 
-/** Converts an SQLite error to an error with a fix. The caller deletes a damaged file, but not a damaged lock file. */
+/**
+ * Converts an SQLite error to an error that suggests a fix. The caller deletes a damaged file, but not a damaged lock
+ * file.
+ */
 function readingError(path: string, error: unknown): unknown {
   if (isDamaged(error)) {
     return new GdnError('data_dir', `${path} is damaged: ${messageOf(error)}`, {
@@ -177,7 +180,7 @@ function progressLine(now: () => number, update: (text: string) => void) {
 
 async function removeOld(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
-    // Keep lock files. A process may hold the lock although the file is old, because a lock file never changes.
+    // Keep lock files. A process may hold the lock even if the file is old, because a lock file never changes.
     if (name.endsWith('.lock')) continue
     const path = join(folder, name)
     const stats = await stat(path).catch(() => null)

@@ -326,7 +326,7 @@ async function priceChanges(
 }
 
 /**
- * Returns whether the account that accepts the ownership already is the owner, for example because the command is
+ * Returns whether the account that accepts the ownership is already the owner, for example because the command is
  * repeated.
  */
 async function isOwner({ deps, network, flags: { wallet, safe: file } }: EditContext, owner: Hex): Promise<boolean> {

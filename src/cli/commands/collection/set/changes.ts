@@ -14,9 +14,9 @@ export interface SettingChange {
   after: unknown
   /** Returns the contract call that makes the change. Uploads files first if necessary. */
   call(): Promise<OwnerCall>
-  /** A call that is known before any upload and needs the same amount of gas. */
+  /** A call that is known before any upload and uses the same amount of gas as `call`. */
   estimate: OwnerCall
-  /** For the prompt: describes a change that can't be undone; undefined for other changes. */
+  /** Describes a change that can't be undone, for the prompt; undefined for other changes. */
   final?: string | undefined
 }
 

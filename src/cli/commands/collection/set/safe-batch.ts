@@ -64,8 +64,8 @@ export function safeBatch(
 }
 
 /**
- * Returns the checksum of a batch as the Transaction Builder calculates it: the Keccak-256 hash of the content with
- * sorted keys, without the name and the checksum.
+ * Returns the checksum of a batch as the Transaction Builder calculates it. The checksum is the Keccak-256 hash of the
+ * content with sorted keys, without the name and the checksum.
  *
  * @see https://github.com/safe-global/safe-wallet-monorepo/blob/dev/apps/tx-builder/src/lib/checksum.ts
  */

@@ -7,7 +7,7 @@ import { debugExchanges } from '../../../connect/debug-exchange.ts'
 import type { Deps } from '../../../deps.ts'
 import { VERSION } from '../../../version.ts'
 
-/** An IPFS gateway, and the dependencies for reading from the gateway. */
+/** An IPFS gateway, and the dependencies for reading from it. */
 export interface GatewayAccess {
   gateway: string
   transport: Transport

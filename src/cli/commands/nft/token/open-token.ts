@@ -28,7 +28,7 @@ export interface OpenToken {
 export interface TokenOptions {
   /** Whether to use the server from a configuration file. Proofs don't rely on it. */
   usesConfigured: boolean
-  /** Makes further calls at the same block. */
+  /** Makes further calls at the block at which the token is read. */
   more?: (reader: ContractReader, facts: OpenToken['facts'], id: bigint) => Promise<void>
 }
 

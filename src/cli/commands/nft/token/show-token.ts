@@ -84,7 +84,7 @@ function cardOf(record: DataRecord): RecordCard {
   ]
 }
 
-/** Returns attributes in the form of OpenSea's metadata standard as pairs, and any other value as text. */
+/** Formats a value: attributes of OpenSea's metadata standard as pairs, and any other value as text. */
 function attributesOf(attributes: unknown): unknown {
   if (!Array.isArray(attributes) || !attributes.every(isRecord)) return shortText(attributes)
   return attributes.map((attribute): CardRow => {

@@ -97,7 +97,8 @@ function checkedBlocks({ gateway, transport, clock, userAgent, signal }: Gateway
         throw new UnverifiedContentError('unknown', `${origin} returned HTTP ${status} for the block ${text}`)
       const cid = parseCid(text)
       if (cid !== null && matchesCid(cid, body)) return body
-      // Other gateways ignore the requested format and return the file to which the block belongs.
+      // Gateways that don't support raw blocks ignore the requested format, and return the file to which the block
+      // belongs.
       const isBlock = headers['content-type']?.startsWith(BLOCK) === true || cid?.code === RAW
       throw isBlock
         ? new UnverifiedContentError('differs', `${origin} returned content that does not match ${text}`)
