@@ -97,7 +97,7 @@ async function describePlan(
   }
 }
 
-/** Returns a sentence about the order of the token IDs. The server may process concurrent requests in any order. */
+/** Returns a sentence about the order of the token IDs, which depends on the server if requests are concurrent. */
 function orderOf({ requests, reordered }: RequestPlan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered

@@ -47,7 +47,7 @@ export async function enterRows(
     if (isNew && mints.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, mints.listed) })
     }
-    // Use a separate scope, because rows of another drop may have the same IDs.
+    // Give the run a scope of its own, because rows of another drop may have the same IDs.
     if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
     updateDrop(sql, id, {
       scope: store.drop.scope,
@@ -118,7 +118,7 @@ function foundRequests(adopted: readonly AdoptedRow[]) {
         plain,
         line: row.line,
         nftGdnId,
-        // The URLs of local files aren't known, so the metadata has their paths.
+        // The URLs of local files aren't known yet, so the metadata contains their paths.
         metadata: requestMetadata(row, (path) => path),
       })),
     })),

@@ -97,9 +97,9 @@ export async function prepare(
 }
 
 /**
- * Refuses rows that exceed the maximum supply. If an interrupted run has already sent rows, other machines may have
- * used up the supply in the meantime. The remaining rows then aren't refused. They fail when they are sent, and a note
- * says so.
+ * Refuses rows that exceed the maximum supply. In an interrupted run that has already sent rows, rows that no longer
+ * fit aren't refused, because other machines may have used up the supply in the meantime. These rows fail when they are
+ * sent, and a note says so.
  */
 async function checkSupply(
   client: BatchClient,

@@ -36,7 +36,7 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
 }
 
 /**
- * Checks the characters of a key.
+ * Checks that a key is valid as a header value.
  *
  * @throws GdnError `invalid_config` if the key isn't valid as a header value
  */

@@ -299,7 +299,7 @@ async function operateForKey(
         contract,
         operationId,
         keptAs: idempotencyKey,
-        // The key is included, so that requests with equal content are separate operations.
+        // Include the key, so that requests with equal content are separate operations.
         content: { ...body, idempotency_key: idempotencyKey },
         note: FUNCTIONS[endpoint],
         again: false,

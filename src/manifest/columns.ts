@@ -284,7 +284,7 @@ interface ColumnSetOptions extends Pick<ColumnNaming, 'columnMap'> {
   names?: readonly string[]
 }
 
-/** Returns the problems of the set of columns: repeated meanings, too many files, and missing required columns. */
+/** Returns the problems of the columns as a whole: repeated meanings, too many files, and missing required columns. */
 export function columnSetProblems(
   columns: readonly Column[],
   { hasReceiver, columnMap = [], names = [] }: ColumnSetOptions,

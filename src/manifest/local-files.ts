@@ -61,7 +61,7 @@ async function hintFor(path: string): Promise<string> {
 
 /**
  * Checks that a file is inside the folders. The files of a manifest are published permanently, and its author may be
- * another person. It must not publish the user's keys through `../` or a symbolic link in a repository.
+ * another person. A manifest must not publish the user's keys through `../` or a symbolic link in a repository.
  */
 async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
   const real = await realpath(path).catch(() => null)

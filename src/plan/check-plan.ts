@@ -12,7 +12,7 @@ import type { PlanState } from './plan-state.ts'
 
 /**
  * Refuses changes of rows and NFTs that belong to other runs, and changes that seem to be a mistake. Adds notes about
- * those that may be one.
+ * changes that may be a mistake.
  *
  * @returns the note that the manifest may be another edition; null if there is none
  * @throws GdnError `already_accepted`, `edited_rows`, `seems_minted`, `not_found`

@@ -114,7 +114,7 @@ export async function ownerHistories(
           reference: next,
         }
       : await sentHistory(store, scope, movedNft)
-    // This machine may have recorded the owner when it matched the manifest.
+    // This machine may have recorded this owner when the owner still matched the manifest.
     const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
     histories.set(candidate.row.position, { ...history, isOurs })
   }

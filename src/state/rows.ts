@@ -32,7 +32,7 @@ export interface RowRecord {
    * same.
    */
   plain: string | null
-  /** Number of the row's receiver and sender. Rows with the same number may share a request. */
+  /** Number that identifies the row's receiver and sender. Rows with the same number may share a request. */
   receivers: number
   /** The number of the row's local files. */
   files: number

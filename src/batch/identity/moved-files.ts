@@ -117,7 +117,7 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Returns whether the files under each key are the same, possibly at different paths. Two files are the same if the
+ * Returns whether the files with each key are the same, possibly at different paths. Two files are the same if the
  * earlier one no longer exists, if their paths relative to the manifest are equal, or if their contents are equal.
  * Otherwise, the row was edited.
  */

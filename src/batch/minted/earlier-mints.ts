@@ -348,8 +348,9 @@ async function lookUpRows(
 }
 
 /**
- * Yields the rows that were sent before, followed by the other rows, so that NFTs are matched with sent rows first.
- * Equal rows differ only in their copy number, and `reconcile` resolves requests with an unknown outcome.
+ * Yields the rows that were sent before, followed by the other rows, so that NFTs are matched with sent rows first. The
+ * order matters for equal rows, which differ only in their copy number. `reconcile` resolves requests with an unknown
+ * outcome.
  */
 async function* sentFirst(
   store: StoredRun,

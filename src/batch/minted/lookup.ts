@@ -37,7 +37,7 @@ export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): b
 
 /**
  * Returns the content of a row and the content of its NFT, which are equal if the row matches the NFT. A local file
- * matches any file under its key.
+ * matches any file with the same key.
  *
  * @returns null for an NFT without metadata
  */
@@ -76,7 +76,7 @@ export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
 
 /**
  * Finds rows of a manifest among NFTs of a collection. Stores hashes of all rows, but only the NFTs that match a row. A
- * local file matches any file under its key, because its URL isn't known before the upload.
+ * local file matches any file with the same key, because its URL isn't known before the upload.
  */
 export class RowLookup {
   readonly #rows: () => AsyncIterable<StoredRow>

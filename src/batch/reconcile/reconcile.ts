@@ -26,7 +26,7 @@ export interface ReconcileInputs {
   markerKey: string | undefined
   /** Reads the current records of other runs and commands, including which NFTs in `ids` are already assigned. */
   others(ids: readonly string[]): Promise<OtherRecords>
-  /** Called repeatedly during the waits of reconciling, to let other work of the run continue. */
+  /** Called repeatedly while reconciling waits, so that other work of the run continues. */
   meanwhile(): Promise<void>
   /** Time at which waiting must stop. */
   deadline: number

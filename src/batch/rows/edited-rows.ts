@@ -187,8 +187,8 @@ export function pairsOf(
 }
 
 /**
- * Returns vanished rows as they were last applied or, if they never were, as they were sent. Lines are those of the
- * stored rows.
+ * Returns vanished rows as they were last applied or, if they never were, as they were sent. Line numbers are those of
+ * the stored rows.
  */
 function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowFields & { line: number })[] {
   const rows = storedRows(

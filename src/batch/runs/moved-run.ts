@@ -42,8 +42,8 @@ interface RunsWithoutManifest {
 
 /**
  * Returns the runs of a collection whose manifest no longer exists and may have been moved to the path in the options.
- * Returns none if the state already has the run of the options. Without --run, returns only the runs whose manifest
- * path has the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former
+ * Returns none if the state already has the run that the options specify. Without --run, returns only the runs whose
+ * manifest path has the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former
  * `jan/drop.csv`, but not `feb/drop.csv`.
  */
 function runsWithoutManifest(sql: Sql, options: BatchOptions): RunsWithoutManifest {

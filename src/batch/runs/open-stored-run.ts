@@ -35,7 +35,7 @@ export async function leaseStoredRun(
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
 ): Promise<StoredRun> {
-  // An interrupted command still reads the run to report its status.
+  // After an interruption, ignore the signal, because the command still reads the run to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const holder = await thisProcess(note)
@@ -138,7 +138,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     dynamic: options.dynamic ?? false,
     again: isAgain,
     marker: options.markerKey ?? null,
-    // With --again, this run and an earlier run may have live operations for the same row.
+    // With --again, the run gets a scope of its own, because an earlier run may have a live operation for the same row.
     scope: isAgain ? ownScope(id) : '',
     referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
@@ -185,7 +185,7 @@ function virtualDrop(sql: Sql, drop: NewDrop): Drop {
 function withOptions(drop: Drop, options: BatchOptions): Drop {
   const { manifestPath, reading, maxCostWei, maxFeeWei } = options
   const size = options.chunkSize ?? drop.chunkSize
-  // The commitment of an unrevealed drop is permanent.
+  // Keep these stored properties, because the commitment of an unrevealed drop is permanent.
   const { provenance, seed, shuffle, seal, draw } = drop.reading
   return {
     ...drop,

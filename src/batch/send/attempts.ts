@@ -37,7 +37,7 @@ export type AttemptResult = ClassifiedAttempt<string[]> & {
 export interface Job {
   /** The ID of the request in the database. */
   id: number
-  /** The number of the request in the run, as in the column of this name. */
+  /** The number of the request in the run (column `n` of the database). */
   n: number
   endpoint: MintEndpoint
   key: string

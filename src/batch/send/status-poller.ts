@@ -93,7 +93,7 @@ export class StatusPoller {
       this.#aside = null
       this.#asideAt = now()
     })
-    // If the state can't be written, the next write reports the error.
+    // Ignore the error here. If the state can't be written, the next write reports it.
     this.#aside.catch(() => {})
     return this.#aside
   }

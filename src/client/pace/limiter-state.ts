@@ -29,7 +29,7 @@ export interface LimiterState {
   observed: { perSecond: number | null; at: number } | null
 }
 
-/** The facts that a process uses to change the state. */
+/** The inputs of a change of the state. */
 export interface LimiterView {
   me: Ticket
   now: number
@@ -89,7 +89,7 @@ export function decodeState(text: string | null, boot: string | null, now: numbe
   if (text === null) return emptyState(boot, now)
   const state = parse(text)
   if (state === null) return fullState(boot, now, limit)
-  // Requests from before the boot arrived long ago, and the clock has restarted.
+  // After a reboot, the old state doesn't apply. Its requests arrived long ago, and the clock has restarted.
   return isOfThisBoot(state, boot, now) ? state : emptyState(boot, now)
 }
 

@@ -158,7 +158,8 @@ interface LimiterRow {
 }
 
 /**
- * SQLite doesn't sync the content, because it is useless after a reboot. The rollback journal handles killed processes.
+ * SQLite doesn't sync the database, because the content is useless after a reboot. The rollback journal handles killed
+ * processes.
  */
 const PRAGMAS = ['journal_mode = DELETE', 'synchronous = OFF']
 
