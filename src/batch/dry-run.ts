@@ -39,7 +39,8 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
 }
 
 /**
- * Calls `look` with the run of a manifest. Doesn't store a new run, and changes nothing in the state directory.
+ * Opens the run of a manifest, and passes it to `look`. Doesn't store a new run, and changes nothing in the state
+ * directory.
  *
  * @throws GdnError `run_busy` if another process has acquired the run
  */

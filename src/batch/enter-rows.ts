@@ -23,8 +23,8 @@ import { requestMetadata } from './send/request.ts'
 import type { BatchOptions } from './types.ts'
 
 /**
- * Stores the rows of the run in one transaction. The transaction checks the other runs again, because they may have
- * claimed rows since the plan was made, for example while the confirmation prompt was open.
+ * Stores the rows of the run in one transaction. The transaction checks the other runs again. They may have claimed
+ * rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
   store: StoredRun,

@@ -117,8 +117,8 @@ async function checkSupply(
 const keptRows = (rows: readonly { row: StoredRow }[]): StoredRow[] => rows.map(({ row }) => row)
 
 /**
- * Refuses to resume a run if the row of its list was edited, if the manifest seems to be that of another drop, if its
- * rows seem to have been renumbered, or if the run is finished.
+ * Refuses to resume a run that is finished. Also refuses if the row of the run's list was edited, the manifest seems to
+ * be that of another drop, or its rows seem to have been renumbered.
  */
 async function checkEdits(
   store: StoredRun,

@@ -234,7 +234,7 @@ export interface PlannedMints {
   dynamic: boolean
   /** Whether the run began with `--again`. If so, it may publish rows that were hidden at that time. */
   again: boolean
-  /** The distinct numbers of rows per request. */
+  /** The distinct sizes of the requests, in rows. */
   sizes: ReadonlySet<number>
   each(): AsyncIterable<PlannedMint>
   /** Yields the rows in the requests. */

@@ -10,7 +10,7 @@ import type { TransportResponse } from './transport.ts'
 export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
 export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['response']>
 
-/** A response. A response. `seen` describes it in messages: its status, content type and first characters. */
+/** A response. `seen` describes it in messages: its status, content type and first characters. */
 export type SeenResponse = ReceivedResponse & { seen: string; response: TransportResponse }
 
 /** The result of one attempt. */

@@ -52,7 +52,7 @@ const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
 export function readListRows(path: string, list: ReceiverList, options: ListRowOptions): ManifestReading {
   const { source, merge, skipsContracts, check } = list
   const receiver = isEvm(options.blockchain) ? PLACEHOLDER : SOLANA_PLACEHOLDER
-  // Pass an ID to `onRow`, because the receivers identify the yielded rows, so the manifest's row needs no ID.
+  // Pass an ID to `onRow`. The manifest's row needs none, because the receivers identify the yielded rows.
   const onRow: ManifestOptions['onRow'] = (row, from) => options.onRow?.({ ...row, id: row.id ?? '#1' }, from)
   const template = readManifest({ path }, { ...options, receiver, onRow })
   const shaping = { merge, skipsContracts }

@@ -165,8 +165,8 @@ export function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Meta
 }
 
 /**
- * Returns the name of a local file for messages: its path relative to the folder of the manifest, or its base name if
- * the file is elsewhere.
+ * Returns the name of a local file for messages: its path relative to the manifest's folder, or its base name if it is
+ * elsewhere.
  */
 export function shownName(manifest: string | null, path: string): string {
   const below = manifest === null ? '..' : relative(dirname(manifest), path)

@@ -73,7 +73,7 @@ export class Journal {
     })
   }
 
-  /** Records that an attempt had no effect, so that the request counts as not sent. */
+  /** Records that an attempt had no effect, so that the request is treated as not sent. */
   async noEffect(): Promise<void> {
     if (this.operation.state === 'sent') await this.#endAttempt('no_effect', 'intended')
   }

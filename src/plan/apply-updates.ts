@@ -125,7 +125,7 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
 
 /**
  * Returns the accepted changes whose transactions have ended, each with the reason for its failure, or null if it
- * succeeded. Sets `pendingReason` of all changes.
+ * succeeded. Updates the `pendingReason` of every change.
  */
 export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
   reading: RecordReader<'gettransactions'>,

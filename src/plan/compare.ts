@@ -212,9 +212,7 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   return isUpdating ? null : pendingChange(nft)
 }
 
-/**
- * Returns the reason why an update of a row can't keep the proof of its NFT; null if it can, or if there is no proof.
- */
+/** Returns why an update of a row can't keep the proof of its NFT; null if it can, or if there is no proof. */
 function whyNoProof({ metadata }: ComparedRow, proof: Record<string, unknown> | undefined): string | null {
   const missing = Object.keys(proof ?? {}).filter((key) => metadata[key] === undefined)
   if (missing.length === 0 || metadataItems(metadata) + missing.length <= MAX_METADATA_ITEMS) return null

@@ -49,8 +49,8 @@ function describeDifference(current: NftChange, saved: readonly NftChange[]): st
 }
 
 /**
- * If another machine minted or transferred the NFT as in the saved plan, but to another address of the row's ENS name,
- * describes that address. Otherwise, returns null, because a change that is no longer required was made as saved.
+ * Returns a description of the receiver if another machine made a saved mint or transfer to another address of the
+ * row's ENS name. Otherwise, returns null, because a change that is no longer required was made as saved.
  */
 function otherReceiverText(
   receiver: string,

@@ -111,8 +111,8 @@ interface DropWithSalts {
 
 /**
  * Returns the rows that are drawn by a signature in the metadata of a revealed NFT; null if no signature is valid. The
- * owner could write any signature, so a signature counts only if the NFT also has the salt of the row that it draws for
- * the NFT.
+ * owner could write any signature. Therefore, a signature counts only if the NFT also has the salt of the row that the
+ * signature draws for the NFT.
  */
 export function findDrawnRows(
   shownSlots: readonly RevealedSlot[],

@@ -88,7 +88,7 @@ interface CheckedRows {
  * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
  *   afterwards are compared.
  * - A row that got an ID after it was minted isn't sent. Only its new key is compared.
- * - If a new run has a row with the same key as a row of another run, both runs are assumed to use the same manifest.
+ * - If a new run and another run have a row with the same key, both runs are assumed to use the same manifest.
  *   Edited rows are then refused as well (`refuseEdited`).
  *
  * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the

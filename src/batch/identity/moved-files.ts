@@ -24,7 +24,7 @@ import { textsOfLeft } from './texts-of-left.ts'
 
 /**
  * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
- * were reordered, each with its operation. Both changes alter the row's content, but not its reference ID.
+ * were reordered. Each row has its operation. Both changes alter the row's content, but not its reference ID.
  */
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
@@ -118,8 +118,8 @@ const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).loca
 
 /**
  * Returns whether the files with each key are the same, possibly at different paths. Two files are the same if the
- * earlier one no longer exists, if their paths relative to the manifest are equal, or if their contents are equal.
- * Otherwise, the row was edited.
+ * earlier one no longer exists, or if their paths relative to the manifest or their contents are equal. Otherwise, the
+ * row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
   const relativePath = (path: string, from: string | null) => relative(dirname(from ?? ''), path)

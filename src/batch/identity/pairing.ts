@@ -91,7 +91,7 @@ type Client = Pick<BatchClient, 'call' | 'learnCapabilities' | 'supports'>
  * Green becomes Dark green with the ID 3. Another machine has stored the pair for Blue, so step 3 finds this pair. Step
  * 4 pairs Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
  *
- * A new run with a label also refuses new rows without an ID if rows of NFTs with that label are no longer in the
+ * A new run with a label also refuses new rows without an ID if rows of that label's NFTs are no longer in the
  * manifest. A run that has begun finds these rows in the state.
  *
  * @param client null to query no server

@@ -26,8 +26,9 @@ export interface FoundRow {
 }
 
 /**
- * Returns whether an NFT was minted to a possible owner of its row, or belongs to one now. Also returns true if the NFT
- * was minted to the row's ENS name, whose address may have changed since, or if the NFT's owner isn't known yet.
+ * Returns whether an NFT was minted to a possible owner of its row, or belongs to one now. Also returns true if the
+ * NFT's owner isn't known yet, or if the NFT was minted to the row's ENS name. The address of that name may have
+ * changed since.
  */
 export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
   const owners = ownersOf(row.row)

@@ -57,9 +57,9 @@ const ORDER = 'order'
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
- * Returns the reference ID of a row. The server mints at most one NFT for each reference ID, regardless of the machine
- * that sends the row and of the request that contains it. The format of the ID never changes. If a later version of gdn
- * reads rows differently, the ID needs a new version.
+ * Returns the reference ID of a row. The server mints at most one NFT for each reference ID, regardless of which
+ * machine sends the row, and in which request. The format of the ID never changes. If a later version of gdn reads rows
+ * differently, the ID needs a new version.
  *
  * @param key the key of the row, or the key with its portable hash if that differs (see `RowRecord.reference`)
  */

@@ -107,7 +107,7 @@ const runFlagValue = ({ runName, manifest }: RunIdentity): string => shellWord(r
  * Returns the newest drops of the runs whose manifest may have been moved to this path. Their rows have the same
  * reference IDs, and their recorded manifest no longer exists. If there are several such runs, returns those whose
  * manifest path has the longest suffix in common with the new path. Returns none if the new path belongs to a run in
- * the state, or if the path of a run with other reference IDs is more similar.
+ * the state, or if a run with other reference IDs has a more similar path.
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => runsWithoutManifest(sql, options).moved
 

@@ -97,7 +97,7 @@ export class Attempts {
   }
 
   /**
-   * Changes the outcome of a refused request to `no_effect` if some of its rows fit into the maximum supply, or if its
+   * Changes the outcome of a refused request to `no_effect` if some of its rows fit into the maximum supply, or its
    * shuffled drop is sealed. A sealed drop stops the run.
    */
   async #reclassifyRefusal({ rows }: Job, sent: SendOnceResult, result: AttemptResult): Promise<AttemptResult> {

@@ -4,8 +4,8 @@ import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operatio
 import type { RequestPlan } from '../request-plan.ts'
 
 /**
- * The rows of a planned request that are sent together. The part contains all rows of the request, or fewer, for example if
- * the server rejects requests with that many rows.
+ * The rows of a planned request that are sent together. The part contains all rows of the request, or fewer, for
+ * example if the server rejects requests with that many rows.
  */
 export interface RequestPart {
   request: number

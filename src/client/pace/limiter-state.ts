@@ -39,14 +39,14 @@ export interface LimiterView {
 }
 
 /**
- * Permission to send. If it isn't granted, contains the time to check again, how much longer all requests must wait
- * according to the server, and which tickets block this one.
+ * Permission to send. If it isn't granted, contains the time of the next check, the remaining wait that the server
+ * requires, and the tickets that block this one.
  */
 export type SendPermission =
   | { granted: true; until: number }
   | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
-/** Lease in milliseconds. A request counts as in flight for this time if its process doesn't renew the lease. */
+/** Lease in milliseconds. If a process doesn't renew the lease, its request is treated as in flight for this time. */
 export const LEASE_MS = 3_000
 /** Grace period in milliseconds after a queued process's planned check. After this period, the process is skipped. */
 export const LATE_GRACE_MS = 500
