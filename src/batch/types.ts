@@ -323,7 +323,7 @@ export interface PlannedEvent {
   notes?: string[]
   /** Rows that equal an earlier row and that the run has neither planned nor sent. */
   duplicates?: Duplicates
-  /** The other run of which this run seems to mint another edition. */
+  /** The run of which this run seems to mint another edition. */
   secondEdition?: SecondEdition | null
 }
 

@@ -27,8 +27,8 @@ export interface LockTiming {
 }
 
 /**
- * `silentMs` is 2 minutes, because no active process pauses for that long. A process on a sleeping machine does pause
- * for that long, so its old fencing token is rejected when the machine wakes up.
+ * `silentMs` is 2 minutes, because an active process on a running machine doesn't pause for that long. A process on a
+ * sleeping machine does pause for that long, so its old fencing token is rejected when the machine wakes up.
  */
 export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
 

@@ -240,7 +240,7 @@ async function inTurn<Result>(name: string, signal: AbortSignal, task: () => Pro
   return await orAborted(turn, signal)
 }
 
-/** The endpoints that functions with an idempotency key call, with each function's name for messages. */
+/** The endpoints called by functions that accept an idempotency key, with each function's name for messages. */
 const FUNCTIONS = {
   createcollection: 'createCollection()',
   createnft: 'mint()',

@@ -76,7 +76,7 @@ export async function suggestColumns(
   return hints
 }
 
-/** Match column names that mean title or description in European languages. */
+/** Patterns for column names that mean title or description in European languages. */
 const TITLE_NAME = /tit(el|re|ol|ul)|^nom\b|^(name|naam|navn|namn)\b/i
 const DESCRIPTION_NAME = /descri|beschr|omschr|besk/i
 

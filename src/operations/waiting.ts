@@ -420,7 +420,7 @@ export async function waitForTransfer(
   let effect: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
 
-  /** Returns whether the transaction is final, or whether the server returns no transactions. */
+  /** Returns true if the transaction is final, or if the server returns no transactions. */
   const pollTransaction = async (reading: ReadDeps, see: (record: EffectFields) => void): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(effect.status ?? '')) return true
     try {

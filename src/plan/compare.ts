@@ -50,7 +50,7 @@ export interface NftChange {
   receiverName?: string | undefined
 }
 
-/** The NFT of a row with the facts that determine its changes. */
+/** The NFT of a row, and the information that determines its changes. */
 export interface ObservedNft {
   nft: NftRecord
   /** Whether this manifest was the last to set the owner. */

@@ -12,7 +12,7 @@ import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { ownership } from './compare.ts'
 
-/** A row with the known facts about its mint. */
+/** A row, and what is known about its mint. */
 export interface Candidate {
   row: StoredRow
   /** The reference ID of the row's mint. */

@@ -117,7 +117,7 @@ export interface RowChanges {
   changes: NftChange[]
 }
 
-/** A run with the facts from the local state. */
+/** A run, and its properties in the local state. */
 export interface PlannedRun extends RunRef {
   /** The cost limit of the run in the local state, in wei; null if there is none. */
   maxCost: bigint | null

@@ -268,8 +268,8 @@ const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
 
 /**
  * Returns whether any two files with the same key differ. Files of the same size count as equal. If the sizes differ,
- * the other run's file may have been replaced after its upload, so the uploads decide. Ignores missing files, because
- * they may have been moved.
+ * the other run's file may have been replaced after its upload, so the function checks whether the content was
+ * uploaded. Ignores missing files, because they may have been moved.
  */
 function areDifferent(
   files: ManifestRow['localFiles'],

@@ -52,8 +52,8 @@ function isFirstOfOperation(): (row: MovedRow) => boolean {
 }
 
 /**
- * Returns the new rows that the run sent before they left the manifest, and whose files have moved since. The current
- * rows of the run don't contain such a row.
+ * Returns new rows that the run sent earlier. They left the manifest, and their files were moved before they returned.
+ * The current rows of the run don't contain these rows.
  */
 function returnedRows(sql: Sql, { drop }: StoredRun, rows: RowsIn): MovedRow[] {
   if (drop.setId === null) return []
@@ -76,7 +76,7 @@ export async function findRelocated(store: StoredRun, rows: RowsIn, setId: numbe
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
-/** Like `relocated`, but for rows that were minted under another key and whose key is about to change. */
+/** Like `findRelocated`, but for rows that were minted under another key and whose key is about to change. */
 export async function relocatedPairs(
   store: StoredRun,
   rows: RowsIn,

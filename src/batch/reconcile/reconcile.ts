@@ -97,7 +97,7 @@ async function repeatableRequests(context: RunContext): Promise<Set<number>> {
 
 /**
  * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operation IDs of these rows. If
- * the server doesn't support reference IDs, or the lookup fails, the rows are left to the listing.
+ * the server doesn't support reference IDs, or the lookup fails, gdn searches the listing for the rows instead.
  */
 async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context

@@ -75,8 +75,8 @@ function longestCommonSuffix<One extends RunIdentity>(path: string, drops: reado
 }
 
 /**
- * Returns the family of a run, by the run's name or the manifest's path. With `adopt`, returns the family of the run
- * whose manifest was moved to this path.
+ * Returns the family ID of a run, from the run's name or the manifest's path. With `adopt`, returns the family ID of
+ * the run whose manifest was moved to this path.
  *
  * @throws GdnError `usage` if the manifests of several runs may have been moved to this path
  */

@@ -250,8 +250,8 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 
 /**
- * Refuses to resume a run with another manifest if none of the sent rows is unchanged, and the run's own manifest still
- * exists. Otherwise, the rows of another drop with the same IDs would count as edited, and would never be minted.
+ * Refuses to resume a run with another manifest if every sent row differs, and the run's own manifest still exists.
+ * Otherwise, the rows of another drop with the same IDs would count as edited, and would never be minted.
  *
  * @throws GdnError `edited_rows`
  */

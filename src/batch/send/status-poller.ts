@@ -23,8 +23,8 @@ interface PollGroup {
 }
 
 /**
- * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. Compares each row's
- * record with the row's request before reporting the row.
+ * Polls all accepted rows until each is deployed or failed, the timeout expires, or the run is stopped. Compares each
+ * row's record with the row's request before reporting the row.
  */
 export class StatusPoller {
   readonly #context: RunContext
