@@ -68,7 +68,7 @@ export interface ColumnNaming {
   unknownColumns?: UnknownColumns | undefined
   /** Assigns meanings to columns, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[] | undefined
-  /** Like `columnMap`, but for columns that may be missing from a manifest. `columnMap` takes precedence. */
+  /** Assigns meanings to columns that may be missing from a manifest. `columnMap` takes precedence. */
   defaultMap?: readonly ColumnMapping[] | undefined
 }
 

@@ -119,8 +119,8 @@ export class FileFields {
   }
 
   /**
-   * Like `take`, for all files of a metadata object. Leaves anything other than a file field unchanged for the API
-   * contract to check.
+   * Reads all files of a metadata object. Leaves anything other than a file field unchanged for the API contract to
+   * check.
    */
   takeAll(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
     if (!Array.isArray(value.file_fields)) return value

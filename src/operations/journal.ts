@@ -65,7 +65,7 @@ export class Journal {
     this.operation = operation
   }
 
-  /** Records that the request is about to be sent, with its cost limit. */
+  /** Records the cost limit of the request, and that the request is about to be sent. */
   async sending(limit: RunLimit | null | undefined): Promise<void> {
     const maxCost = limit ? limitIn(limit) : null
     await this.#run.write((sql) => {

@@ -170,8 +170,8 @@ async function isOwnerNamed(
 
 function burnOf(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
-  // The ID is the same on every machine, so the server burns the NFT once. Unlike the ID of an update, that of a burn
-  // needs no number, because a burn is the last change of an NFT.
+  // The ID is the same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number in
+  // its ID, because a burn is the last change of an NFT.
   const reference = `${row.reference}:burn`
   const isGoingOn = nft.pending_change?.kind === 'burn'
   const obstacle =

@@ -411,8 +411,8 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 }
 
 /**
- * Like `renameRows`, but for a run whose rows are not read again. Also changes the keys of the stored rows, so that a
- * resumed run doesn't send them. Skips operations that have changed in the meantime.
+ * Sets the keys of operations to the new keys of their rows, for a run whose rows are not read again. Also changes the
+ * keys of the stored rows, so that a resumed run doesn't send them. Skips operations that have changed in the meantime.
  */
 export function renameStoredRows(
   sql: Sql,

@@ -76,7 +76,10 @@ export async function findRelocated(store: StoredRun, rows: RowsIn, setId: numbe
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
-/** Like `findRelocated`, but for rows that were minted under another key and whose key is about to change. */
+/**
+ * Returns the rows minted under another key in which only the paths of local files or the order of columns changed. The
+ * keys of these rows are about to change.
+ */
 export async function relocatedPairs(
   store: StoredRun,
   rows: RowsIn,

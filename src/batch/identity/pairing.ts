@@ -199,7 +199,7 @@ async function withoutAliased(server: ServerNames, unnamed: readonly NftWithoutI
   })
 }
 
-/** Returns the NFTs that only the server has, that were minted without an ID, and that belong to no row. */
+/** Returns the NFTs that only the server has, were minted without an ID, and belong to no row. */
 async function onServerOnly(
   server: ServerNames,
   store: StoredRun,

@@ -53,7 +53,10 @@ export function contentsOf(
   return { row: contentOfRow(row), nft: metadataHash(withoutValues(metadata, keys)) }
 }
 
-/** Like `hasOwnerOf`, but for an NFT that wasn't matched with the row. */
+/**
+ * Returns whether an NFT that wasn't matched with the row was minted to a possible owner of the row, or belongs to one
+ * now.
+ */
 export const isOwnedBy = (row: StoredRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft(nft: NftRecord): FoundNft {

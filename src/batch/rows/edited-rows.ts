@@ -100,7 +100,7 @@ function lostIdsError(sql: Sql, { name: run }: Drop, rows: RowsIn, lost: readonl
 }
 
 /**
- * Like `findReplaced`, for a new run of a manifest that another run has sent.
+ * Refuses a new run if its rows may be edits of rows that another run of the manifest has sent.
  *
  * @throws GdnError `edited_rows`
  */

@@ -182,7 +182,7 @@ function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Arra
 }
 
 /**
- * Like `moveRun`, but for a command that hasn't acquired the run.
+ * Stores the current path and name of the manifest in all drops of its run, for a command that hasn't acquired the run.
  *
  * @throws GdnError `usage`, `data_dir`
  */

@@ -213,8 +213,8 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
 }
 
 /**
- * Refuses a manifest for a run of a list of receivers, and a list for a run of a manifest. The rows of a list and of a
- * manifest have different keys.
+ * Refuses to use a manifest for a run of a list of receivers, or a list for a run of a manifest. The rows of a list and
+ * of a manifest have different keys.
  */
 function refuseOtherSource(drop: Drop, { reading, serverFlags = '' }: BatchOptions): void {
   if (reading === undefined || isOfList(drop) === isOfList({ reading })) return

@@ -49,7 +49,7 @@ export async function* runRows(run: Run, drawn?: Uint32Array): AsyncGenerator<Ru
   for await (const page of runRowPages(run, { drawn })) yield* page
 }
 
-/** Like `runRows`, in pages of at most `limit` rows. */
+/** Yields results with their rows, in pages of at most `limit` rows. */
 export async function* runRowPages(
   run: Run,
   { limit, drawn }: { limit?: number; drawn?: Uint32Array | undefined } = {},

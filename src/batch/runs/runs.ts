@@ -338,7 +338,7 @@ export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> 
   return status ?? { ...info, counts: noCounts(), burned: 0 }
 }
 
-/** Like `runStatus`, for several runs. */
+/** Returns several runs with their row counts by status. */
 export async function runStatuses(stateDir: string, runs: readonly Run[]): Promise<RunStatus[]> {
   return await withReadState<RunStatus[]>(stateDir, [], async (state) => {
     const statuses: RunStatus[] = []

@@ -46,9 +46,9 @@ import { ServerHealth } from './server-health.ts'
  *   later.
  *
  * For example, the rows A, B and C are sent in one request each. A is accepted. The connection breaks while B is sent,
- * so the outcome of B is unknown, and its request waits with its key. C gets 429, which has no effect, so it is sent
- * again after a pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt
- * created.
+ * so the outcome of B is unknown. Its request waits to be repeated with its key. C gets 429, which has no effect, so it
+ * is sent again after a pause. Then the bytes of B are sent again, and the server returns the NFT that the first
+ * attempt created.
  */
 export class Sender {
   #requests = 0
