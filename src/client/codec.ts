@@ -52,8 +52,8 @@ const hintOf = (issue: FieldIssue | undefined): string | undefined =>
     : undefined
 
 /**
- * Returns the hint for a request that only version 1.2 accepts. Version 1.1 requires these fields, although the
- * client's types make them optional.
+ * Returns the hint for a request that only version 1.2 accepts. Version 1.1 requires the missing fields, although
+ * the client's types make them optional.
  */
 const requiredIn11 = (issues: readonly FieldIssue[]): string =>
   `Set ${issues.map(({ field }) => field).join(' and ')}. Only version 1.2 of the API accepts requests without ${issues.length === 1 ? 'this field' : 'these fields'}.`

@@ -14,7 +14,7 @@ import { TransportError, type TransportResponse } from './transport.ts'
 const TRIES = 6
 
 /**
- * Queries which API extensions a server supports, unless an earlier response reported them. If the server doesn't
+ * Asks a server which API extensions it supports, unless an earlier response reported them. If the server doesn't
  * respond, throws instead of assuming that the server supports none.
  *
  * @throws GdnError `unreachable`

@@ -96,8 +96,8 @@ const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly stri
 }
 
 /**
- * Metadata keys that OpenSea reads. A column for such a key needs the prefix `extra:`, because published metadata stays
- * public.
+ * Metadata keys that OpenSea reads. A column for such a key needs the prefix `extra:`, so that nobody publishes the
+ * column by accident.
  */
 const MARKETPLACE_KEYS = ['background_color', 'external_url', 'youtube_url']
 

@@ -482,7 +482,7 @@ export async function waitForCollection(
 
 /**
  * Returns whether the wait for a collection is over. Records of the hosted service have no status, so only their
- * address counts.
+ * address is checked.
  */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)

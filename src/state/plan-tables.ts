@@ -122,7 +122,7 @@ export interface ExchangedRow {
   was: string
 }
 
-/** Returns the first rows that get the earlier value of another row in a field. */
+/** Returns the first rows that get another row's earlier value of a field. */
 export function exchangedRows(sql: Sql, rows: RowsIn, field: string, limit: number): ExchangedRow[] {
   return sql.all(
     `WITH ${EDITS_CTE}, lost AS MATERIALIZED (SELECT was, position FROM edits WHERE field = ?)

@@ -18,7 +18,7 @@ import {
   type Ticket,
 } from './limiter-state.ts'
 
-/** The system calls of a shared limiter, which tests replace. */
+/** The clock, the storage and the process checks of a shared limiter, which tests replace. */
 export interface LimiterEnvironment {
   /**
    * Changes the stored text of the limiter under a lock that all processes share. If `change` returns null as `keep`,

@@ -101,8 +101,8 @@ function usableFolder(folders: readonly string[]): string {
 }
 
 /**
- * Throws for a folder of another user, and restricts a folder to which others can write. Otherwise, other users could
- * delay requests or make gdn exceed the limit.
+ * Throws if a folder belongs to another user, and restricts its mode if others can write to it. Otherwise, other users
+ * could delay requests or make gdn exceed the limit.
  */
 function checkOwner(folder: string): void {
   const stats = lstatSync(folder)
