@@ -189,8 +189,8 @@ export interface BatchDeps {
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null, mints: PlannedMints): Promise<bigint | null>
   /**
-   * Called before rows are stored and before anything is sent, with the limit in the run's requests and the requests to
-   * be sent. Throws to cancel.
+   * Called before rows are stored and before anything is sent, with the limit that the run's requests contain, and the
+   * requests to be sent. Throws to cancel.
    */
   confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
   /** Called after the run's limit is set, and before the first request that costs something. */
@@ -201,7 +201,7 @@ export interface BatchDeps {
    */
   shortage?(): Promise<string | null>
   /**
-   * Called while the server accepts no more rows because of the run's limit. Returns the limit in coins that is enough
+   * Called while the server accepts no more rows because of the run's limit. Returns a limit, in coins, that is enough
    * for all rows, or null if it isn't known.
    */
   sufficientLimit?(): Promise<string | null>
@@ -215,7 +215,7 @@ export interface BatchDeps {
   newKey?(): string
   /** Opens the database of the state directory. Tests pass another driver. */
   openDatabase?(path: string): RawDatabase
-  /** Time limits for the heartbeats of other processes. Only tests set it. */
+  /** Time limits for the heartbeats of other processes. Only tests set them. */
   timing?: LockTiming
 }
 
