@@ -56,7 +56,7 @@ function noteOf(lost: number): string {
   return `The backend was restored from a backup and has no record of ${lost} accepted ${lost === 1 ? 'row' : 'rows'}`
 }
 
-/** Reads every NFT of the run once, and returns the IDs of the operations whose NFTs the backend doesn't have. */
+/** Returns the operation IDs of the run's NFTs that the backend no longer has. Reads every NFT of the run once. */
 async function lostRows(store: StoredRun, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
   const lost: string[] = []
   if (client === null) return lost

@@ -39,7 +39,8 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
 }
 
 /**
- * Calls `look` with the run of a manifest. Doesn't store a new run, and changes nothing in the state directory.
+ * Opens the run of a manifest, and passes it to `look`. Doesn't store a new run, and changes nothing in the state
+ * directory.
  *
  * @throws GdnError `run_busy` if another process has acquired the run
  */
@@ -97,7 +98,7 @@ async function describePlan(
   }
 }
 
-/** Returns a sentence about the order of the token IDs. The server may process concurrent requests in any order. */
+/** Returns a sentence about the order of the token IDs, which depends on the server if requests are concurrent. */
 function orderOf({ requests, reordered }: RequestPlan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered

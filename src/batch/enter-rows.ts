@@ -23,8 +23,8 @@ import { requestMetadata } from './send/request.ts'
 import type { BatchOptions } from './types.ts'
 
 /**
- * Stores the rows of the run in one transaction. The transaction checks the other runs again, because they may have
- * claimed rows since the plan was made, for example while the confirmation prompt was open.
+ * Stores the rows of the run in one transaction. The transaction checks the other runs again. They may have claimed
+ * rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
   store: StoredRun,
@@ -47,7 +47,7 @@ export async function enterRows(
     if (isNew && mints.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, mints.listed) })
     }
-    // Use a separate scope, because rows of another drop may have the same IDs.
+    // Give the run a scope of its own, because rows of another drop may have the same IDs.
     if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
     updateDrop(sql, id, {
       scope: store.drop.scope,
@@ -118,7 +118,7 @@ function foundRequests(adopted: readonly AdoptedRow[]) {
         plain,
         line: row.line,
         nftGdnId,
-        // The URLs of local files aren't known, so the metadata has their paths.
+        // The URLs of local files aren't known yet, so the metadata contains their paths.
         metadata: requestMetadata(row, (path) => path),
       })),
     })),

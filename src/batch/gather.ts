@@ -56,7 +56,7 @@ export interface RowSet {
   localFiles: FileIdentity[]
   /** Positions of rows that were sent with different content. Empty until the rows are planned. */
   changed: number[]
-  /** A plan builder with the rows of a new run, none of which was sent. Null for a run that has begun. */
+  /** A plan builder for a new run, whose rows are all unsent. Null for a run that has begun. */
   unsent: RequestPlanBuilder | null
   /** Whether the operations of rows are found by line or by identity. Determined when the rows are planned. */
   foundBy: LookupMethod
@@ -87,9 +87,9 @@ const MAX_NAME_NOTES = 10
 /** Number of rows that are written to the draft at a time. At 10,000 rows, the heap grows by 35 MB. */
 const ROWS_PER_ENTRY = 1_000
 /**
- * Size of the draft, in bytes, at which a transaction moves its rows to the set. The limit keeps the event loop and
- * other processes from waiting long. With one transaction per 2,000 rows, half of the time was spent waiting for a busy
- * disk.
+ * Size of the draft, in bytes, at which its rows are moved to the set in one transaction. The limit keeps the event
+ * loop and other processes from waiting too long. With one transaction per 2,000 rows, half of the time was spent
+ * waiting for a busy disk.
  */
 const MAX_MOVED_BYTES = 2 * 1024 * 1024
 
@@ -260,7 +260,9 @@ export async function readManifestRows(
   return { paths, names, notes: notesOfNames(names, namer), typed }
 }
 
-/** Numbers equal rows so that burned copies are the ones that were removed from the manifest. */
+/**
+ * Renumbers equal rows. If a copy was removed from the manifest, gdn assumes that it was a copy whose NFT was burned.
+ */
 async function renumberCopies(store: StoredRun, rows: RowsIn): Promise<void> {
   const leave = (sql: Sql) => leaveBurnedCopies(sql, store.drop, rows)
   await (rows === 'draft' ? store.state.scratch(leave) : store.write(leave))
@@ -397,8 +399,8 @@ export async function planRows(store: StoredRun, gathered: RowSet, options: Opti
 }
 
 /**
- * Returns whether the counts alone show that every row was sent. Comparing a million rows with their operations would
- * take seconds. The counts are sufficient only if the run still has its initial rows.
+ * Returns whether the counts alone prove that every row was sent. Comparing a million rows with their operations
+ * instead would take seconds. The counts prove this only if the run still has its initial rows.
  */
 async function isAllSent(store: StoredRun, { rows }: RowSet, sentCount: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
@@ -425,7 +427,10 @@ export function withoutMinted(
 async function findRows(store: StoredRun, { rows, foundBy }: RowSet, options: Options) {
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
-  /** Number of operations per state whose rows are sent again or adopted. These operations aren't counted. */
+  /**
+   * For each operation state, the number of operations whose rows are sent again or adopted. These operations aren't
+   * counted.
+   */
   const excluded = new Map<OperationState, number>()
   let [sent, failed] = [0, 0]
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
@@ -451,7 +456,7 @@ export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationS
 /** Returns whether this command sends the row. */
 function isPending({ state, isChanged }: PlannedRow, options: Options): boolean {
   if (state === null || state === 'planned' || state === 'intended') return true
-  // Send an edited row that failed like a new row, because it has no NFT.
+  // Treat an edited row that failed like a new row, because it has no NFT.
   if (state === 'failed' && isChanged === 1) return true
   if (options.reconcileOnly === true) return false
   return retriedStates(options).includes(state)

@@ -97,9 +97,9 @@ export async function prepare(
 }
 
 /**
- * Refuses rows that exceed the maximum supply. If an interrupted run has already sent rows, other machines may have
- * used up the supply in the meantime. The remaining rows then aren't refused. They fail when they are sent, and a note
- * says so.
+ * Refuses rows that exceed the maximum supply. In an interrupted run that has already sent rows, rows that no longer
+ * fit aren't refused, because other machines may have used up the supply in the meantime. These rows fail when they are
+ * sent, and a note says so.
  */
 async function checkSupply(
   client: BatchClient,
@@ -117,8 +117,8 @@ async function checkSupply(
 const keptRows = (rows: readonly { row: StoredRow }[]): StoredRow[] => rows.map(({ row }) => row)
 
 /**
- * Refuses to resume a run if the row of its list was edited, if the manifest seems to be that of another drop, if its
- * rows seem to have been renumbered, or if the run is finished.
+ * Refuses to resume a run that is finished. Also refuses if the row of the run's list was edited, the manifest seems to
+ * be that of another drop, or its rows seem to have been renumbered.
  */
 async function checkEdits(
   store: StoredRun,

@@ -19,7 +19,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: RowSet, now: number)
   const { rows, isRead, fingerprint, localFiles, names } = gathered
   if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
   pinNames(sql, drop.id, names)
-  // Also after `gdn apply` changed the NFTs of edited rows, which then don't count as changed.
+  // Store the texts even if `gdn apply` has changed the NFTs of edited rows, which then don't count as changed.
   if (isRead) storeSentTexts(sql, drop, rows.set)
   // Failed rows that are no longer in the manifest no longer belong to the run.
   if (isRead) dropFailed(sql, drop, rows.set, now)

@@ -6,7 +6,7 @@ export const DEFAULT_CHUNK_SIZE = 50
 export interface RequestPlan {
   readonly requests: number
   readonly rows: number
-  /** The distinct numbers of rows per request. */
+  /** The distinct sizes of the requests, in rows. */
   readonly sizes: ReadonlySet<number>
   readonly receivers: number
   /** Whether the order of the rows differs from the order of the manifest. */

@@ -33,10 +33,10 @@ import { uploadFiles } from './send/uploads.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.ts'
 
 /**
- * Mints the rows of a manifest, or resumes the run. Reads and plans all rows, commits each request to the state before
+ * Mints the rows of a manifest, or resumes its run. Reads and plans all rows, commits each request to the state before
  * sending it, and waits until every accepted row is deployed or failed. The process may be killed at any time. The next
- * call then repeats a request only if the request certainly had no effect, or if the server ensures that the request
- * takes effect only once.
+ * call then repeats a request only if the request certainly had no effect, or if the server ensures that it takes
+ * effect only once.
  *
  * Problems of individual rows are in the summary. Throws only if the whole run can't continue.
  *

@@ -18,9 +18,9 @@ import type { BatchDeps, BatchOptions, Items } from './types.ts'
 type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManifest: () => Items }
 
 /**
- * Stores the rows of an applied manifest, so that the results of its run match the manifest. Stores rows that another
- * machine minted as `runBatch` does, even if this machine has no run of the manifest yet. Stores nothing if any row has
- * no NFT, because the run isn't finished. Sends no rows.
+ * Stores the rows of an applied manifest, so that the results of its run match the manifest. Like `runBatch`, also
+ * stores rows that another machine minted, even if this machine has no run of the manifest yet. Stores nothing if any
+ * row has no NFT, because the run isn't finished. Sends no rows.
  *
  * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
  */

@@ -75,6 +75,6 @@ export async function countRowsWithinSupply(
   rows: number,
 ): Promise<number> {
   const { left } = await client.call('getsupply', { contract_address, blockchain }, { signal })
-  // The remaining supply may have increased since the refusal, because NFTs failed. Always make the request smaller.
+  // Always make the request smaller, even if the remaining supply has increased since the refusal because NFTs failed.
   return Math.min(left ?? 0, rows - 1)
 }

@@ -51,7 +51,7 @@ export interface BatchClient {
    * @throws GdnError if the server accepts no files, or if the file has changed since it was hashed
    */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Returns whether the server announced a capability, or null if there was no response yet. */
+  /** Returns whether the server reported that it supports a capability, or null if there was no response yet. */
   supports(capability: Capability): boolean | null
   /**
    * Queries the server's capabilities if they aren't known yet or if `refresh` is set. Returns whether the server
@@ -80,7 +80,7 @@ export interface RunOptionFlags {
    */
   newRows?: boolean | undefined
   /**
-   * Whether a new run adopts rows that are already in the collection as minted, even if their NFTs have another label.
+   * Whether a new run treats rows that are already in the collection as minted, even if their NFTs have another label.
    */
   adopt?: boolean | undefined
   /** Whether rows may exchange values, or their complete content, with other rows. */
@@ -163,7 +163,7 @@ export interface BatchOptions extends RunOptionFlags {
   maxCostWei?: bigint | undefined
   /** Maximum gas price of the run. Stored with the run. */
   maxFeeWei?: bigint | undefined
-  /** Whether the server supports creatednft without announcing it. */
+  /** Whether to assume that the server supports creatednft, even if it doesn't report this. */
   hasCreatednft?: boolean | undefined
   /** Number of concurrent requests. Default: 8. */
   inFlight?: number
@@ -172,8 +172,8 @@ export interface BatchOptions extends RunOptionFlags {
   /** Time in milliseconds for which the server may be unreachable before the run stops. Default: 2 minutes. */
   unreachableMs?: number
   /**
-   * Signal that is aborted by Ctrl-C. If the reason is a GdnError (`interrupted`, `terminated`), that error determines
-   * the exit code.
+   * A signal that Ctrl-C aborts. If the reason is a GdnError (`interrupted`, `terminated`), that error determines the
+   * exit code.
    */
   signal?: AbortSignal
 }
@@ -189,8 +189,8 @@ export interface BatchDeps {
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null, mints: PlannedMints): Promise<bigint | null>
   /**
-   * Called before rows are stored and before anything is sent, with the limit in the run's requests and the requests to
-   * be sent. Throws to cancel.
+   * Called before rows are stored and before anything is sent, with the limit that the run's requests contain, and the
+   * requests to be sent. Throws to cancel.
    */
   confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
   /** Called after the run's limit is set, and before the first request that costs something. */
@@ -201,7 +201,7 @@ export interface BatchDeps {
    */
   shortage?(): Promise<string | null>
   /**
-   * Called while the server accepts no more rows because of the run's limit. Returns the limit in coins that is enough
+   * Called while the server accepts no more rows because of the run's limit. Returns a limit, in coins, that is enough
    * for all rows, or null if it isn't known.
    */
   sufficientLimit?(): Promise<string | null>
@@ -215,7 +215,7 @@ export interface BatchDeps {
   newKey?(): string
   /** Opens the database of the state directory. Tests pass another driver. */
   openDatabase?(path: string): RawDatabase
-  /** Time limits for the heartbeats of other processes. Only tests set it. */
+  /** Time limits for the heartbeats of other processes. Only tests set them. */
   timing?: LockTiming
 }
 
@@ -232,9 +232,9 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
-  /** Whether the run began with `--again`, which allows it to publish rows that were hidden at the time. */
+  /** Whether the run began with `--again`. If so, it may publish rows that were hidden at that time. */
   again: boolean
-  /** The distinct numbers of rows per request. */
+  /** The distinct sizes of the requests, in rows. */
   sizes: ReadonlySet<number>
   each(): AsyncIterable<PlannedMint>
   /** Yields the rows in the requests. */
@@ -285,7 +285,7 @@ export interface EditedPair {
 /** How the manifest has changed since the run stored its rows. */
 export interface ManifestChanges {
   added: number
-  /** Number of rows with an `id` whose content changed. `keptAccepted` of them won't be sent again. */
+  /** Number of rows with an `id` whose content changed. Of these, `keptAccepted` rows won't be sent again. */
   changed: number
   keptAccepted: number
   removed: number
@@ -323,7 +323,7 @@ export interface PlannedEvent {
   notes?: string[]
   /** Rows that equal an earlier row and that the run has neither planned nor sent. */
   duplicates?: Duplicates
-  /** The other run of which this run seems to mint another edition. */
+  /** The run of which this run seems to mint another edition. */
   secondEdition?: SecondEdition | null
 }
 
@@ -401,7 +401,7 @@ export interface BatchSummary {
   changes: ManifestChanges
   /** The reason why the run ended early, or null. Another call resumes the run. */
   stopped: { code: ErrorCode; message: string; hint: string | null } | null
-  /** The first 50 rows with an unknown outcome. The lists below have the same limit. */
+  /** The first 50 rows with an unknown outcome. The following lists have the same limit. */
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]

@@ -6,7 +6,7 @@ import type { TransportResponse } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
-/** Collects the announcements in a server's response headers: capabilities, rate limits and the server's identity. */
+/** Collects what a server reports in its response headers: capabilities, rate limits and the server's identity. */
 export class ServerFeatures {
   readonly #capabilities = new Map<Capability, boolean>()
   readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()
@@ -14,9 +14,9 @@ export class ServerFeatures {
   #withoutValue: ReadonlySet<string> | null = null
   #incarnation: string | null = null
 
-  /** Records the announcements in an endpoint's response. */
+  /** Records what the headers of an endpoint's response report. */
   observe(name: EndpointName, { status, headers }: TransportResponse): void {
-    // A proxy's response says nothing about the server.
+    // A proxy's response doesn't show what the server supports.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
     for (const [capability, header] of HEADER_OF) {
       if (headers[header] === 'yes') this.#capabilities.set(capability, true)
@@ -43,7 +43,7 @@ export class ServerFeatures {
     return isHonored
   }
 
-  /** This method and the methods below are documented in `ApiClient`. */
+  /** This method and the following ones are documented in `ApiClient`. */
   supports(capability: Capability): boolean | null {
     return this.#capabilities.get(capability) ?? null
   }

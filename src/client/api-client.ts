@@ -10,7 +10,7 @@ import type { TransportResponse } from './transport.ts'
 export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
 export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['response']>
 
-/** A response. For messages, `seen` contains its status, content type and first characters. */
+/** A response. `seen` describes it in messages: its status, content type and first characters. */
 export type SeenResponse = ReceivedResponse & { seen: string; response: TransportResponse }
 
 /** The result of one attempt. */
@@ -55,7 +55,7 @@ export interface RawOptions extends CallOptions {
    * read-only endpoint, whose requests are retried.
    */
   idempotencyKey: string | null
-  /** Called with each response of any status, before the response causes an error. */
+  /** Called with every response, even with one that then causes an error. */
   onResponse?: (response: TransportResponse) => void
 }
 
@@ -90,7 +90,7 @@ export interface ApiClient {
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** Sends a GET request to a path below the base URL, without the key. */
   get(path: `/${string}`, options?: CallOptions): Promise<PlainResponse>
-  /** Returns whether the server announces a capability, or null if the server hasn't responded yet. */
+  /** Returns whether the server reports that it supports a capability, or null if the server hasn't responded yet. */
   supports(capability: Capability): boolean | null
   /** Returns the incarnation of the backend's database, or null if no gdn backend has responded yet. */
   incarnation(): string | null
@@ -106,8 +106,8 @@ export interface ApiClient {
    */
   onlyWithoutValue(only: boolean): void
   /**
-   * Like `supports('idempotency')`, but queries the server if the answer isn't known yet. Returns null if the server
-   * doesn't respond. `refresh` queries the server again, and updates everything that it announces.
+   * Returns whether the server supports idempotency keys, and queries the server if this isn't known yet. Returns null
+   * if the server doesn't respond. `refresh` queries the server again, and updates everything that the server reports.
    */
   learnCapabilities(options?: LearnOptions): Promise<boolean | null>
   /** Returns the latest rate limit in an endpoint's responses, or null if there was none. */

@@ -15,7 +15,7 @@ export interface Backend {
 export interface IdentifiedBackend extends Backend {
   /** The reason why the backend couldn't be identified, or null. */
   silence: GdnError | null
-  /** Whether the backend runs on this machine, where another backend may take its address. */
+  /** Whether the backend runs on this machine, where another backend may start at the same address. */
   isLocal: boolean
 }
 

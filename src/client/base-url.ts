@@ -4,7 +4,8 @@ import type { Secret } from '../core/secret.ts'
 
 /**
  * Validates the base URL of a server, and returns it without a trailing slash. A path is permitted. HTTP is permitted
- * only for loopback, without a key, or with `allowHttp`, so that a key isn't sent over a network in clear text.
+ * only if the server is on loopback, there is no key, or `allowHttp` is set, so that a key isn't sent over a network in
+ * clear text.
  *
  * @throws GdnError `invalid_config`
  */
@@ -36,7 +37,7 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
 }
 
 /**
- * Checks the characters of a key.
+ * Checks that a key is valid as a header value.
  *
  * @throws GdnError `invalid_config` if the key isn't valid as a header value
  */

@@ -51,7 +51,10 @@ const hintOf = (issue: FieldIssue | undefined): string | undefined =>
     ? "Write the number as a string, such as '7'."
     : undefined
 
-/** Returns the hint for a request that only version 1.2 accepts. The client's types make these fields optional. */
+/**
+ * Returns the hint for a request that only version 1.2 accepts. Version 1.1 requires the missing fields, although
+ * the client's types make them optional.
+ */
 const requiredIn11 = (issues: readonly FieldIssue[]): string =>
   `Set ${issues.map(({ field }) => field).join(' and ')}. Only version 1.2 of the API accepts requests without ${issues.length === 1 ? 'this field' : 'these fields'}.`
 

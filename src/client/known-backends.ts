@@ -14,7 +14,7 @@ type Identity = Pick<Backend, 'id' | 'incarnation'>
 const TIMEOUT_MS = 10_000
 /** Maximum size of the response in bytes, because a hosted service may return a web page for any path. */
 const MAX_BYTES = 1024 * 1024
-/** Time in milliseconds after a response in which gdn assumes that the backend still has its address. */
+/** Time in milliseconds for which gdn assumes, after a response, that the backend still has its address. */
 const TRUST_MS = 10_000
 
 const NO_IDENTITY: Identity = { id: null, incarnation: null }

@@ -14,7 +14,7 @@ import { TransportError, type TransportResponse } from './transport.ts'
 const TRIES = 6
 
 /**
- * Queries which API extensions a server supports, unless an earlier response announced them. If the server doesn't
+ * Asks a server which API extensions it supports, unless an earlier response reported them. If the server doesn't
  * respond, throws instead of assuming that the server supports none.
  *
  * @throws GdnError `unreachable`
@@ -77,7 +77,7 @@ export async function probeIdempotency(
   const { status } = response
   // Web servers that don't support POST return 501.
   const isPage = json === undefined && (status < 400 || status === 501)
-  // Other JSON may be specific to this endpoint.
+  // Other JSON responses don't count, because they may be specific to this endpoint.
   const isForeign = isPage || (isForeignRefusal(status, json) && (json === undefined || status === 401))
   const honored = isForeign ? null : server.dispatch.announced.learn(response)
   if (isForeign && !refresh) await jsonOf(ENDPOINT, url, response)

@@ -84,7 +84,7 @@ export type AttemptOutcome =
   | NoEffectOutcome
   | Unknown
 
-/** The outcome of an attempt whose responses prove nothing. */
+/** The outcome of an attempt without a conclusive response. */
 export const UNKNOWN: Unknown = {
   outcome: 'unknown',
   cause: 'unknown',

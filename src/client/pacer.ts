@@ -160,7 +160,7 @@ class Limiter {
     }
   }
 
-  /** Returns the time in milliseconds until a slot may be free. The time is infinite while all slots are in flight. */
+  /** Returns the time until a slot may be free, in milliseconds. The time is infinite while all slots are in flight. */
   #waitMs(): number {
     const time = this.#options.now()
     if (this.#heldUntil > time) return this.#heldUntil - time
@@ -250,7 +250,7 @@ function shareLimiter(
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
         if (error instanceof GdnError && error.code === 'run_busy') {
-          // A stopped process holds the lock. Read-only requests continue with the limit of this process alone.
+          // A stopped process holds the lock, so read-only requests continue with the limit of this process alone.
           if ((await loadEndpoint(endpoint)).creates !== null) throw error
           opened = null
         } else if (error instanceof GdnError && error.code !== 'native_missing') throw error

@@ -17,7 +17,7 @@ export interface ProxyOptions {
 /**
  * Changes a pool of proxy connections so that a request fails if the proxy closes the connection instead of responding.
  * Otherwise, undici treats the connection as closed while idle, and reconnects thousands of times per second (observed
- * with 7.30).
+ * with undici 7.30).
  */
 function endingWithProxy(pool: Pool): Pool {
   const connect = pool.connect.bind(pool) as (options: object) => Promise<unknown>

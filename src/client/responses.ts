@@ -81,9 +81,9 @@ const KEY_ERROR_STATUS = new Set([400, 409, 422])
 const MAX_ERROR_TEXT = 10_000
 
 /**
- * Returns whether a response rejects the request because of its Idempotency-Key: another request holds the key or has
- * used it. Such a response proves nothing about an earlier attempt. gdn backends name the error in a header. Other
- * servers use various formats, so the text is searched.
+ * Returns whether a response rejects the request because of its Idempotency-Key: another request is using or has used
+ * the key. Such a response proves nothing about an earlier attempt. gdn backends name the error in a header. Other
+ * servers use various formats, so the function searches the body.
  *
  * @param text the body of the response
  */

@@ -46,11 +46,11 @@ interface RunLimitTarget {
  * machine, and a repeated request doesn't change the limit.
  *
  * An explicit limit of this command replaces the server's limit. Any other limit can only lower the server's limit,
- * because a user may have set a lower limit elsewhere. The run doesn't have to exist on the server, because its first
- * requests may arrive later.
+ * because a user may have set a lower limit elsewhere. The limit can be set before the run exists on the server,
+ * because the run's first requests may arrive later.
  *
- * @returns the limit to include in each request of the run. It can only lower the server's limit, because a request of
- * a stopped command may arrive after a user has set a lower limit elsewhere
+ * @returns the limit to include in each request of the run. This limit can only lower the server's limit, because a
+ *   request of a stopped command may arrive after a user has set a lower limit elsewhere
  */
 export async function setRunLimit(
   client: LimitingClient,

@@ -17,7 +17,7 @@ interface Limits {
 export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
   maxCost === undefined ? null : BigInt(maxCost.split(';', 1)[0] ?? '')
 
-/** Returns whether a limit replaces the server's limit even if it is higher. */
+/** Returns whether a limit replaces the server's limit even if it is higher than the server's limit. */
 export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
 
 /** Returns the run and cost limit for requests. Only a limit passed to this command can raise the server's limit. */

@@ -9,7 +9,10 @@ export interface Backoff {
   jitter?: number
 }
 
-/** Returns the milliseconds to wait after a number of consecutive failures. By default, waits are from 1 s to 60 s. */
+/**
+ * Returns the time to wait after a number of consecutive failures, in milliseconds. By default, waits are from 1 s to
+ * 60 s.
+ */
 export function backoffMs(
   failures: number,
   { firstMs, maxMs, jitter = 0.25 }: Backoff = { firstMs: 1000, maxMs: 60_000 },

@@ -28,7 +28,7 @@ const NEEDED_VARIABLES = new Set([
   'SSL_CERT_DIR',
   'LD_LIBRARY_PATH',
   'DYLD_LIBRARY_PATH',
-  // Variables of Windows, where names of variables are case-insensitive.
+  // Windows variables. On Windows, the names of variables are case-insensitive.
   'SYSTEMROOT',
   'SYSTEMDRIVE',
   'WINDIR',

@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Returns the path at which a file can be read. If there is no file at the given path, but the folder contains exactly
- * one file whose name differs only in Unicode normalization, returns the path of that file. Otherwise, returns the path
- * unchanged. macOS may decompose characters in file names, such as the ö in `Möwe.png`. All code that reads local files
- * of NFTs resolves paths with this function. Rows keep the path in the manifest, which is the same on each machine.
+ * Returns the path at which a file can be read. If the given path has no file, but the name of exactly one file in the
+ * folder differs only in Unicode normalization, returns the path of that file. Otherwise, returns the path unchanged.
+ * macOS may decompose characters in file names, such as the ö in `Möwe.png`. All code that reads local files of NFTs
+ * resolves paths with this function. Rows keep the path in the manifest, which is the same on each machine.
  */
 export function existingPath(path: string): string {
   const name = basename(path)

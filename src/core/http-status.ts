@@ -5,8 +5,8 @@
 export const isTemporaryStatus = (status: number): boolean => status >= 500 || [408, 425, 429].includes(status)
 
 /**
- * Like `isTemporaryStatus`, for S3 and IPFS services. They don't use 408 and 425: S3 reports a slow upload as
- * `RequestTimeout` with 400.
+ * Returns whether an HTTP status of an S3 or IPFS service means that the same request may succeed later. These services
+ * don't use 408 and 425: S3 reports a slow upload as `RequestTimeout` with 400.
  */
 export const isTemporaryStorageStatus = (status: number): boolean => status >= 500 || status === 429
 

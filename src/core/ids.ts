@@ -1,6 +1,9 @@
 import { v7 } from 'uuid'
 
-/** Number of IDs whose random bytes are generated in one call. One call per ID would take most of the time. */
+/**
+ * Number of IDs whose random bytes are generated in one call. With one call per ID, these calls would take most of the
+ * time.
+ */
 const IDS_PER_CALL = 256
 const ID_BYTES = 16
 

@@ -12,22 +12,23 @@ export interface LockHolder extends ProcessIdentity {
 }
 
 /**
- * The interval of a lock holder's heartbeats, and the timeouts after which a holder without heartbeats counts as ended.
+ * The interval of a lock holder's heartbeats, and the timeouts after which a holder without heartbeats is assumed to
+ * have ended.
  */
 export interface LockTiming {
   beatMs: number
-  /** Time in milliseconds without a heartbeat after which a holder that can't be inspected counts as ended. */
+  /** Time in milliseconds without a heartbeat after which a holder that can't be inspected is assumed to have ended. */
   silentMs: number
   /**
-   * Time in milliseconds for which such a holder is also watched for a new heartbeat. A heartbeat proves that it is
-   * alive, even if the clocks of the machines differ.
+   * Time in milliseconds for which such a holder is also watched for a new heartbeat. A heartbeat proves that the
+   * holder is alive, even if the clocks of the machines differ.
    */
   watchMs: number
 }
 
 /**
- * `silentMs` is 2 minutes, because no active process pauses for that long. A process on a sleeping machine does pause
- * that long, so its old fencing token is rejected when the machine wakes up.
+ * `silentMs` is 2 minutes, because an active process on a running machine doesn't pause for that long. A process on a
+ * sleeping machine does pause for that long, so its old fencing token is rejected when the machine wakes up.
  */
 export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
 
@@ -51,8 +52,8 @@ export function parseHolder(text: string): LockHolder | null {
 
 /**
  * The state of a lock holder. A PID is only meaningful within its boot and namespace. A `remote` holder has a different
- * boot or namespace, because it is, for example, in a container or on another machine that shares the directory. Only
- * heartbeats prove that such a holder is alive. `patienceMs` is how long it may go without a heartbeat.
+ * boot or namespace. For example, it runs in a container, or on another machine that shares the directory. Only
+ * heartbeats prove that such a holder is alive. `patienceMs` is the maximum time that it may go without a heartbeat.
  */
 export type HolderState = { kind: 'alive' } | { kind: 'ended' } | { kind: 'remote'; patienceMs: number }
 
@@ -61,7 +62,7 @@ export async function inspectHolder(holder: LockHolder, timing: LockTiming): Pro
   const isHere = holder.host === hostname()
   const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
   if (isSameBoot && holder.space === space) return (await isAlive(holder)) ? { kind: 'alive' } : { kind: 'ended' }
-  // A different boot with the same host name counts as an earlier boot of this machine. If the holder is on another
+  // A different boot with the same host name is treated as an earlier boot of this machine. If the holder is on another
   // machine, its next heartbeat proves that it is alive.
   const wasRestarted = isHere && holder.bootId !== null && boot !== null && !isSameBoot
   return { kind: 'remote', patienceMs: wasRestarted ? 0 : timing.silentMs }

@@ -1,6 +1,6 @@
 import { GdnError, isInterruption } from './errors.ts'
 
-/** Hint on an interruption of a command that sends several requests, or none. */
+/** Hint for an interrupted command that sends either several requests or none. */
 export const SENT_NOTHING = 'This command sent nothing. Run the same command again.'
 
 /**

@@ -26,7 +26,10 @@ export function hasUserInfo({ username, password }: URL): boolean {
 /** Returns whether requests to a URL stay on this machine and therefore need no encryption and no proxy. */
 export const isOnLoopback = ({ hostname }: URL): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 
-/** Like `isOnLoopback`, but also for names such as `gdn.localhost`, which browsers resolve to this machine. */
+/**
+ * Returns whether a URL leads to this machine, including names such as `gdn.localhost`, which browsers resolve to this
+ * machine.
+ */
 export const isLoopbackUrl = (url: URL): boolean => isOnLoopback(url) || url.hostname.endsWith('.localhost')
 
 /**

@@ -196,8 +196,8 @@ export function readPrivateFile(
 
 /**
  * Returns whether others may read or change a file. Unless this process runs as root, returns false for a file of root
- * that only root can change and that, besides root, only its group can read. For example, service configuration in /etc
- * and secrets from systemd and Kubernetes have such modes.
+ * that only root can change and that only root and the file's group can read. For example, service configuration in
+ * /etc and secrets from systemd and Kubernetes have such modes.
  */
 export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: number = getuid?.() ?? 0): boolean {
   if ((mode & OTHERS) === 0) return false

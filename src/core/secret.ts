@@ -104,8 +104,8 @@ export function containsDisguisedSecret(text: string): boolean {
 const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
 
 /**
- * Like `redactSecrets`, but for bytes from outside the process. If JSON contains a secret in escaped form, rewrites the
- * JSON without the secret.
+ * Redacts every secret of this process in bytes from outside the process. If JSON contains a secret in escaped form,
+ * rewrites the JSON without the secret.
  */
 export function redactBytes(bytes: Uint8Array): Uint8Array {
   if (knownSecrets.size === 0 || bytes.length === 0) return bytes

@@ -11,7 +11,7 @@ export async function sha256OfFile(path: string): Promise<string> {
 
 const CHUNK_BYTES = 1024 * 1024
 
-/** Like `sha256OfFile`, but for use inside of a database transaction. */
+/** Returns the SHA-256 hash of a local file synchronously, for use inside a database transaction. */
 export function sha256OfFileSync(path: string): string {
   const hash = createHash('sha256')
   const chunk = Buffer.allocUnsafe(CHUNK_BYTES)

@@ -2,7 +2,7 @@
 // characters of East Asian keyboards.
 const RUN = '[=+\\-@\uff1d\uff0b\uff0d\uff20]'
 const RUNS_AT_START = new RegExp(`^(?:'*[\\t\\r]|[\\s"']*${RUN})`)
-// If the spreadsheet separates cells with semicolons, a formula can begin inside the cell.
+// If the spreadsheet separates cells with semicolons, a formula can begin in the middle of the text.
 const BEFORE_INSIDE = `[;\\t\\r\\n][\\s"']*`
 const RUNS_INSIDE = new RegExp(`(${BEFORE_INSIDE})(?=${RUN})`, 'g')
 const ESCAPED_INSIDE = new RegExp(`(${BEFORE_INSIDE})'(?=${RUN})`, 'g')

@@ -12,8 +12,8 @@ export function terminalText(text: string): string {
 }
 
 /**
- * Like `terminalText`, but keeps line breaks and tabs. The meaning of JSON doesn't change, because the replaced
- * characters occur only in strings, where `\uXXXX` means the same.
+ * Makes text from outside safe for a terminal, like `terminalText`, but keeps line breaks and tabs. The meaning of JSON
+ * doesn't change, because the replaced characters occur only in strings, where `\uXXXX` means the same.
  */
 export function terminalLines(text: string): string {
   return text.replace(/\r(?!\n)|[^\t\n\r]+/g, terminalText)

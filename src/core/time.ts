@@ -56,8 +56,8 @@ export function parseRetryAfter(header: string | undefined, wallClock: number): 
 }
 
 /**
- * Returns the milliseconds since boot on a monotonic clock that all processes of the machine share: CLOCK_MONOTONIC on
- * Linux, mach_absolute_time on macOS, the performance counter on Windows. Code that needs no shared clock also uses
- * this one, because loading `performance` takes a millisecond.
+ * Returns the time since boot in milliseconds, from a monotonic clock that all processes of the machine share:
+ * CLOCK_MONOTONIC on Linux, mach_absolute_time on macOS, the performance counter on Windows. Code that needs no shared
+ * clock also uses this one, because loading `performance` takes a millisecond.
  */
 export const bootClock = (): number => Number(hrtime.bigint()) / 1e6

@@ -240,7 +240,7 @@ async function inTurn<Result>(name: string, signal: AbortSignal, task: () => Pro
   return await orAborted(turn, signal)
 }
 
-/** The endpoints that functions with an idempotency key call, with each function's name for messages. */
+/** The endpoints called by functions that accept an idempotency key, with each function's name for messages. */
 const FUNCTIONS = {
   createcollection: 'createCollection()',
   createnft: 'mint()',
@@ -299,7 +299,7 @@ async function operateForKey(
         contract,
         operationId,
         keptAs: idempotencyKey,
-        // The key is included, so that requests with equal content are separate operations.
+        // Include the key, so that requests with equal content are separate operations.
         content: { ...body, idempotency_key: idempotencyKey },
         note: FUNCTIONS[endpoint],
         again: false,

@@ -58,9 +58,9 @@ export interface Client {
   ): Promise<DeployedCollection>
   createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection>
   /**
-   * Mints the NFTs of a request at most once for an idempotency key, even if several calls or processes with the same
-   * state directory use the key. With `sender_wallet_address`, the NFTs are created for the sender and transferred to
-   * the receiver (`createnfttrans`).
+   * Mints the NFTs of a request at most once for an idempotency key, even if several calls or processes share the key
+   * and the state directory. With `sender_wallet_address`, the NFTs are created for the sender and transferred to the
+   * receiver (`createnfttrans`).
    *
    * The request is recorded in the state database before it is sent. A call with the same key continues where another
    * one ended. If the outcome of the request is unknown, the call first determines it. A request that the server

@@ -146,7 +146,7 @@ export class RowBuilder {
     return read
   }
 
-  /** Adds the value of a cell to those that were read before it. */
+  /** Adds the value of a cell to the values that were read so far. */
   #take(cell: Cell, read: ReadCells, report: RowReport): void {
     const { metadata } = read
     const { value, column } = cell

@@ -68,7 +68,7 @@ export interface ColumnNaming {
   unknownColumns?: UnknownColumns | undefined
   /** Assigns meanings to columns, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[] | undefined
-  /** Like `columnMap`, but for columns that may be missing from a manifest. `columnMap` takes precedence. */
+  /** Assigns meanings to columns that may be missing from a manifest. `columnMap` takes precedence. */
   defaultMap?: readonly ColumnMapping[] | undefined
 }
 
@@ -96,8 +96,8 @@ const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly stri
 }
 
 /**
- * Metadata keys that OpenSea reads. A column for such a key needs the prefix `extra:`, because published metadata stays
- * public.
+ * Metadata keys that OpenSea reads. A column for such a key needs the prefix `extra:`, so that nobody publishes the
+ * column by accident.
  */
 const MARKETPLACE_KEYS = ['background_color', 'external_url', 'youtube_url']
 
@@ -284,7 +284,7 @@ interface ColumnSetOptions extends Pick<ColumnNaming, 'columnMap'> {
   names?: readonly string[]
 }
 
-/** Returns the problems of the set of columns: repeated meanings, too many files, and missing required columns. */
+/** Returns the problems of the columns as a whole: repeated meanings, too many files, and missing required columns. */
 export function columnSetProblems(
   columns: readonly Column[],
   { hasReceiver, columnMap = [], names = [] }: ColumnSetOptions,

@@ -224,7 +224,8 @@ class BodyReader {
         const opened = (quoteError.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
-        // The text before this cell ends with a delimiter, so its number of cells is the position of this cell.
+        // The text before this cell ends with a delimiter, so the number of cells in that text is the position of this
+        // cell.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,

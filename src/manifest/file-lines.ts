@@ -6,8 +6,8 @@ import { openManifestSource } from './source.ts'
 
 /**
  * Finds the lines on which rows of a CSV manifest begin. Messages identify a row by its number in a spreadsheet. That
- * number is lower than the line in the file if earlier cells contain line breaks, or if a line such as `sep=;` precedes
- * the header.
+ * number is lower than the line in the file if earlier cells contain line breaks or a line such as `sep=;` precedes the
+ * header.
  *
  * @param rows the `line` of rows and of issues
  * @returns the line in the file for each row. The map is empty for other formats, and incomplete if the file can't be

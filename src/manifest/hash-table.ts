@@ -54,7 +54,7 @@ export class HashTable {
   increment(text: string): number {
     const count = this.getOrAdd(text, 1)
     if (count === undefined) return 1
-    // `#find` returns the same slot again.
+    // `#find` returns the slot that `getOrAdd` found.
     this.#slots[this.#find(this.#low, this.#high) + 2] = count + 1
     return count + 1
   }

@@ -44,15 +44,15 @@ const PLACEHOLDER = `0x${Buffer.from('gdn-list-placeholder').toString('hex')}`
 const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
 
 /**
- * Reads a manifest with one row, and a list of receivers. Yields the row once for each NFT of each receiver. Its ID is
- * the receiver's address or ENS name, followed by a number, such as `0xabc…#2`.
+ * Reads a manifest with one row, and a list of receivers. Yields the row once for each NFT of each receiver. The ID of
+ * each yielded row is the receiver's address or ENS name, followed by a number, such as `0xabc…#2`.
  *
  * @param path a JSON manifest with one row that has no receiver and no ID
  */
 export function readListRows(path: string, list: ReceiverList, options: ListRowOptions): ManifestReading {
   const { source, merge, skipsContracts, check } = list
   const receiver = isEvm(options.blockchain) ? PLACEHOLDER : SOLANA_PLACEHOLDER
-  // The receiver identifies a row, so the row needs no ID.
+  // Pass an ID to `onRow`. The manifest's row needs none, because the receivers identify the yielded rows.
   const onRow: ManifestOptions['onRow'] = (row, from) => options.onRow?.({ ...row, id: row.id ?? '#1' }, from)
   const template = readManifest({ path }, { ...options, receiver, onRow })
   const shaping = { merge, skipsContracts }
@@ -119,7 +119,7 @@ async function* rowsForReceivers(
         continue
       }
       if (leftOut.has(receiverKey(address))) continue
-      // The name identifies the receiver, because its address may change.
+      // An ENS name identifies the receiver, because the name's address may change.
       const key = name ?? receiverKey(address)
       for (let n = 1; n <= count; n++) {
         const id = `${key}#${merge ? numbers.increment(key) : n}`

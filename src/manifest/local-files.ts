@@ -61,7 +61,7 @@ async function hintFor(path: string): Promise<string> {
 
 /**
  * Checks that a file is inside the folders. The files of a manifest are published permanently, and its author may be
- * another person. It must not publish the user's keys through `../` or a symbolic link in a repository.
+ * another person. A manifest must not publish the user's keys through `../` or a symbolic link in a repository.
  */
 async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
   const real = await realpath(path).catch(() => null)
@@ -119,8 +119,8 @@ export class FileFields {
   }
 
   /**
-   * Like `take`, for all files of a metadata object. Leaves anything other than a file field unchanged for the API
-   * contract to check.
+   * Reads all files of a metadata object. Leaves anything other than a file field unchanged for the API contract to
+   * check.
    */
   takeAll(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
     if (!Array.isArray(value.file_fields)) return value
@@ -165,8 +165,8 @@ export function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Meta
 }
 
 /**
- * Returns the name of a local file for messages: its path relative to the folder of the manifest, or its base name if
- * the file is elsewhere.
+ * Returns the name of a local file for messages: its path relative to the manifest's folder, or its base name if it is
+ * elsewhere.
  */
 export function shownName(manifest: string | null, path: string): string {
   const below = manifest === null ? '..' : relative(dirname(manifest), path)

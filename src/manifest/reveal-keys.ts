@@ -6,7 +6,7 @@ export const PROVENANCE = 'provenance'
 export const PROVENANCE_ROW = 'provenance_row'
 /** The metadata key of the salt in revealed metadata. */
 export const PROVENANCE_SALT = 'provenance_salt'
-/** The metadata key of the signature of the round that drew the row, for the revealed metadata of shuffled drops. */
+/** The metadata key of the signature of a drop's round, in the revealed metadata of shuffled drops. */
 export const PROVENANCE_SIGNATURE = 'provenance_signature'
 
 /** Returns the proof in revealed metadata: the salt, and, for a shuffled drop, the signature. */

@@ -100,7 +100,7 @@ async function* continueReading<Item>(
   for (let next = first ?? (await reader.next()); next.done !== true; next = await reader.next()) yield next.value
 }
 
-/** Ends the hint for the last unknown column. */
+/** The last sentence of the hint for the last unknown column. */
 const IN_PROJECT =
   'To set this for every command, save `map` or `unknown_columns` in gdn.config.json in the current folder.'
 
@@ -299,7 +299,8 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
       columns.push('problem' in parsed ? undefined : { name, position: undefined, role: parsed.role })
     }
     const knownColumns = columns.filter((column) => column !== undefined)
-    // A JSON row may omit a key instead of having an empty cell. The API contract reports missing values.
+    // Skip missing columns, because a JSON row may omit a key instead of having an empty cell, and the API contract
+    // reports missing values.
     for (const { column, problem, hint } of columnSetProblems(knownColumns, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
     }

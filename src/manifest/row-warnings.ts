@@ -57,7 +57,7 @@ export class RowWarnings {
     return {
       onRow: (row, columns) => {
         this.#rows++
-        // A metadata object can't have an ID.
+        // Don't count a metadata object, because it can't have an ID.
         if (row.id === null && columns !== null) countAffected(this.#withoutId, row)
         if (!this.#forMarketplace && !hasImage(row)) {
           countAffected(this.#withoutImage, row)

@@ -82,7 +82,7 @@ function ifHint(name: string, condition: string, meaning: string): string {
   return `If the column ${condition}, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}${other}`
 }
 
-/** Match column names that mean title or description in European languages. */
+/** Patterns for column names that mean title or description in European languages. */
 const TITLE_NAME = /tit(el|re|ol|ul)|^nom\b|^(name|naam|navn|namn)\b/i
 const DESCRIPTION_NAME = /descri|beschr|omschr|besk/i
 

@@ -77,7 +77,7 @@ export class TargetCheck {
     if (kind === 'sender' && !isEvm(blockchain)) {
       report.add(column ?? kind, `sender can't be used: transfers are unsupported on ${blockchain}`)
     }
-    // These addresses aren't cached, because a cache lookup would take longer.
+    // Don't cache valid lower-case addresses, because a cache lookup would take longer than the check.
     if (isEvm(blockchain) && isLowerCaseAddress(address)) return
     const hash = hashOf(address)
     const place = hash & (CHECKED_SLOTS - 1)

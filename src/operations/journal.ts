@@ -65,7 +65,7 @@ export class Journal {
     this.operation = operation
   }
 
-  /** Records that the request is about to be sent, with its cost limit. */
+  /** Records the cost limit of the request, and that the request is about to be sent. */
   async sending(limit: RunLimit | null | undefined): Promise<void> {
     const maxCost = limit ? limitIn(limit) : null
     await this.#run.write((sql) => {
@@ -73,7 +73,7 @@ export class Journal {
     })
   }
 
-  /** Records that an attempt had no effect, so that the request counts as not sent. */
+  /** Records that an attempt had no effect, so that the request is treated as not sent. */
   async noEffect(): Promise<void> {
     if (this.operation.state === 'sent') await this.#endAttempt('no_effect', 'intended')
   }

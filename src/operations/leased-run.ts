@@ -214,7 +214,8 @@ async function waitForEnd(
     if (unreleasedRuns.has(nameOfLease({ runId, fence: by.fence }))) return
     throw activeHolderError(by.holder, what)
   }
-  // Use the absolute difference. If a clock was set back, the process would otherwise count as running for too long.
+  // Use the absolute difference. If a clock was set back, the process would otherwise be treated as running for too
+  // long.
   const waitMs = status.patienceMs - Math.abs(Date.now() - by.beatAt)
   if (waitMs > 0) throw remoteHolderError(by.holder, waitMs, what)
   await sleep(timing.watchMs, signal)

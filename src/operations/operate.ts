@@ -119,7 +119,10 @@ class CommandSender {
     this.#journal = journal
   }
 
-  /** Returns the accepted operation. Sends its request unless the server accepted the operation earlier. */
+  /**
+   * Returns the accepted operation. Sends the operation's request first, unless the server accepted the operation
+   * earlier.
+   */
   async sendOrResume(isNew: boolean): Promise<AcceptedOperation> {
     const { onStart, onEvent } = this.#deps
     const earlier = this.#journal.operation
@@ -154,7 +157,7 @@ class CommandSender {
     return earlier
   }
 
-  /** Adds the known facts about the operation to the error of a command that timed out or was interrupted. */
+  /** Adds the state of the operation to the error of a command that timed out or was interrupted. */
   withOperationFacts(error: unknown): unknown {
     const { operation } = this.#journal
     if (!isTimeUp(error)) return isUnsent(operation) ? withNothingSent(error) : error

@@ -60,7 +60,7 @@ export const changeRetries = (isPending: boolean, timeoutMs: number): Retries =>
     not_sent: UNREACHABLE_MS,
     // As in a drop, retry long enough for the server's operator to fund the signer.
     not_ready: timeoutMs,
-    // Only a pending change can lower the used part of its run's limit, when it completes.
+    // The used part of a run's limit can decrease only when a pending change completes.
     max_cost: isPending ? timeoutMs : -1,
   },
   backoff: RETRY_BACKOFF,
@@ -73,8 +73,8 @@ export const isTemporaryCause = (cause: RetriedAttempt['cause']): cause is Tempo
   cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
 
 /**
- * Returns whether another attempt may follow. If a run reached its limit, it is retried only if the server sends a time
- * for the retry.
+ * Returns whether another attempt may follow. If the run has reached its limit, the request is retried only if the
+ * server sends a time for the retry.
  *
  * @param attempts the number of attempts so far
  * @param failingMs milliseconds since the first attempt or the last progress
@@ -87,7 +87,10 @@ export const mayRetry = (
 ): boolean =>
   attempts < maxAttempts && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
 
-/** Returns the milliseconds until the next attempt. It is the server's Retry-After, or else an increasing delay. */
+/**
+ * Returns the time until the next attempt, in milliseconds. This is the server's Retry-After, or else an increasing
+ * delay.
+ */
 export const waitBefore = (
   { backoff }: Retries,
   { cause, retryAfterMs }: RetriedAttempt,
@@ -99,8 +102,8 @@ export const waitBefore = (
 export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null | undefined): unknown {
   const { message, error } = attempt
   if (attempt.outcome !== 'no_effect' || attempt.cause !== 'max_cost') return error
-  // Only an explicit `--max-cost` can be raised. Any other limit is the cost that was permitted at the fees at that
-  // time.
+  // Only an explicit `--max-cost` can be raised. Any other limit is the cost that was permitted based on the fees at
+  // that time.
   const raise = limit && setsLimit(limit) ? 'with a higher --max-cost, or ' : ''
   return new GdnError('max_cost', message, {
     hint: `This request was not accepted. Run the same command again ${raise}when fees are lower.`,

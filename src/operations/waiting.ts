@@ -43,7 +43,9 @@ const COMMAND_INTERVALS: PollIntervals = { firstMs: 200, maxMs: 2000, factor: 2 
 /** Time that a server may be unreachable after it has responded, in milliseconds. */
 const MAX_UNREACHABLE_MS = 30_000
 
-/** Maximum time in seconds for which the server holds a response. A pending reason is at most this old. */
+/**
+ * Maximum time in seconds for which the server holds a response. A pending reason that gdn shows is at most this old.
+ */
 const MAX_HOLD_S = 2
 
 const monotonic = () => performance.now()
@@ -76,10 +78,10 @@ export async function poll<Value>(
 }
 
 /**
- * Like `poll`, but if the server has the capability `waits`, it holds its response until nothing is pending, which
- * replaces the pause. If the endpoint has a rate limit, only the first response is held, because requests in flight
- * occupy slots that all processes share. After its first response, the server may be unreachable for half a minute, for
- * example during a restart.
+ * Like `poll`, but a server with the capability `waits` holds each response until nothing is pending, which replaces
+ * the pause between polls. If the endpoint has a rate limit, only the first response is held, because requests in
+ * flight occupy slots that all processes share. After the server has responded once, it may be unreachable for half a
+ * minute, for example during a restart.
  *
  * @param ask reads with the client in its argument
  */
@@ -418,7 +420,7 @@ export async function waitForTransfer(
   let effect: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
 
-  /** Returns whether the transaction is final, or whether the server returns no transactions. */
+  /** Returns true if the transaction is final, or if the server returns no transactions. */
   const pollTransaction = async (reading: ReadDeps, see: (record: EffectFields) => void): Promise<boolean> => {
     if (!isFollowed || transactionId === null || isFinal(effect.status ?? '')) return true
     try {
@@ -480,7 +482,7 @@ export async function waitForCollection(
 
 /**
  * Returns whether the wait for a collection is over. Records of the hosted service have no status, so only their
- * address counts.
+ * address is checked.
  */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)

@@ -125,7 +125,7 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
 
 /**
  * Returns the accepted changes whose transactions have ended, each with the reason for its failure, or null if it
- * succeeded. Sets `pendingReason` of all changes.
+ * succeeded. Updates the `pendingReason` of every change.
  */
 export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
   reading: RecordReader<'gettransactions'>,
@@ -146,8 +146,8 @@ export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
 }
 
 /**
- * Compares ended transactions with the records of the NFTs, which may lag. Removes successful changes that aren't in
- * the NFT's record yet, and adds changes that are.
+ * Compares ended transactions with the records of the NFTs, which may lag. Removes successful changes that the NFT's
+ * record doesn't show yet, and adds changes that the record already shows.
  *
  * @param ends the changes whose transactions have ended, each with the reason for its failure or null; changed in place
  *   and returned

@@ -11,8 +11,8 @@ import { noteOfMove, noteOfMovedRun } from './plan-notes.ts'
 import type { PlanState } from './plan-state.ts'
 
 /**
- * Refuses changes of rows and NFTs that belong to other runs, and changes that seem to be a mistake. Adds notes about
- * those that may be one.
+ * Refuses changes to rows and NFTs that belong to other runs, and changes that seem to be a mistake. Adds notes about
+ * changes that may be a mistake.
  *
  * @returns the note that the manifest may be another edition; null if there is none
  * @throws GdnError `already_accepted`, `edited_rows`, `seems_minted`, `not_found`

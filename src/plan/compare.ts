@@ -50,7 +50,7 @@ export interface NftChange {
   receiverName?: string | undefined
 }
 
-/** The NFT of a row with the facts that determine its changes. */
+/** The NFT of a row, and the information that determines its changes. */
 export interface ObservedNft {
   nft: NftRecord
   /** Whether this manifest was the last to set the owner. */
@@ -212,9 +212,7 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   return isUpdating ? null : pendingChange(nft)
 }
 
-/**
- * Returns the reason why an update of a row can't keep the proof of its NFT; null if it can, or if there is no proof.
- */
+/** Returns why an update of a row can't keep the proof of its NFT; null if it can, or if there is no proof. */
 function whyNoProof({ metadata }: ComparedRow, proof: Record<string, unknown> | undefined): string | null {
   const missing = Object.keys(proof ?? {}).filter((key) => metadata[key] === undefined)
   if (missing.length === 0 || metadataItems(metadata) + missing.length <= MAX_METADATA_ITEMS) return null

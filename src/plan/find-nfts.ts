@@ -12,7 +12,7 @@ import { operationsWithPrefix, receiverOf } from '../state/operations.ts'
 import type { RowRecord } from '../state/rows.ts'
 import { ownership } from './compare.ts'
 
-/** A row with the known facts about its mint. */
+/** A row, and what is known about its mint. */
 export interface Candidate {
   row: StoredRow
   /** The reference ID of the row's mint. */
@@ -114,7 +114,7 @@ export async function ownerHistories(
           reference: next,
         }
       : await sentHistory(store, scope, movedNft)
-    // This machine may have recorded the owner when it matched the manifest.
+    // This machine may have recorded this owner when the owner still matched the manifest.
     const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
     histories.set(candidate.row.position, { ...history, isOurs })
   }

@@ -28,7 +28,7 @@ export interface Outcomes {
   unsent: boolean
   /** The reason why accepted changes are pending; null if the server returns none. */
   reason: string | null
-  /** The funds that a signer lacks if the server accepts no changes for that reason; otherwise null. */
+  /** The funds that a signer lacks, if the server accepts no changes because of this; otherwise null. */
   held: string | null
   /** Whether the last request got no response from the server. */
   isUnreachable: boolean

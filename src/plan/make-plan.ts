@@ -103,7 +103,7 @@ async function comparePages(planning: PlanState): Promise<void> {
   labels.refuseUnlessAdopted(options.adoptLabels ?? options.adopt ?? false)
 }
 
-/** Returns the facts from which the notes of a plan are derived. */
+/** Returns the data for the notes of a plan. */
 function factsOf(
   { store, options, source, comparer, vanished, paired, tally }: PlanState,
   relabeled: NoteFacts['relabeled'],

@@ -39,8 +39,8 @@ export async function matchRows(
 }
 
 /**
- * Finds the NFTs of a page of rows. If the NFT of a row without an ID was burned, the row gets an unburned NFT of
- * an identical removed row, if there is one.
+ * Finds the NFTs of a page of rows. If the NFT of a row without an ID was burned, the row gets the unburned NFT of an
+ * identical removed row, if there is one.
  */
 async function readPage(store: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<MatchedRows> {
   const candidates = await findCandidates(store, source, page)

@@ -4,7 +4,8 @@ import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED_MINT_REASON = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
 /**
- * Like `UNREVEALED`, but for a row whose mint failed. `gdn batch mint` would send nothing, because the run is finished.
+ * The reason for a row whose last mint failed. It doesn't mention `gdn batch mint`, which would send nothing because
+ * the run is finished.
  */
 export const UNREVEALED_RETRY_REASON = 'the last mint of the row failed: fix the cause, and run gdn batch retry'
 export const OTHER_RUN_UNREVEALED_REASON =

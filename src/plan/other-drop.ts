@@ -7,9 +7,9 @@ import type { Candidate } from './find-nfts.ts'
 const MAX_FIRST = 50
 /** Minimum number of matching rows for a refusal. If there are fewer, all of them may have been edited. */
 const MIN_REFUSED = 5
-/** Minimum share of NFTs with other content than their rows for gdn to assume another drop. */
+/** Minimum share of NFTs whose content differs from their rows, for gdn to assume another drop. */
 const REFUSED_SHARE = 0.9
-/** Minimum share of NFTs with other content than their rows for a note in the plan. */
+/** Minimum share of NFTs whose content differs from their rows, for a note in the plan. */
 const NOTED_SHARE = 0.5
 
 /**

@@ -5,7 +5,7 @@ import { count } from '../core/count.ts'
 import type { PlanCounts } from './planned.ts'
 import type { Tally } from './tally.ts'
 
-/** The facts from which the notes of a plan are derived. */
+/** The data for the notes of a plan. */
 export interface NoteFacts extends Pick<Tally, 'newUnnamed' | 'unedited' | 'revealed'> {
   /** NFTs that have another label on the server, with their labels. */
   relabeled: { count: number; labels: readonly string[] }

@@ -25,7 +25,7 @@ interface PlanInput {
 /** The input of a plan, and the findings that its phases share. */
 export type PlanState = ReturnType<typeof newPlanState>
 
-/** Returns a plan before its first phase. The client must have learned what the server supports. */
+/** Returns a plan before its first phase. The client must already know what the server supports. */
 export function newPlanState(input: PlanInput) {
   const { store, options, deps, pairs } = input
   const { contractAddress, blockchain, signal, backend, origin, takeOver = false, label = null } = options

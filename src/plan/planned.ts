@@ -117,7 +117,7 @@ export interface RowChanges {
   changes: NftChange[]
 }
 
-/** A run with the facts from the local state. */
+/** A run, and its properties in the local state. */
 export interface PlannedRun extends RunRef {
   /** The cost limit of the run in the local state, in wei; null if there is none. */
   maxCost: bigint | null
@@ -150,8 +150,8 @@ export interface ChangePlan {
   counts: PlanCounts
   notes: readonly string[]
   /**
-   * Note that the manifest may be another edition, because most minted rows have other content, or because another run
-   * has minted the rows with other content. Null for any other plan.
+   * Note that the manifest may be another edition: most minted rows have other content, or another run has minted the
+   * rows with other content. Null for any other plan.
    */
   otherEdition: string | null
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */

@@ -19,9 +19,9 @@ export type BurnedRow = Pick<RemovedRow, 'id' | 'nftGdnId'>
 const PAGE = 1_000
 
 /**
- * Yields the burns of NFTs whose rows were removed. Burns only NFTs that this run has minted, and whose owner is still
- * the receiver of the mint or of the last transfer by this machine. All rows must have been compared before, because
- * the temporary tables `draft` and `named` determine which NFTs have a row.
+ * Yields the burns of NFTs whose rows were removed. Burns only NFTs that this run minted, and whose owner is still the
+ * receiver of the mint or of this machine's last transfer. All rows must have been compared before, because the
+ * temporary tables `draft` and `named` determine which NFTs have a row.
  *
  * @param scope see `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does
@@ -170,8 +170,8 @@ async function isOwnerNamed(
 
 function burnOf(row: RemovedRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
-  // The ID is the same on every machine, so the server burns the NFT once. Unlike the ID of an update, that of a burn
-  // needs no number, because a burn is the last change of an NFT.
+  // The ID is the same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number in
+  // its ID, because a burn is the last change of an NFT.
   const reference = `${row.reference}:burn`
   const isGoingOn = nft.pending_change?.kind === 'burn'
   const obstacle =

@@ -3,7 +3,10 @@ import { readCandidates } from './find-nfts.ts'
 import type { PlanState } from './plan-state.ts'
 import { type BurnedRow, burnsOf } from './prune.ts'
 
-/** Plans the burns of NFTs whose rows were removed, if `prune` is set. Otherwise, records the burned ones. */
+/**
+ * Plans the burns of NFTs whose rows were removed, if `prune` is set. Otherwise, records which of these NFTs were
+ * burned.
+ */
 export async function addRemovedRows(planning: PlanState): Promise<void> {
   const { store, source, options, vanished, seen, tally } = planning
   if (options.prune === true) await planBurns(planning)

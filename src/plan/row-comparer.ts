@@ -106,8 +106,8 @@ export class RowComparer {
   }
 
   /**
-   * Returns why the rows can't be minted with their own metadata; null if they can. A run that has begun determines
-   * whether its rows are minted with a placeholder.
+   * Returns why the rows can't be minted with their own metadata; null if they can. If the run has begun, the run
+   * itself determines whether its rows are minted with a placeholder.
    */
   async #readNoMints(): Promise<string | null> {
     const { reading, setId } = this.#store.drop

@@ -27,8 +27,8 @@ function firstUnsavedChange(
   lastUpdate: string | null,
 ): NftChange | undefined {
   const savedKeys = new Set(saved.map(comparisonKey))
-  // If the plan's own update created the revision, ignore its number, which depends on the other updates in the
-  // collection.
+  // If the saved plan's own update created the current revision, ignore the revision number, which depends on the other
+  // updates in the collection.
   const savedUpdate = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
   const asSaved = (change: NftChange): NftChange =>
     savedUpdate === undefined ? change : { ...change, revision: savedUpdate.revision }
@@ -49,8 +49,8 @@ function describeDifference(current: NftChange, saved: readonly NftChange[]): st
 }
 
 /**
- * Describes the address if another machine made a mint or transfer of the saved plan to another address of the row's
- * ENS name. Otherwise, returns null, because a change that is no longer required was made as saved.
+ * Returns a description of the receiver if another machine made a saved mint or transfer to another address of the
+ * row's ENS name. Otherwise, returns null, because a change that is no longer required was made as saved.
  */
 function otherReceiverText(
   receiver: string,

@@ -105,7 +105,7 @@ async function* hiddenAmong(
     // Skip rows with an unreadable file. The upload of the file will fail later.
     const content = await unorderedOf(item.row).catch(() => null)
     if (content === null) continue
-    // Earlier versions stored hashes that depend on the order and types of the attributes.
+    // Also try the hash that earlier versions stored, which depends on the order and types of the attributes.
     const hashes = [content, await rowHash(item.row)].map((hash) => hash.toString('base64'))
     const drops = new Set(hashes.flatMap((hash) => dropsOf.get(hash) ?? []))
     if (drops.size > 0) yield { drops: [...drops], content: hashes[0] ?? '' }

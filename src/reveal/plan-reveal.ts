@@ -149,7 +149,7 @@ function planWithoutCounts(rows: CommittedRows, relabeled: OtherLabels): RevealP
   return plan
 }
 
-/** Counts the rows. Returns those that were minted as other rows, and those without an NFT. */
+/** Counts the rows. Returns the rows that were minted as other rows, and the rows without an NFT. */
 async function countFirst(
   plan: RevealPlan,
   rows: CommittedRows,
@@ -202,7 +202,7 @@ async function shownRowName({ row: { key, row, position } }: Candidate, rows: Co
 }
 
 /**
- * Notes the rows without an NFT that were minted with another ID. Returns whether there are any.
+ * Records the rows without an NFT that were minted with another ID, and returns whether there are any.
  *
  * @throws GdnError `edited_rows` if the drop is shuffled
  */

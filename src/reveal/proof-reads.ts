@@ -9,7 +9,7 @@ import type { StorageReader } from '../verify/storage-reader.ts'
 import { sha256InUrl } from './provenance-in.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
 
-// These functions read the data of proofs. They throw `Unreadable` if the chain or the storage can't be read.
+// These functions read the data of proofs. They throw `UnreadableError` if the chain or the storage can't be read.
 
 /** The sources from which a proof is read. */
 export interface ProofSources {

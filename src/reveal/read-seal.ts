@@ -48,7 +48,7 @@ export async function readSeal(
         `${chain.origin} returned two different versions of block ${number}, so the seal of the drop may still change`,
       )
     }
-    // A network without finality doesn't support the tag.
+    // A network without finality doesn't support the block tag `finalized`.
     const final = isSimulated ? null : await blockAt(chain, 'finalized')
     const isFinal = final === null || number <= final.number
     return { firstTokenId, block: number, time: Math.floor(block.time / 1000), isFinal, isSimulated }

@@ -35,8 +35,8 @@ const MAX_SEARCHED = 1_000
 
 /**
  * Returns the rows of a shuffled drop that are no longer at their original positions. The positions determine the
- * content of each NFT. The salt of a revealed NFT belongs to the row that was drawn for its slot, so it identifies the
- * slot.
+ * content of each NFT. The salt of a revealed NFT belongs to the row that was drawn for its slot, so the salt
+ * identifies the slot.
  */
 export function findMisplacedRows(
   drawn: Pick<DrawnRows, 'rows'>,
@@ -75,7 +75,7 @@ function slotsByLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
     const bytes = Buffer.from(salt, 'hex')
     const rowWithContent = (content: Buffer | undefined) =>
       content === undefined ? null : (rowAt.get(leafOf(bytes, content)) ?? null)
-    // Even in an edited manifest, most rows are still at their positions.
+    // Try the expected row first, because even in an edited manifest, most rows are still at their positions.
     const usual = rowWithContent(contents[expected - 1])
     if (usual !== null || searched++ >= MAX_SEARCHED) return usual
     for (const content of contents) {
@@ -111,8 +111,8 @@ interface DropWithSalts {
 
 /**
  * Returns the rows that are drawn by a signature in the metadata of a revealed NFT; null if no signature is valid. The
- * owner could write any signature, so a signature counts only if the NFT also has the salt of the row that it draws for
- * the NFT.
+ * owner could write any signature. Therefore, a signature counts only if the NFT also has the salt of the row that the
+ * signature draws for the NFT.
  */
 export function findDrawnRows(
   shownSlots: readonly RevealedSlot[],

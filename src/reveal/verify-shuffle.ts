@@ -150,7 +150,7 @@ async function refuseTakenSlot(
       const minted = isObject(stored.value) ? stored.value : {}
       const { [PROVENANCE]: url } = minted
       if (rowIn(minted) !== slot || typeof url !== 'string') continue
-      // The same leaves file can have several URLs.
+      // Compare the content, because the same leaves file can have several URLs.
       const isSame = isOfDrop.get(url) ?? provenanceOf(await readBytes(storage, url)) === hash
       isOfDrop.set(url, isSame)
       if (isSame)

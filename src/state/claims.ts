@@ -38,8 +38,8 @@ export interface StoredRowText {
 }
 
 /**
- * Yields the kept texts of the rows that a run claims. A row that was applied has the text as sent and the text as
- * applied. Unrevealed rows have none, because they share a placeholder.
+ * Yields the kept texts of the rows that a run claims. For a row that was applied, yields both the text as sent and the
+ * text as applied. Yields none for unrevealed rows, because they share a placeholder.
  */
 export function* storedRowTexts(sql: Sql, drop: Drop): Generator<StoredRowText> {
   if (isUnrevealed(drop)) return
@@ -90,7 +90,8 @@ export interface SharedRow {
  *
  * @param which.kept the rows of `storedRowTexts`, each with its portable content hash
  * @param which.hasNames whether the stored rows have ENS names
- * @param which.lists the number of the two runs that have a list of receivers. Users don't choose the IDs of its rows
+ * @param which.lists the number of the two runs that have a list of receivers. Users don't choose the IDs of a list's
+ *   rows
  */
 export function sharedRows(
   sql: Sql,

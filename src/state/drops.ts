@@ -29,7 +29,10 @@ export interface Drop {
   maxFee: bigint | null
   /** Whether the drop's NFTs are dynamic. If so, rows without a sender are sent with creatednft. */
   dynamic: boolean
-  /** Maximum number of rows that the server accepts in one request; null if it hasn't rejected a size. */
+  /**
+   * Maximum number of rows that the server accepts in one request; null if it has never rejected a request as too
+   * large.
+   */
   largest: number | null
   /** Whether the drop was started with `--again`, which allows it to repeat rows of other runs. */
   again: boolean

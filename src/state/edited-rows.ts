@@ -291,7 +291,10 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
   )
 }
 
-/** Marks operations whose rows are not in the manifest, because they may have been edited and minted as other NFTs. */
+/**
+ * Marks operations as replaced. Their rows are no longer in the manifest, and may have been edited and minted as other
+ * NFTs.
+ */
 export function markReplaced(sql: Sql, operations: readonly string[]): void {
   for (const operation of operations) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
 }

@@ -33,8 +33,8 @@ export function enterCollection(
   { origin, url }: Pick<KnownCollectionOfServer, 'origin' | 'url'>,
   collection: KnownCollection,
 ): void {
-  // Remove the URL from other servers. Only one server can listen at a URL, and another local backend may have used the
-  // port before.
+  // Remove the URL from the records of other servers. Only one server can listen at a URL, and another local backend
+  // may have used the port before.
   sql.run('UPDATE servers SET url = NULL WHERE url = ?', url)
   sql.run(
     'INSERT INTO servers (origin, url) VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET url = excluded.url',

@@ -109,7 +109,7 @@ export class State extends StateReader {
   }
 
   /**
-   * Runs work as one durable transaction. See {@link SharedDatabase.write}.
+   * Runs `work` as one durable transaction. See {@link SharedDatabase.write}.
    *
    * @throws GdnError `data_dir`, `run_busy`
    */

@@ -293,7 +293,8 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
 /** Stores the request bytes of a planned operation. They must be committed before anything is sent. */
 export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, listedAt }: IntendedRequest): Operation {
   const { request } = readOperation(sql, id)
-  // The earlier request was never sent, had no effect, or was sent to a backend that has been emptied since then.
+  // Replace the earlier request, which was never sent, had no effect, or was sent to a backend that has been emptied
+  // since then.
   if (request !== null) {
     sql.run('UPDATE operations SET request_id = NULL WHERE id = ?', id)
     sql.run('DELETE FROM requests WHERE id = ?', request.rowId)

@@ -51,7 +51,7 @@ export interface RenamedReceiver {
 const SENT = "o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')"
 
 /**
- * Returns the new rows that differ from a removed row only in an ENS name and its address, or in two names of the same
+ * Returns the new rows that differ from a removed row only in an ENS name and its address, or in two names of one
  * address.
  */
 export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): RenamedReceiver[] =>

@@ -45,7 +45,7 @@ export interface ExchangedField {
   /** Number of rows in which this field changes. */
   changed: number
   /**
-   * Number of these rows that get a value which another row loses. Each row that loses a value is matched with at most
+   * Number of these rows that get a value that another row loses. Each row that loses a value is matched with at most
    * one row that gets it.
    */
   moved: number
@@ -56,7 +56,10 @@ export interface ExchangedField {
   kept: number
   /** Number of distinct values that `kept` counts. */
   values: number
-  /** The surplus of rows that get a lost value over rows that lose it, summed over the values with a surplus. */
+  /**
+   * Sum over the lost values that more rows get than lose: the number of rows that get the value, minus the number that
+   * lose it.
+   */
   excess: number
 }
 
@@ -119,7 +122,7 @@ export interface ExchangedRow {
   was: string
 }
 
-/** Returns the first rows that get the earlier value of another row in a field. */
+/** Returns the first rows that get another row's earlier value of a field. */
 export function exchangedRows(sql: Sql, rows: RowsIn, field: string, limit: number): ExchangedRow[] {
   return sql.all(
     `WITH ${EDITS_CTE}, lost AS MATERIALIZED (SELECT was, position FROM edits WHERE field = ?)

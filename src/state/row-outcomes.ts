@@ -100,8 +100,8 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
 }
 
 /**
- * Returns whether an NFT was updated or transferred to match a different row since the state recorded it, for example
- * by a command that was interrupted before it could record the change.
+ * Returns whether an NFT was updated or transferred to match a different row since the state recorded it. For example,
+ * a command may have been interrupted before it recorded the change.
  */
 export function isUnrecorded(
   sql: Sql,
@@ -350,8 +350,8 @@ export const DUPLICATE_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed
   UNION ALL SELECT o.rival WHERE instr(o.rival, ' minted ') > 0 AND o.state IN ('accepted', 'deployed')`
 
 /**
- * Stores a text about the duplicates of a run in the operations of other runs before the run is removed, so that they
- * still report the duplicates.
+ * Before a run is removed, stores a text about its duplicates in the operations of other runs, so that those runs still
+ * report the duplicates.
  */
 export function keepDuplicates(sql: Sql, runId: string): void {
   sql.run(
@@ -411,8 +411,8 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 }
 
 /**
- * Like `renameRows`, but for a run whose rows are not read again. Also changes the keys of the stored rows, so that a
- * resumed run doesn't send them. Skips operations that have changed in the meantime.
+ * Sets the keys of operations to the new keys of their rows, for a run whose rows are not read again. Also changes the
+ * keys of the stored rows, so that a resumed run doesn't send them. Skips operations that have changed in the meantime.
  */
 export function renameStoredRows(
   sql: Sql,

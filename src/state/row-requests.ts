@@ -117,8 +117,8 @@ export function bodyOfKey(
 }
 
 /**
- * Returns the first request of a run, starting with number `from`, that has a current row in one of the states; null if
- * there is none.
+ * Returns the first request of a run, from number `from`, that has a current row in one of the states; null if there is
+ * none.
  */
 export function nextRequest(
   sql: Sql,

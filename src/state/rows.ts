@@ -32,7 +32,7 @@ export interface RowRecord {
    * same.
    */
   plain: string | null
-  /** Number of the row's receiver and sender. Rows with the same number may share a request. */
+  /** Number that identifies the row's receiver and sender. Rows with the same number may share a request. */
   receivers: number
   /** The number of the row's local files. */
   files: number
@@ -308,8 +308,8 @@ export interface RowChange {
 }
 
 /**
- * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row counts as
- * added if it is in neither of them, and as changed if its `id` has other content there.
+ * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row is added if it
+ * is in neither of these, and changed if its `id` has other content there.
  */
 export function rowChangesSince(
   sql: Sql,

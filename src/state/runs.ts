@@ -119,7 +119,7 @@ export function reopenRun(sql: Sql, runId: string): void {
   sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
 }
 
-/** Maximum age of the finished runs of commands, in milliseconds, and maximum number of such runs. */
+/** Limits for the finished runs of commands: the maximum age in milliseconds, and the maximum number. */
 const MAX_RUN_AGE_MS = 30 * 24 * 3_600_000
 const MAX_COMMAND_RUNS = 5_000
 

@@ -58,7 +58,7 @@ export class CopySeal {
     writeSlot(this.#file, String(value))
   }
 
-  /** The time of the last change of the seal, in nanoseconds of the file system's clock. */
+  /** The time of the seal's last change, in nanoseconds of the file system's clock. */
   get changedAt(): string {
     return String(fstatSync(this.#file, { bigint: true }).ctimeNs)
   }

@@ -14,8 +14,8 @@ import { ServerNames } from './server-names.ts'
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {
   /**
-   * Rows that got an ID after they were minted, and rows without an ID whose files were moved or whose columns were
-   * reordered after they were minted.
+   * Rows that got an ID after the mint, and rows without an ID whose files were moved or whose columns were reordered
+   * after the mint.
    */
   all: readonly Pair[]
   /** The pairs whose rows got an ID after they were minted. */
@@ -90,8 +90,8 @@ async function withMintedElsewhere(
   if (client.supports('references') === null) await client.learnCapabilities({ signal: options.signal })
   const names = new Map(fresh.map((row) => [row, referenceOf(drop, row)]))
   const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
-  // A row with the reference ID of a row that is no longer in the manifest is an edit of that row, for example with
-  // another file.
+  // If a row has the reference ID of a row that is no longer in the manifest, it is an edit of that row. For example,
+  // it may have another file.
   const ownNfts = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
   const knownPositions = [...names].flatMap(([{ position }, name]) =>
     nfts.has(name) && !ownNfts.has(nfts.get(name)) ? position : [],

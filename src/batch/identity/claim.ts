@@ -52,7 +52,8 @@ interface OtherClaims {
   missing: string | null
   /**
    * Hints on how to take over another run whose manifest was moved, and on how to resume a run of this manifest. Each
-   * hint has its reason: the rows have the content of that run, only their IDs, or the manifest.
+   * hint has a reason: the rows of this run have the same content as that run's rows, or only the same IDs, or both
+   * runs have the same manifest.
    */
   moves: Map<string, 'content' | 'ids' | 'manifest'>
 }
@@ -82,12 +83,12 @@ interface CheckedRows {
  *   address, and they don't differ otherwise.
  * - Rows that match only by content are still different if their local files have different sizes, and the other run
  *   didn't upload the content of the files.
- * - A row of another run counts with the content in its manifest and with the content of its NFT, because the manifest
- *   may have been edited after the mint.
+ * - A row of another run is compared both with the content in its manifest and with the content of its NFT, because the
+ *   manifest may have been edited after the mint.
  * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
  *   afterwards are compared.
  * - A row that got an ID after it was minted isn't sent. Only its new key is compared.
- * - If a new run has a row with the same key as a row of another run, both runs are assumed to use the same manifest.
+ * - If a new run and another run have a row with the same key, both runs are assumed to use the same manifest.
  *   Edited rows are then refused as well (`refuseEdited`).
  *
  * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
@@ -232,8 +233,8 @@ export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
 }
 
 /**
- * Returns a function that tells whether a run may have minted the current content of a local file. The files of adopted
- * NFTs are unknown.
+ * Returns a function that checks whether a run may have minted the current content of a local file. The files of
+ * adopted NFTs are unknown.
  */
 function filesMintedBy(sql: Sql, drop: Drop): (path: string) => boolean {
   const isUploaded = new Map<string, boolean>()
@@ -266,9 +267,9 @@ const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Returns whether any two files under the same key differ. Files of the same size count as equal. If the sizes differ,
- * the other run's file may have been replaced after its upload, so the uploads decide. Ignores missing files, because
- * they may have been moved.
+ * Returns whether any two files with the same key differ. Files of the same size count as equal. If the sizes differ,
+ * the other run's file may have been replaced after its upload, so the function checks whether the content was
+ * uploaded. Ignores missing files, because they may have been moved.
  */
 function areDifferent(
   files: ManifestRow['localFiles'],

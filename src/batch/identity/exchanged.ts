@@ -11,8 +11,8 @@ import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
 
 /**
- * Minimum number of distinct values in an exchange. With fewer values, the exchange may be intentional, for example if
- * a user exchanges two titles.
+ * Minimum number of distinct values in an exchange. With fewer values, the exchange may be intentional. For example, a
+ * user may swap two titles.
  */
 const MIN_VALUES = 5
 
@@ -24,7 +24,8 @@ const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
 /**
- * Minimum share of the changed rows whose earlier values are now in other rows. Values of removed rows count as lost.
+ * Minimum share of the changed rows whose earlier values are now in other rows. A value whose row was removed doesn't
+ * count as kept.
  */
 const MIN_KEPT = 0.75
 /** Minimum share of the changed rows that get values of other changed rows, if many rows were removed. */
@@ -133,8 +134,8 @@ const isExchanged = (field: ExchangedField, named: number): boolean =>
 
 /**
  * Returns whether rows exchange the values of a field with each other. After a sort of the column and a few other
- * edits, only a few rows are unbalanced. If users transfer NFTs between a few wallets or reassign a few titles, values
- * are rarely added to as many rows as they are removed from.
+ * edits, only a few rows are unbalanced. After transfers between a few wallets or changes to a few titles, most values
+ * are added to more or fewer rows than they are removed from.
  */
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)

@@ -24,7 +24,7 @@ import { textsOfLeft } from './texts-of-left.ts'
 
 /**
  * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
- * were reordered, each with its operation. Both changes alter the row's content, but not its reference ID.
+ * were reordered. Each row has its operation. Both changes alter the row's content, but not its reference ID.
  */
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
@@ -52,8 +52,8 @@ function isFirstOfOperation(): (row: MovedRow) => boolean {
 }
 
 /**
- * Returns the new rows that the run sent before they left the manifest, and whose files have moved since. The current
- * rows of the run don't contain such a row.
+ * Returns new rows that the run sent earlier. They left the manifest, and their files were moved before they returned.
+ * The current rows of the run don't contain these rows.
  */
 function returnedRows(sql: Sql, { drop }: StoredRun, rows: RowsIn): MovedRow[] {
   if (drop.setId === null) return []
@@ -76,7 +76,10 @@ export async function findRelocated(store: StoredRun, rows: RowsIn, setId: numbe
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
-/** Like `relocated`, but for rows that were minted under another key and whose key is about to change. */
+/**
+ * Returns the rows minted under another key in which only the paths of local files or the order of columns changed. The
+ * keys of these rows are about to change.
+ */
 export async function relocatedPairs(
   store: StoredRun,
   rows: RowsIn,
@@ -117,9 +120,9 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Returns whether the files under each key are the same, possibly at different paths. Two files are the same if the
- * earlier one no longer exists, if their paths relative to the manifest are equal, or if their contents are equal.
- * Otherwise, the row was edited.
+ * Returns whether the files with each key are the same, possibly at different paths. Two files are the same if the
+ * earlier one no longer exists, or if their paths relative to the manifest or their contents are equal. Otherwise, the
+ * row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
   const relativePath = (path: string, from: string | null) => relative(dirname(from ?? ''), path)

@@ -91,7 +91,7 @@ type Client = Pick<BatchClient, 'call' | 'learnCapabilities' | 'supports'>
  * Green becomes Dark green with the ID 3. Another machine has stored the pair for Blue, so step 3 finds this pair. Step
  * 4 pairs Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
  *
- * A new run with a label also refuses new rows without an ID if rows of NFTs with that label are no longer in the
+ * A new run with a label also refuses new rows without an ID if rows of that label's NFTs are no longer in the
  * manifest. A run that has begun finds these rows in the state.
  *
  * @param client null to query no server
@@ -110,7 +110,8 @@ export async function findPairs(
   // For a run that has begun, `findReplacedRows` finds edited rows without an ID in the state.
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
-  // A replaced row isn't the earlier version of another row, but it may be in the manifest again.
+  // Include replaced rows. A replaced row isn't the earlier version of another row, but it may be in the manifest
+  // again.
   const vanished = await store.read((sql) => vanishedWithReferences(sql, drop, rows))
   const inState = vanished.filter(({ key }) => isContentKey(key)).map((row) => nftWithoutIdOf(drop.referenceScope, row))
   if (client?.supports('references') === null) await client.learnCapabilities({ signal })
@@ -164,8 +165,8 @@ export async function findPairs(
 }
 
 /**
- * Returns the vanished rows, including replaced ones. Adds the references of rows that left the manifest before its
- * files were moved, if they were sent without reference IDs.
+ * Returns the vanished rows, including replaced ones. If a row was sent without a reference ID, and left the manifest
+ * before the manifest's files were moved, adds the row's reference.
  */
 function vanishedWithReferences(sql: Sql, drop: Drop, rows: RowsIn): VanishedRow[] {
   const vanished = vanishedRows(sql, drop, rows, { withReplaced: true })
@@ -198,7 +199,7 @@ async function withoutAliased(server: ServerNames, unnamed: readonly NftWithoutI
   })
 }
 
-/** Returns the NFTs that only the server has, that were minted without an ID, and that belong to no row. */
+/** Returns the NFTs that only the server has, were minted without an ID, and belong to no row. */
 async function onServerOnly(
   server: ServerNames,
   store: StoredRun,
@@ -281,7 +282,7 @@ function matchByContent(
 ): Map<FreshRow, NftWithoutId> {
   const unassigned = new Set(unpairedNfts)
   const contents = new Map<string, NftWithoutId[]>()
-  // Skip this step for a shuffled drop, because a row may have the content of the row that was drawn for it.
+  // Skip this step for a shuffled drop, because a row may have the content of another row that was drawn for its slot.
   for (const nft of drop.reading.shuffle === undefined ? unpairedNfts : []) {
     // Compare the content in the key, because the sent content of every row of an unrevealed drop is the placeholder.
     const content = nft.sent === null ? null : contentOfKey(nft.sent.key)

@@ -17,8 +17,8 @@ const TITLE = 2
 /**
  * Returns the run whose rows a new run seems to mint as another edition, or null if there is none. `refuseClaimed`
  * permits rows with the IDs of another drop if their content differs. Unrelated drops often have the IDs 1, 2 and 3.
- * Therefore, a row counts only if both rows have the same title, and the title contains the ID or `gdn art generate`
- * created both manifests. At least half of the rows of one of the runs must count.
+ * Therefore, rows with the same ID count only if they also have the same title. In addition, the title must contain the
+ * ID, or `gdn art generate` must have created both manifests. At least half of the rows of either run must count.
  *
  * @param pending positions of the rows that the new run would send
  */

@@ -5,8 +5,8 @@ import { copyOfKey, isContentKey, rowKey } from '../rows/row-key.ts'
 import { copyHash, rowOfParts, splitRowText } from '../rows/row-text.ts'
 
 /**
- * Returns the texts with which rows without an ID were sent, and the references that are derived from these texts, by
- * operation ID. The state doesn't store the reference of a row that has left the manifest.
+ * Returns the texts with which rows without an ID were sent, and the references derived from these texts, by operation
+ * ID. The state doesn't store the reference of a row that has left the manifest.
  */
 export function textsOfLeft(
   sql: Sql,

@@ -61,7 +61,8 @@ export async function refuseCommitted(
 }
 
 /**
- * Returns the positions of the rows that have no NFT in the state, each with whether the run has an operation for it.
+ * Returns a map from the positions of rows that have no NFT in the state to whether the run has an operation for the
+ * row.
  */
 export async function openPositions(
   store: StoredRun,

@@ -152,7 +152,7 @@ async function unrecordedOf(
 /**
  * Returns whether all rows to be sent were compared with the NFTs that were listed when the run began. Rows that were
  * added afterwards were not, and neither were receivers that were added to a list. Another machine may have minted such
- * a row before the run began. A second drop (`--again`) repeats NFTs on purpose.
+ * a row before the run began. Also returns true for a second drop (`--again`), which repeats NFTs on purpose.
  */
 async function hasNoAddedRows(store: StoredRun, { rows }: RowSet): Promise<boolean> {
   const { drop } = store
@@ -348,8 +348,9 @@ async function lookUpRows(
 }
 
 /**
- * Yields the rows that were sent before, followed by the other rows, so that NFTs are matched with sent rows first.
- * Equal rows differ only in their copy number, and `reconcile` resolves requests with an unknown outcome.
+ * Yields the rows that were sent before, followed by the other rows, so that NFTs are matched with sent rows first. The
+ * order matters for equal rows, which differ only in their copy number. `reconcile` resolves requests with an unknown
+ * outcome.
  */
 async function* sentFirst(
   store: StoredRun,
@@ -361,7 +362,7 @@ async function* sentFirst(
   }
 }
 
-/** Yields the rows that the run never sent. Omits NFTs that were assigned to another row in the meantime. */
+/** Yields the rows that the run never sent. Omits rows whose NFTs were assigned to another row in the meantime. */
 async function* unsentRows(
   store: StoredRun,
   rows: AsyncIterable<FoundRow>,

@@ -26,8 +26,9 @@ export interface FoundRow {
 }
 
 /**
- * Returns whether an NFT was minted to a possible owner of its row, or belongs to one now. Also returns true if the NFT
- * was minted to the row's ENS name, whose address may have changed since, or if the NFT's owner isn't known yet.
+ * Returns whether an NFT was minted to a possible owner of its row, or belongs to one now. Also returns true if the
+ * NFT's owner isn't known yet, or if the NFT was minted to the row's ENS name. The address of that name may have
+ * changed since.
  */
 export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
   const owners = ownersOf(row.row)
@@ -37,7 +38,7 @@ export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): b
 
 /**
  * Returns the content of a row and the content of its NFT, which are equal if the row matches the NFT. A local file
- * matches any file under its key.
+ * matches any file with the same key.
  *
  * @returns null for an NFT without metadata
  */
@@ -52,7 +53,10 @@ export function contentsOf(
   return { row: contentOfRow(row), nft: metadataHash(withoutValues(metadata, keys)) }
 }
 
-/** Like `hasOwnerOf`, but for an NFT that wasn't matched with the row. */
+/**
+ * Returns whether an NFT that wasn't matched with the row was minted to a possible owner of the row, or belongs to one
+ * now.
+ */
 export const isOwnedBy = (row: StoredRow, nft: NftRecord): boolean => hasOwnerOf({ row, match: foundNft(nft) })
 
 function foundNft(nft: NftRecord): FoundNft {
@@ -76,7 +80,7 @@ export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
 
 /**
  * Finds rows of a manifest among NFTs of a collection. Stores hashes of all rows, but only the NFTs that match a row. A
- * local file matches any file under its key, because its URL isn't known before the upload.
+ * local file matches any file with the same key, because its URL isn't known before the upload.
  */
 export class RowLookup {
   readonly #rows: () => AsyncIterable<StoredRow>

@@ -26,7 +26,7 @@ export interface ReconcileInputs {
   markerKey: string | undefined
   /** Reads the current records of other runs and commands, including which NFTs in `ids` are already assigned. */
   others(ids: readonly string[]): Promise<OtherRecords>
-  /** Called repeatedly during the waits of reconciling, to let other work of the run continue. */
+  /** Called repeatedly while reconciling waits, so that other work of the run continues. */
   meanwhile(): Promise<void>
   /** Time at which waiting must stop. */
   deadline: number
@@ -97,7 +97,7 @@ async function repeatableRequests(context: RunContext): Promise<Set<number>> {
 
 /**
  * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operation IDs of these rows. If
- * the server doesn't support reference IDs, or the lookup fails, the rows are left to the listing.
+ * the server doesn't support reference IDs, or the lookup fails, gdn searches the listing for the rows instead.
  */
 async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context

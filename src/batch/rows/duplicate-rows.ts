@@ -88,9 +88,9 @@ export function moveToCopy(
 }
 
 /**
- * Assigns rows whose NFT was burned the copy number of an equal row that is no longer in the manifest and whose NFT
- * isn't burned. Equal rows are numbered in order, so the manifest doesn't show which copy was removed. gdn assumes that
- * the copy with the burned NFT was removed.
+ * Gives rows whose NFTs were burned the copy numbers of equal rows that are no longer in the manifest and whose NFTs
+ * aren't burned. Equal rows are numbered in order, so the manifest doesn't show which copy was removed. gdn assumes
+ * that the copy with the burned NFT was removed.
  */
 export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
   if (countBurned(sql, drop.id) === 0) return

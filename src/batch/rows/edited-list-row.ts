@@ -32,8 +32,8 @@ export async function refuseEditedListRow(
 }
 
 /**
- * Refuses to send rows of a list if a local file of the list's row was replaced since the files of the run were
- * uploaded. Compares the hashes of the files with those of the uploads.
+ * Refuses to send rows of a list if a local file of the list's row was replaced since the run uploaded its files.
+ * Compares the hashes of the files with those of the uploads.
  *
  * @param rows the rows to be sent
  * @throws GdnError `edited_rows`

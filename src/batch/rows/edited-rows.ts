@@ -100,7 +100,7 @@ function lostIdsError(sql: Sql, { name: run }: Drop, rows: RowsIn, lost: readonl
 }
 
 /**
- * Like `findReplaced`, for a new run of a manifest that another run has sent.
+ * Refuses a new run if its rows may be edits of rows that another run of the manifest has sent.
  *
  * @throws GdnError `edited_rows`
  */
@@ -187,8 +187,8 @@ export function pairsOf(
 }
 
 /**
- * Returns vanished rows as they were last applied or, if they never were, as they were sent. Lines are those of the
- * stored rows.
+ * Returns vanished rows as they were last applied or, if they never were, as they were sent. Line numbers are those of
+ * the stored rows.
  */
 function sentRows(sql: Sql, drop: Drop, vanished: readonly VanishedRow[]): (RowFields & { line: number })[] {
   const rows = storedRows(

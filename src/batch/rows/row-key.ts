@@ -31,7 +31,10 @@ export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
-/** Returns the scope of a run's operations. Rows of other runs may have the same keys. */
+/**
+ * Returns the scope of a run's operations, which distinguishes them from operations of other runs whose rows have the
+ * same keys.
+ */
 export const ownScope = (runId: string): string => `${runId}/`
 
 /**
@@ -41,7 +44,7 @@ export const ownScope = (runId: string): string => `${runId}/`
 export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
   const { runName, manifest, order } = run
   if (order !== null) return JSON.stringify([ORDER, order])
-  // macOS may return file names with decomposed characters.
+  // Normalize the name, because macOS may return file names with decomposed characters.
   return JSON.stringify(['name', (runName ?? basename(manifest ?? '')).normalize('NFC')])
 }
 
@@ -54,9 +57,9 @@ const ORDER = 'order'
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
- * Returns the reference ID of a row. The server mints at most one NFT for each reference ID, regardless of the machine
- * that sends the row and of the request that contains it. The format of the ID never changes. If a later version of gdn
- * reads rows differently, the ID needs a new version.
+ * Returns the reference ID of a row. The server mints at most one NFT for each reference ID, regardless of which
+ * machine sends the row, and in which request. The format of the ID never changes. If a later version of gdn reads rows
+ * differently, the ID needs a new version.
  *
  * @param key the key of the row, or the key with its portable hash if that differs (see `RowRecord.reference`)
  */
@@ -64,7 +67,7 @@ export function rowReferenceId(scope: string, key: RowKey): string {
   return `v1:${sha256Hex(JSON.stringify([scope, key])).slice(0, 40)}`
 }
 
-/** Returns the reference ID of a row, by its stored key and reference. */
+/** Returns the reference ID of a row from its stored key and reference. */
 export const referenceOf = (
   { referenceScope: scope }: { referenceScope: string },
   { key, reference }: { key: RowKey; reference: RowKey | null },

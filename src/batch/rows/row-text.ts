@@ -11,7 +11,8 @@ type Metadata = ManifestRow['metadata']
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
 /**
- * Prefix of the length of an attribute list that contains a typed trait. Each attribute in such a list has four parts.
+ * Precedes the length of an attribute list if the list contains a typed trait. Each attribute in such a list has four
+ * parts.
  */
 const TYPED = 'typed:'
 
@@ -20,8 +21,9 @@ const SEPARATOR = '\0'
 
 /**
  * Returns a row as text, without its line and ID. Equal rows have equal texts, regardless of how the manifest spells
- * them, and different rows have different texts. All parts are concatenated, and each list is preceded by its length.
- * For a million rows, JSON took twice as long, and JSON of objects with sorted keys took eight times as long.
+ * them, and different rows have different texts. The text contains all parts in sequence, and the length of each list
+ * precedes the list. For a million rows, JSON took twice as long, and JSON of objects with sorted keys took eight times
+ * as long.
  */
 export function contentText(row: ManifestRow): string {
   return partiesOf(row) + nftText(row, extraKeys(row.metadata).sort())

@@ -6,7 +6,7 @@ type ResumableRun = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'co
 
 /**
  * Returns the command that resumes a run with this number of unsent rows. For an unrevealed drop with unsent rows, this
- * is the mint command, because only the manifest has the metadata that identifies rows which were minted revealed.
+ * is the mint command. If rows were minted revealed, they can be identified only by the metadata in the manifest.
  */
 export function howToResume(run: ResumableRun, pending: number): string {
   if (!isUnrevealed(run) || pending === 0) return `gdn batch resume ${run.name}`

@@ -42,8 +42,8 @@ interface RunsWithoutManifest {
 
 /**
  * Returns the runs of a collection whose manifest no longer exists and may have been moved to the path in the options.
- * Returns none if the state already has the run of the options. Without --run, returns only the runs whose manifest
- * path has the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former
+ * Returns none if the state already has the run that the options specify. Without --run, returns only the runs whose
+ * manifest path has the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former
  * `jan/drop.csv`, but not `feb/drop.csv`.
  */
 function runsWithoutManifest(sql: Sql, options: BatchOptions): RunsWithoutManifest {
@@ -75,8 +75,8 @@ function longestCommonSuffix<One extends RunIdentity>(path: string, drops: reado
 }
 
 /**
- * Returns the family of a run, by the run's name or the manifest's path. With `adopt`, returns the family of the run
- * whose manifest was moved to this path.
+ * Returns the family ID of a run, from the run's name or the manifest's path. With `adopt`, returns the family ID of
+ * the run whose manifest was moved to this path.
  *
  * @throws GdnError `usage` if the manifests of several runs may have been moved to this path
  */
@@ -107,7 +107,7 @@ const runFlagValue = ({ runName, manifest }: RunIdentity): string => shellWord(r
  * Returns the newest drops of the runs whose manifest may have been moved to this path. Their rows have the same
  * reference IDs, and their recorded manifest no longer exists. If there are several such runs, returns those whose
  * manifest path has the longest suffix in common with the new path. Returns none if the new path belongs to a run in
- * the state, or if the path of a run with other reference IDs is more similar.
+ * the state, or if a run with other reference IDs has a more similar path.
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => runsWithoutManifest(sql, options).moved
 
@@ -182,7 +182,7 @@ function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Arra
 }
 
 /**
- * Like `moveRun`, but for a command that hasn't acquired the run.
+ * Stores the current path and name of the manifest in all drops of its run, for a command that hasn't acquired the run.
  *
  * @throws GdnError `usage`, `data_dir`
  */

@@ -35,7 +35,7 @@ export async function leaseStoredRun(
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
 ): Promise<StoredRun> {
-  // An interrupted command still reads the run to report its status.
+  // After an interruption, ignore the signal, because the command still reads the run to report its status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const holder = await thisProcess(note)
@@ -138,7 +138,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     dynamic: options.dynamic ?? false,
     again: isAgain,
     marker: options.markerKey ?? null,
-    // With --again, this run and an earlier run may have live operations for the same row.
+    // With --again, the run gets a scope of its own, because an earlier run may have a live operation for the same row.
     scope: isAgain ? ownScope(id) : '',
     referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
@@ -185,7 +185,7 @@ function virtualDrop(sql: Sql, drop: NewDrop): Drop {
 function withOptions(drop: Drop, options: BatchOptions): Drop {
   const { manifestPath, reading, maxCostWei, maxFeeWei } = options
   const size = options.chunkSize ?? drop.chunkSize
-  // The commitment of an unrevealed drop is permanent.
+  // Keep these stored properties, because the commitment of an unrevealed drop is permanent.
   const { provenance, seed, shuffle, seal, draw } = drop.reading
   return {
     ...drop,
@@ -213,8 +213,8 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
 }
 
 /**
- * Refuses a manifest for a run of a list of receivers, and a list for a run of a manifest. The rows of a list and of a
- * manifest have different keys.
+ * Refuses to use a manifest for a run of a list of receivers, or a list for a run of a manifest. The rows of a list and
+ * of a manifest have different keys.
  */
 function refuseOtherSource(drop: Drop, { reading, serverFlags = '' }: BatchOptions): void {
   if (reading === undefined || isOfList(drop) === isOfList({ reading })) return
@@ -250,8 +250,8 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 
 /**
- * Refuses to resume a run with another manifest if none of the sent rows is unchanged, and the run's own manifest still
- * exists. Otherwise, the rows of another drop with the same IDs would count as edited, and would never be minted.
+ * Refuses to resume a run with another manifest if every sent row differs, and the run's own manifest still exists.
+ * Otherwise, the rows of another drop with the same IDs would count as edited, and would never be minted.
  *
  * @throws GdnError `edited_rows`
  */

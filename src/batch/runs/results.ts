@@ -33,7 +33,10 @@ export const NOT_SHOWN = 'the server accepted the request, but returns no NFT wi
 export const NOT_KNOWN =
   'the NFT of the row was deployed, but the backend was restored from a backup and no longer has the NFT'
 
-/** The reason for an undecided row that was adopted before the backend was restored. Its NFT may have been deployed. */
+/**
+ * The reason for an undecided row that this run adopted before the backend was restored. Its NFT may have been
+ * deployed.
+ */
 export const ADOPTED_NOT_KNOWN =
   'the row was minted before this run, but the backend was restored from a backup and no longer has its NFT'
 

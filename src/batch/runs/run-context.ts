@@ -51,8 +51,8 @@ export class RunContext {
     this.#sleep = deps.sleep ?? sleep
     this.#deps = deps
     this.startedAt = this.now()
-    // Outcomes that an earlier call left unknown became unknown before this call. Their recorded times aren't used,
-    // because the wall clock may have changed since then.
+    // For outcomes that an earlier call left unknown, use the start time of this call. Their recorded times aren't
+    // reliable, because the wall clock may have changed since then.
     this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
     this.emit = deps.onEvent ?? (() => {})
@@ -124,10 +124,7 @@ export class RunContext {
     return this.#unlessHalted(this.pacer.take(endpoint, this.halt), (slot) => slot.done())
   }
 
-  /**
-   * Calls a function after a delay, unless the signal is aborted first. Unlike `pause`, the delay continues if the run
-   * stops.
-   */
+  /** Calls a function after a delay, unless the signal is aborted first. The delay continues even if the run stops. */
   later(ms: number, signal: AbortSignal, callback: () => void): void {
     this.#sleep(ms, signal).then(callback, () => {})
   }

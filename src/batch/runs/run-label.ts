@@ -39,7 +39,7 @@ export async function runLabel(
 
 /** Returns a text as a label, or the hash of the text if the text is too long or not printable. */
 function labelText(text: string): string {
-  // macOS may return file names with decomposed characters.
+  // Normalize the text, because macOS may return file names with decomposed characters.
   const label = text.toWellFormed().normalize('NFC')
   return labelProblem(label) === null ? label : `sha256:${sha256Hex(label)}`
 }

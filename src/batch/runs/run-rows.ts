@@ -27,7 +27,8 @@ export interface RunRow {
   /** A removed row as it was last applied or sent. Null if the state doesn't have it. */
   removed: ManifestRow | null
   /**
-   * The row that was drawn for this slot of a shuffled drop and that its NFT has. Null if there is no NFT or no draw.
+   * The row that was drawn for this slot of a shuffled drop, and whose metadata the slot's NFT has. Null if there is no
+   * NFT or no draw.
    */
   drawn: { key: string; line: number } | null
   /**
@@ -48,7 +49,7 @@ export async function* runRows(run: Run, drawn?: Uint32Array): AsyncGenerator<Ru
   for await (const page of runRowPages(run, { drawn })) yield* page
 }
 
-/** Like `runRows`, in pages of at most `limit` rows. */
+/** Yields results with their rows, in pages of at most `limit` rows. */
 export async function* runRowPages(
   run: Run,
   { limit, drawn }: { limit?: number; drawn?: Uint32Array | undefined } = {},

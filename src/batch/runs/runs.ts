@@ -119,10 +119,10 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 
 /**
  * Finds the run that `wanted` identifies. Compares `wanted` with, in this order, the run's ID and name, the path of its
- * manifest, its `--run` name, its list of receivers, the manifest's file name, and the beginning of the run's ID. Of
- * several drops of one run, returns the newest. Doesn't compare `wanted` with file names if it is the path of an
- * existing file or of a run's manifest, because manifests with the same name in other folders are different manifests.
- * The former file name of a renamed manifest also counts.
+ * manifest, its `--run` name, its list of receivers, the manifest's file name, and the beginning of the run's ID. If
+ * the run has several drops, returns the newest. If `wanted` is the path of an existing file or of a run's manifest,
+ * doesn't compare it with file names. Manifests with the same name in other folders are different manifests. The former
+ * file name of a renamed manifest also counts.
  *
  * @param server limits the search to runs of this server
  * @param collection limits the search to runs in this collection
@@ -338,7 +338,7 @@ export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> 
   return status ?? { ...info, counts: noCounts(), burned: 0 }
 }
 
-/** Like `runStatus`, for several runs. */
+/** Returns several runs with their row counts by status. */
 export async function runStatuses(stateDir: string, runs: readonly Run[]): Promise<RunStatus[]> {
   return await withReadState<RunStatus[]>(stateDir, [], async (state) => {
     const statuses: RunStatus[] = []

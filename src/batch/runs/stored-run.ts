@@ -82,7 +82,7 @@ export class StoredRun {
     this.counts = { ...this.counts, [from]: this.counts[from] - rows, [to]: this.counts[to] + rows }
   }
 
-  /** Recounts the rows that were sent. The number of pending rows stays unchanged. */
+  /** Recounts all rows that were sent, and leaves the number of pending rows unchanged. */
   async recount(): Promise<void> {
     const { states, retried } = await this.read((sql) => ({
       states: statesOf(sql, this.id),

@@ -37,7 +37,7 @@ export type AttemptResult = ClassifiedAttempt<string[]> & {
 export interface Job {
   /** The ID of the request in the database. */
   id: number
-  /** The number of the request in the run, as in the column of this name. */
+  /** The number of the request in the run (column `n` of the database). */
   n: number
   endpoint: MintEndpoint
   key: string
@@ -97,7 +97,7 @@ export class Attempts {
   }
 
   /**
-   * Changes the outcome of a refused request to `no_effect` if some of its rows fit into the maximum supply, or if its
+   * Changes the outcome of a refused request to `no_effect` if some of its rows fit into the maximum supply, or its
    * shuffled drop is sealed. A sealed drop stops the run.
    */
   async #reclassifyRefusal({ rows }: Job, sent: SendOnceResult, result: AttemptResult): Promise<AttemptResult> {

@@ -4,8 +4,8 @@ import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operatio
 import type { RequestPlan } from '../request-plan.ts'
 
 /**
- * The rows of a planned request that are sent together. These are all its rows, or fewer, for example if the server
- * rejects requests with that many rows.
+ * The rows of a planned request that are sent together. The part contains all rows of the request, or fewer, for
+ * example if the server rejects requests with that many rows.
  */
 export interface RequestPart {
   request: number
@@ -91,8 +91,8 @@ export class Repetitions {
   }
 
   /**
-   * Schedules a request, unless it has reached the maximum time or number of attempts. Returns the milliseconds until
-   * it is due.
+   * Schedules a request, unless it has reached the maximum time or number of attempts. Returns the time until the
+   * request is due, in milliseconds.
    */
   add({ id, attempts, since = this.#now() }: Omit<Repetition, 'since'> & { since?: number }): number {
     const now = this.#now()

@@ -46,9 +46,9 @@ import { ServerHealth } from './server-health.ts'
  *   later.
  *
  * For example, the rows A, B and C are sent in one request each. A is accepted. The connection breaks while B is sent,
- * so the outcome of B is unknown, and its request waits with its key. C gets 429, which has no effect, so it is sent
- * again after a pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt
- * created.
+ * so the outcome of B is unknown. Its request waits to be repeated with its key. C gets 429, which has no effect, so it
+ * is sent again after a pause. Then the bytes of B are sent again, and the server returns the NFT that the first
+ * attempt created.
  */
 export class Sender {
   #requests = 0
@@ -79,7 +79,7 @@ export class Sender {
     const { client, store, options } = this.#context
     for (const request of await listResendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
     if (this.#queue.hasMore && client.supports('idempotency') === null) await this.#health.learn()
-    // The server may process concurrent requests in any order.
+    // If the order of rows matters, use one worker, because the server may process concurrent requests in any order.
     const count = store.drop.inOrder ? 1 : (options.inFlight ?? IN_FLIGHT)
     const workers = Array.from({ length: count }, () => this.#work())
     const results = await Promise.allSettled(workers)
@@ -254,7 +254,7 @@ export class Sender {
   }
 }
 
-/** Runs a step that precedes the request. If the step fails, the slot for sending is released. */
+/** Runs a step that precedes the request, and releases the slot for sending if the step fails. */
 async function unlessFailed<Value>(slot: { done(): void }, task: () => Promise<Value>): Promise<Value> {
   try {
     return await task()

@@ -23,8 +23,8 @@ interface PollGroup {
 }
 
 /**
- * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. Compares each row's
- * record with the row's request before reporting the row.
+ * Polls all accepted rows until each is deployed or failed, the timeout expires, or the run is stopped. Compares each
+ * row's record with the row's request before reporting the row.
  */
 export class StatusPoller {
   readonly #context: RunContext
@@ -93,7 +93,7 @@ export class StatusPoller {
       this.#aside = null
       this.#asideAt = now()
     })
-    // If the state can't be written, the next write reports the error.
+    // Ignore the error here. If the state can't be written, the next write reports it.
     this.#aside.catch(() => {})
     return this.#aside
   }

@@ -10,7 +10,7 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
 
 const ROWS_PER_READ = 1_000
-/** Number of pending uploads at which they are recorded immediately. */
+/** Number of unrecorded uploads at which all of them are recorded immediately. */
 const MAX_UNRECORDED = 100
 /** Minimum time in milliseconds between two recordings, unless `MAX_UNRECORDED` is reached. */
 const RECORD_EVERY_MS = 200

@@ -34,7 +34,7 @@ export function ownLimit(rate: number | null, observed: ObservedRateLimit | null
 }
 
 /**
- * Returns the limit of all processes together. The rate of a process counts only if it is above the default and the
+ * Returns the limit of all processes together. A process's own rate applies only if it is above the default and the
  * server states no limit.
  */
 export function sharedLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {

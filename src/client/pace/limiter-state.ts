@@ -29,7 +29,7 @@ export interface LimiterState {
   observed: { perSecond: number | null; at: number } | null
 }
 
-/** The facts that a process uses to change the state. */
+/** The inputs of a change of the state. */
 export interface LimiterView {
   me: Ticket
   now: number
@@ -39,14 +39,14 @@ export interface LimiterView {
 }
 
 /**
- * Permission to send. If it isn't granted, contains the time to check again, how much longer all requests must wait
- * according to the server, and which tickets block this one.
+ * Permission to send. If it isn't granted, contains the time of the next check, the remaining wait that the server
+ * requires, and the tickets that block this one.
  */
 export type SendPermission =
   | { granted: true; until: number }
   | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
-/** Lease in milliseconds. A request counts as in flight for this time if its process doesn't renew the lease. */
+/** Lease in milliseconds. If a process doesn't renew the lease, its request is treated as in flight for this time. */
 export const LEASE_MS = 3_000
 /** Grace period in milliseconds after a queued process's planned check. After this period, the process is skipped. */
 export const LATE_GRACE_MS = 500
@@ -89,7 +89,7 @@ export function decodeState(text: string | null, boot: string | null, now: numbe
   if (text === null) return emptyState(boot, now)
   const state = parse(text)
   if (state === null) return fullState(boot, now, limit)
-  // Requests from before the boot arrived long ago, and the clock has restarted.
+  // After a reboot, the old state doesn't apply. Its requests arrived long ago, and the clock has restarted.
   return isOfThisBoot(state, boot, now) ? state : emptyState(boot, now)
 }
 

@@ -18,10 +18,10 @@ import {
   type Ticket,
 } from './limiter-state.ts'
 
-/** The system calls of a shared limiter, which tests replace. */
+/** The clock, the storage and the process checks of a shared limiter, which tests replace. */
 export interface LimiterEnvironment {
   /**
-   * Changes the stored text of the limiter under a lock that all processes share. If `change` returns null in `keep`,
+   * Changes the stored text of the limiter under a lock that all processes share. If `change` returns null as `keep`,
    * the text stays unchanged. If no other process holds the lock, the change is made synchronously. `change` may be
    * called several times.
    */

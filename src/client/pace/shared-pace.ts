@@ -101,8 +101,8 @@ function usableFolder(folders: readonly string[]): string {
 }
 
 /**
- * Throws for a folder of another user, and restricts a folder to which others can write. Otherwise, other users could
- * delay requests or make gdn exceed the limit.
+ * Throws if a folder belongs to another user, and restricts its mode if others can write to it. Otherwise, other users
+ * could delay requests or make gdn exceed the limit.
  */
 function checkOwner(folder: string): void {
   const stats = lstatSync(folder)
@@ -158,7 +158,8 @@ interface LimiterRow {
 }
 
 /**
- * SQLite doesn't sync the content, because it is useless after a reboot. The rollback journal handles killed processes.
+ * SQLite doesn't sync the database, because the content is useless after a reboot. The rollback journal handles killed
+ * processes.
  */
 const PRAGMAS = ['journal_mode = DELETE', 'synchronous = OFF']
 

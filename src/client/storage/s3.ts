@@ -61,8 +61,8 @@ export function createS3Storage(options: S3Options): Storage {
       const url = objectUrl(root, key)
       const existing = await exchange('HEAD', url, {}, null, callOptions)
       if (existing.status !== 200 || Number(existing.headers['content-length']) !== file.body.size) {
-        // If HEAD fails for any reason, PUT reports it, because a HEAD response has no body. Without permission to list
-        // objects, S3 returns 403 for a missing object.
+        // If HEAD fails for any reason, PUT reports the reason, because a HEAD response has no body. Without permission
+        // to list objects, S3 returns 403 for a missing object.
         const headers = {
           'content-type': file.contentType,
           'cache-control': IMMUTABLE_CACHE_CONTROL,

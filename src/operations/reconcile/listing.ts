@@ -23,7 +23,7 @@ interface Collection {
   blockchain: Blockchain
 }
 
-/** Maximum number of IDs in a getnfts request. */
+/** Number of IDs that gdn sends in one getnfts request to read the NFTs of a listing or a run. */
 export const IDS_PER_CALL = 100
 
 /** Minimum time in milliseconds to wait for a listing that lags behind accepted requests. */

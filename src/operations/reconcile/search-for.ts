@@ -70,8 +70,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const requestContents = body.metadata.map(metadataHash)
   const conflicting = await conflictingOperations(requestContents, deps)
-  // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than requested in total, an
-  // NFT of another operation that was transferred looks like an NFT of this request.
+  // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than requested in total, a
+  // transferred NFT of another operation looks like an NFT of this request.
   const since = conflicting.reduce<number | null>((first, { listedAt }) => earlierOf(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
