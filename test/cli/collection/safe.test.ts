@@ -264,7 +264,7 @@ test('an existing file is never overwritten, and only a batch of the same change
   const sameResult = await set(flags)
   expect(sameResult).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('The file already contains 1 transaction'),
+    stderr: expect.stringContaining('already contains 1 transaction'),
   })
   const other = await set(['--royalty', '6%', '--safe', 'batch.json'])
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('batch.json already exists') })
