@@ -114,7 +114,7 @@ function table(caption: string, columns: readonly Column[], rows: readonly (read
 function traitsPart({ generated, layers }: EditionReport, ones: number): string {
   const columns = [
     { name: 'Trait' },
-    numberColumn('Wanted'),
+    numberColumn('Requested'),
     numberColumn('Made'),
     numberColumn('Share'),
     { name: 'Distribution' },

@@ -166,7 +166,7 @@ describe('gdn batch validate --preview', () => {
 
   test('draws a frame with the reason for a row without a picture that can be drawn', async () => {
     const { stdout } = await preview([row('A', 'b.svg'), row('B', 'https://example.com/x.png'), row('C', '')])
-    expect(stdout).toContain(`SVG${' '.repeat(17)}elsewhere${' '.repeat(11)}no image`)
+    expect(stdout).toContain(`SVG${' '.repeat(17)}not local${' '.repeat(11)}no image`)
   })
 
   test('escapes titles, and truncates them to the width of their pictures', async () => {
