@@ -32,5 +32,5 @@ export function addQuotesHintToError(error: GdnError, argv: readonly string[]): 
 /** Warns if a title or name is in quotes that the shell didn't remove. The quotes become part of the value. */
 export function warnOfQuotes(io: Io, flag: string, text: string | undefined): void {
   if (text === undefined || !isInQuotes(text)) return
-  io.warn(`${io.errPaint.busy('warning:')} ${flag}: is in quotes, which become part of the value`)
+  io.warn(`${io.errPaint.busy('warning:')} ${flag}: the value is in quotes, which become part of it`)
 }

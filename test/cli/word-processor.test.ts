@@ -64,7 +64,9 @@ test('warns of quotes around a title, in a manifest and in a flag', async () => 
   })
   const { url } = await fakeApi(service())
   const mint = ['nft', 'mint', '--title', '"Dawn"', ...TARGET, '--receiver', OWNER, '--base-url', url]
-  expect((await cli(mint, options)).stderr).toContain('warning: --title: is in quotes, which become part of the value')
+  expect((await cli(mint, options)).stderr).toContain(
+    'warning: --title: the value is in quotes, which become part of it',
+  )
 })
 
 test('prints many equal errors as one, with their number and the first places', async () => {

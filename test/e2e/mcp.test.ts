@@ -144,7 +144,7 @@ describe('gdn mcp', () => {
       expect(answer).toMatchObject({ status: 'ok', data: [{ status: 'confirmed', transaction_hash: hash }] })
     }
     expect(await royaltyOf()).not.toEqual(before)
-    expect((await call('collection_set', doIt)).answer.next).toContain('ran before')
+    expect((await call('collection_set', doIt)).answer.next).toContain('has already run')
     const again = (await call('collection_set', { ...owner, royalty: '5%' })).answer
     expect(again).toMatchObject({
       status: 'ok',
@@ -277,7 +277,11 @@ describe('gdn mcp', () => {
       expect(answer).toMatchObject({ status: 'ok', data: { total: 2, deployed: 2 } })
     }
     const { answer: again } = await call('batch_mint', doIt)
-    expect(again).toMatchObject({ status: 'ok', data: { deployed: 2 }, next: expect.stringContaining('ran before') })
+    expect(again).toMatchObject({
+      status: 'ok',
+      data: { deployed: 2 },
+      next: expect.stringContaining('has already run'),
+    })
     expect((await listed()).sort()).toEqual(['A', 'B'])
     const status = await call('batch_status', { run: 'drop.csv' })
     expect(status.answer.data).toMatchObject({ deployed: 2, unknown: 0 })

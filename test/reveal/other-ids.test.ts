@@ -274,9 +274,9 @@ test('plans offer the reveal only of an unedited manifest, on each machine, and 
   const FIRST = 'To reveal the drop, first restore the edited rows: gdn reveal'
   const [head, first, ...others] = rows.split('\n')
   for (const one of [machine, await shuffledMachine(backend, collection)]) {
-    expect(await planText(one, rows)).toMatch(/3 NFTs not revealed yet\. To reveal them: gdn reveal/)
+    expect(await planText(one, rows)).toMatch(/3 NFTs are not revealed yet\. To reveal them: gdn reveal/)
     const edited = rowsOf(3, (row) => (row === 2 ? 'Edited' : `Row ${row}`))
-    expect(await planText(one, edited)).toContain(`3 NFTs not revealed yet. ${FIRST}`)
+    expect(await planText(one, edited)).toContain(`3 NFTs are not revealed yet. ${FIRST}`)
     expect(await planText(one, rowsOf(4))).toContain(FIRST)
     expect(await planText(one, rowsOf(2))).toContain(FIRST)
     expect(await planText(one, [head, ...others, first].join('\n'))).toContain(FIRST)

@@ -147,7 +147,7 @@ test('names only the edited rows of an unrevealed run, also after insertions', a
   expect(await results(csv('Dawn', 'Midday', 'Dusk'))).toEqual([
     'drop.csv differs from the rows of the run: 0 rows added, 1 edited, 0 removed.',
     '  edited: r2 (line 3)',
-    expect.stringContaining('For 1 row with different values, the run recorded the earlier values'),
+    expect.stringContaining('The run still has the earlier values of 1 edited row'),
   ])
   const [head, ...rows] = ROWS.split('\n')
   expect(await results([head, `r4,New,x,art/1.txt,${ALICE}`, ...rows].join('\n'))).toEqual([
@@ -270,7 +270,7 @@ test('mints nothing unrevealed where the manifest is minted as it is', async () 
 
 const EDITS: [[string, string, RegExp], ...[string, string, RegExp][]] = [
   ['an edited row', csv('Dawn', 'Midnight', 'Dusk'), /line 3$/],
-  ['swapped rows', csv('Dawn', 'Dusk', 'Noon'), /line 3, 4$/],
+  ['swapped rows', csv('Dawn', 'Dusk', 'Noon'), /lines 3, 4$/],
   ['a new row', csv('Dawn', 'Noon', 'Dusk', 'Midnight').replace('art/4', 'art/3'), /line 5$/],
   ['a row that is missing', csv('Dawn', 'Noon'), /removed row 3/],
 ]

@@ -178,11 +178,11 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
 test.each<[number, string]>([
   [
     1,
-    '1 of 9 slots is not minted. Abandon it permanently? The draw decides which row will have no NFT. To mint it instead, answer no, and run gdn batch mint.',
+    '1 of 9 slots is not minted. The draw decides which row will have no NFT. To mint it instead, answer no, and run gdn batch mint. Abandon it permanently?',
   ],
   [
     2,
-    '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows will have no NFT. To mint them instead, answer no, and run gdn batch mint.',
+    '2 of 9 slots are not minted. The draw decides which 2 rows will have no NFT. To mint them instead, answer no, and run gdn batch mint. Abandon them permanently?',
   ],
 ])('prompts before it abandons %i', async (notMinted, question) => {
   const requests: string[][] = []
@@ -202,7 +202,9 @@ test('counts NFTs that are not revealed yet in one line of a plan, and lists edi
   const edited = planned.filter(({ reason }: { reason: string }) => reason.includes('differs from the committed row'))
   expect(edited.map(({ line }: { line: number }) => line)).toEqual([2, 3, 5])
   const { stdout, stderr } = await cli(['plan', machine.path('drop.csv'), ...machine.target], machine.options)
-  expect(stderr).toContain('5 NFTs not revealed yet. To reveal the drop, first restore the edited rows: gdn reveal ')
+  expect(stderr).toContain(
+    '5 NFTs are not revealed yet. To reveal the drop, first restore the edited rows: gdn reveal ',
+  )
   expect(stdout.match(/impossible/g)).toHaveLength(3)
 })
 

@@ -58,7 +58,7 @@ test('a plan of a sealed drop counts rows without an NFT as abandoned, on any ma
   for (const machine of [first, second]) {
     const { stdout, stderr } = await inText(machine, 'plan')
     expect(stderr).toMatch(/The drop is sealed, and .*round \d+ of (drand|the beacon that you specified)/)
-    expect(stderr).toContain('3 NFTs not revealed yet. To reveal them: gdn reveal ')
+    expect(stderr).toContain('3 NFTs are not revealed yet. To reveal them: gdn reveal ')
     expect(stderr).toContain(
       '1 row of the shuffled drop was abandoned when it was sealed, and can no longer be minted.',
     )

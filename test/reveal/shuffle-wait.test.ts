@@ -109,7 +109,7 @@ test('waits for the round of quicknet, and says until when: once in a log, and u
   const log = await reveal([relay.url], node, { clock: clockBefore(600) })
   expect(log.code, log.stderr).toBe(0)
   const lines = log.stderr.split('\n').filter((line) => line.includes('Waiting for round'))
-  const waiting = `Waiting for round ${round} of drand at ${at} (`
+  const waiting = `Waiting for round ${round} of drand, due at ${at} (`
   expect(lines).toEqual([expect.stringMatching(/^.*\d+ min left\)$/)])
   expect(lines[0]).toContain(waiting)
   expect((await revisions()).every((revision) => revision > 0)).toBe(true)
@@ -249,7 +249,7 @@ test('says that it waits for a relay, and which failed last, when the round is d
   const waiting = `Waiting for a drand relay that has round ${round} (${relay.url}: does not have the round yet)`
   const log = await reveal([relay.url], node, { clock: clockBefore(20) })
   expect(log.stderr.split('\n').filter((line) => line.includes('Waiting for') && line.includes(String(round)))).toEqual(
-    [expect.stringContaining(`Waiting for round ${round} of drand at `), expect.stringContaining(waiting)],
+    [expect.stringContaining(`Waiting for round ${round} of drand, due at `), expect.stringContaining(waiting)],
   )
   const before = clockBefore(20)
   let text = ''

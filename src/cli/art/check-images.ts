@@ -71,5 +71,5 @@ export const findArtWarnings = async ({ cwd }: Pick<Deps, 'cwd'>, art: Art, coun
 export function printArtWarnings(io: Pick<Io, 'warn'>, warnings: readonly ArtIssue[]): void {
   for (const warning of warnings.slice(0, MAX_LISTED)) io.warn(safe(formatProblem(warning)))
   const unlisted = warnings.length - MAX_LISTED
-  if (unlisted > 0) io.warn(`… and ${formatCount(unlisted, 'more warning')}. Add \`-o json\`.`)
+  if (unlisted > 0) io.warn(`… and ${formatCount(unlisted, 'more warning')}. Add \`-o json\` to list all of them.`)
 }

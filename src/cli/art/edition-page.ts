@@ -51,7 +51,11 @@ export function editionPage(page: EditionPage): string {
     [groupDigits(oneOfOnes.total), oneOfOnes.total === 1 ? 'one-of-one' : 'one-of-ones'],
     deviating === 0
       ? ['All', 'weights met', 'good']
-      : [groupDigits(deviating), 'trait counts differ from the weights', 'busy'],
+      : [
+          groupDigits(deviating),
+          deviating === 1 ? 'trait count differs from its weight' : 'trait counts differ from their weights',
+          'busy',
+        ],
   ])
   const facts = definitions([
     ['File', `<code>${escapeHtml(beginningOf(file, MAX_NAME))}</code>`],
@@ -110,7 +114,7 @@ function table(caption: string, columns: readonly Column[], rows: readonly (read
 function traitsPart({ generated, layers }: EditionReport, ones: number): string {
   const columns = [
     { name: 'Trait' },
-    numberColumn('Wanted'),
+    numberColumn('Requested'),
     numberColumn('Made'),
     numberColumn('Share'),
     { name: 'Distribution' },

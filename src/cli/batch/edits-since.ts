@@ -147,8 +147,7 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: ManifestEdits | null): 
   const [added, edited] = [ofKind('new'), ofKind('edited')]
   const outside =
     added === 0 ? '' : `${count(added, 'row')} of the file ${added === 1 ? "isn't" : "aren't"} part of the run. `
-  const changed =
-    edited === 0 ? '' : `For ${count(edited, 'row')} with different values, the run recorded the earlier values. `
+  const changed = edited === 0 ? '' : `The run still has the earlier values of ${count(edited, 'edited row')}. `
   const record =
     edited === 0 ? '' : ` Run \`${commands.apply}\` to make the remaining changes and record the new values.`
   io.warn(`${outside}${changed}Run \`${commands.plan}\` to compare the file with the NFTs.${record}`)

@@ -64,7 +64,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
     )
     .valueFlag(
       '--toolsets <names>',
-      `Toolsets to offer: ${TOOLSET_WORDS.slice(0, -1).join(', ')} or ${TOOLSET_WORDS.at(-1)} (only default)`,
+      `Toolsets to offer: ${TOOLSET_WORDS.slice(0, -1).join(', ')} or ${TOOLSET_WORDS.at(-1)} (the toolset default)`,
       { group: PERMITS, parse: someOf(TOOLSET_WORDS) },
     )
     .valueFlag('--call-timeout <time>', 'How long a call waits before it returns `running` (50s)', duration)

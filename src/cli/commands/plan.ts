@@ -184,7 +184,7 @@ async function noteHidden(planning: PlanContext, { counts }: ChangePlan, { all }
     ? 'To reveal the drop, first restore the edited rows'
     : `To reveal ${hidden === 1 ? 'it' : 'them'}`
   io.note(
-    `${count(hidden, 'NFT')} not revealed yet. ${instruction}: ${revealCommand}${state === null ? '' : formatBeaconFlag(state)}`,
+    `${count(hidden, 'NFT')} ${hidden === 1 ? 'is' : 'are'} not revealed yet. ${instruction}: ${revealCommand}${state === null ? '' : formatBeaconFlag(state)}`,
   )
 }
 

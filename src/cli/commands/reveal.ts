@@ -377,7 +377,7 @@ function printSkippedRows({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): v
   if (isUndrawn) printSlots(io, { missing: notMinted - undeployed, undeployed })
   const all = isUndrawn ? left : notMinted + left
   if (all === 0) return
-  io.note(`${isUndrawn ? count(all, 'NFT') : count(all, 'row')} not revealed:`)
+  io.note(`${isUndrawn ? count(all, 'NFT') : count(all, 'row')} will not be revealed:`)
   for (const row of leftRows.slice(0, MAX_NAMED)) io.note(`  ${placeOf(row)}: ${safe(row.reason)}`)
   if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
 }
@@ -530,6 +530,6 @@ function revealError({ failed, unknown, pending, reason, held, unsent }: Outcome
     return new GdnError('batch_failed_rows', message, { hint, details })
   }
   if (pending === 0 && !unsent) return null
-  const message = `${count(pending, 'update')} still pending${reasonSuffix(reason ?? held)}`
+  const message = `${count(pending, 'update')} ${pending === 1 ? 'is' : 'are'} still pending${reasonSuffix(reason ?? held)}`
   return new GdnError(pendingCodeOf(reason), message, { hint, details })
 }

@@ -74,7 +74,7 @@ export async function limitAcceptedOperation(
   const paid = BigInt(after.fee_paid)
   const committed = pending_transactions > 0 ? BigInt(counted ?? 0) : paid
   if (committed > wei) {
-    const costText = pending_transactions > 0 ? `can cost up to ${amount(committed)}` : `has paid ${amount(paid)}`
+    const costText = pending_transactions > 0 ? `can cost up to ${amount(committed)}` : `has cost ${amount(paid)}`
     return await refuse(`and its transaction ${costText}`)
   }
   if (changes) io.note(`The limit of this request is now ${amount(wei)}.`)

@@ -63,7 +63,7 @@ export async function createImageReader(
     if (status === 200) return body
     const { origin } = new URL(url)
     const why =
-      status === 404 || status === 410 ? `is not found at ${origin}` : `is not available at ${origin}: HTTP ${status}`
+      status === 404 || status === 410 ? `was not found at ${origin}` : `is not available at ${origin}: HTTP ${status}`
     throw new ImageError(why, 'missing')
   }
   return {

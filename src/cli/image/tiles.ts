@@ -75,7 +75,7 @@ async function imageOf({ metadata, localFiles }: ManifestRow): Promise<Pixels> {
   const path = localFiles.find(isImage)?.path
   if (path !== undefined) return await decodeImage(await readImage(path))
   const isElsewhere = metadata.file_fields.some(isImage)
-  throw isElsewhere ? new ImageError('is elsewhere', 'elsewhere') : new ImageError('is none', 'no image')
+  throw isElsewhere ? new ImageError('is not a local file', 'not local') : new ImageError('is none', 'no image')
 }
 
 function titleLines(title: string, columns: number): string[] {

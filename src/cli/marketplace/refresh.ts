@@ -138,10 +138,10 @@ async function refreshAll(
   return { records, error: errorOf(records, error) }
 }
 
-/** Returns the error of a refresh, including the number of NFTs that were requested; null if all were requested. */
+/** Returns the error of a refresh, with the number of NFTs that were not requested; null if all were requested. */
 function errorOf(records: readonly RefreshResult[], error: GdnError | null): GdnError | null {
   const requested = records.filter(({ status }) => status === 'requested').length
-  const so = `requested the refresh of ${requested} of ${count(records.length, 'NFT')}`
+  const so = `failed to request the refresh of ${records.length - requested} of ${count(records.length, 'NFT')}`
   const details = {
     not_requested: records.filter(({ status }) => status !== 'requested').map((record) => record.token_id),
   }

@@ -27,7 +27,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch retry': 'To change a failed row, edit the manifest and call batch_mint.',
   plan: 'The plan lists planned mints, updates, transfers and burns, impossible changes, and changes made elsewhere.',
   apply: 'The tool makes the planned changes. If a change is impossible, nothing changes unless "only" is "mint".',
-  cost: 'The estimate uses the current fees, and includes the amount to fund. If you pass no collection, it includes a deployment.',
+  cost: 'The estimate uses the current fees, and includes the funds that the signer needs. If you pass no collection, it includes the deployment of one.',
   'wallet list': 'Use @name wherever a parameter accepts an address.',
   'wallet generate': '',
   'nft grant':

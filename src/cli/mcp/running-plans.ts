@@ -21,7 +21,7 @@ const REMOVED_REASONS: Readonly<Record<string, string>> = {
   'nft transfer': 'already belongs to the receiver',
 }
 
-const ALREADY_RUN = 'This plan ran before. Nothing was repeated.'
+const ALREADY_RUN = 'This plan has already run. Nothing was repeated.'
 
 interface StartedPlan {
   promise: Promise<ToolResponse>

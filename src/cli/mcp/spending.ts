@@ -380,7 +380,7 @@ const addNfts = (spending: SpendingKind, nfts: number): SpendingKind =>
   spending.kind === 'nft' ? { kind: 'nft', count: spending.count + nfts } : spending
 
 const otherLimitError = (wei: bigint, coin: string | null) =>
-  new GdnError('usage', `the run has the limit of ${inCoins(wei)} ${coinSymbol(coin)}, which gdn mcp does not change`, {
+  new GdnError('usage', `the run has a limit of ${inCoins(wei)} ${coinSymbol(coin)}, which gdn mcp does not change`, {
     place: { field: 'max_cost' },
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })

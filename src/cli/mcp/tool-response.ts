@@ -39,7 +39,7 @@ const EMPTY_RESPONSE: ToolResponse = {
 /** Returns the response of a read-only tool, with the data that starts at an offset. */
 export function pagedResponse({ code, data, error }: CommandOutcome, offset: number): ToolResponse {
   const part = pageOf(data, offset)
-  const failed = error ?? { code: codeOf(code), message: 'The data contains the problems.', hint: null, details: null }
+  const failed = error ?? { code: codeOf(code), message: 'The data lists the problems.', hint: null, details: null }
   const isError = code !== 0 && !(code === 10 && error === null)
   return {
     ...EMPTY_RESPONSE,

@@ -48,7 +48,7 @@ function whyApplyNotRunnable({ only, max_cost, max_burns }: Values, outcome: Com
   const all = recordsIn(outcome).map(({ action }) => String(action))
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
-    const mint = actions.has('mint') ? ', or with only "mint" to mint the new rows' : ''
+    const mint = actions.has('mint') ? '. To mint only the new rows, pass "only": "mint"' : ''
     return `Nothing was changed, because apply makes no changes if one of them is impossible. Resolve the problems, and plan again${mint}.`
   }
   const burns = only === 'mint' ? 0 : all.filter((action) => action === 'burn').length

@@ -263,7 +263,8 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
   const pending = number((ofKind) => ofKind.pending)
   if (pending !== '') {
     const reason = KINDS.map((kind) => outcomes[kind].reason).find((candidate) => candidate !== null)
-    const message = `${pending} still pending${reasonSuffix(reason)}`
+    const isOne = KINDS.reduce((n, kind) => n + outcomes[kind].pending, 0) === 1
+    const message = `${pending} ${isOne ? 'is' : 'are'} still pending${reasonSuffix(reason)}`
     return new GdnError(pendingCodeOf(reason), message, { hint, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {

@@ -89,7 +89,11 @@ function linesOfIdentified({ count, first }: ImpossibleGroup, columns: number): 
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
     return cutToWidth(`    ${changePlace(change)}: ${safe(todo)}`, columns)
   })
-  return [wrapLine(`: the NFTs of ${count} rows have IDs`, columns), ...lines, `    and ${count - first.length} more`]
+  return [
+    wrapLine(`: ${count} rows lack the IDs of their NFTs`, columns),
+    ...lines,
+    `    and ${count - first.length} more`,
+  ]
 }
 
 /** Maximum number of lines about impossible changes in an error. */
@@ -120,7 +124,7 @@ export function hintFor(
 ): string {
   const ways: string[] = []
   if (all.some(({ reason }) => reason !== NOT_DYNAMIC)) {
-    ways.push(`Fix each cause${areEdits ? ', or revert your edits to these rows' : ''}.`)
+    ways.push(`Fix the cause of each impossible change${areEdits ? ', or revert your edits to these rows' : ''}.`)
   }
   if (all.some(({ first }) => first.some(({ want }) => want === 'burn'))) {
     ways.push('To keep the NFTs of removed rows, omit --prune.')

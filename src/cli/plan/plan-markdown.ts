@@ -63,14 +63,14 @@ function countRows(counts: PlanCounts): [string, number][] {
   const { mint, update, transfer, drift, impossible, unchanged } = countsOfRows(counts)
   const removed: [string, number][] = [
     ['burn', counts.burn],
-    ['removed row, drift, kept', counts.keptBurns],
-    ['removed row, impossible to burn', counts.impossibleBurns],
+    ['removed row (drift, kept)', counts.keptBurns],
+    ['removed row (impossible to burn)', counts.impossibleBurns],
   ]
   return [
     ['mint', mint],
     ['update', update],
     ['transfer', transfer],
-    ['drift, kept', drift],
+    ['drift (kept)', drift],
     ['impossible', impossible],
     ['unchanged', unchanged],
     ...removed.filter(([, n]) => n > 0),

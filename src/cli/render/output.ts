@@ -137,7 +137,7 @@ function requireField(field: string, mode: OutputMode, fields: readonly string[]
   if (flag === null) return
   throw new GdnError('usage', `omits ${field}, which is printed only once`, {
     place: { flag },
-    hint: `Use --json --fields id,${field} for both, or no output flag to print only the secret.`,
+    hint: `To print the ID and the secret, use --json --fields id,${field}. To print only the secret, omit all output flags.`,
   })
 }
 

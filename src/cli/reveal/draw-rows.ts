@@ -214,7 +214,7 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       const last = hasRelays(error) ? error.details.relays.at(-1) : undefined
       if (isEarly)
         show(
-          `Waiting for round ${round} of ${of} at ${isoOfSeconds(at / 1000)}`,
+          `Waiting for round ${round} of ${of}, due at ${isoOfSeconds(at / 1000)}`,
           ` (${remainingTimeText(msLeft)} left)`,
         )
       else show(`Waiting for a drand relay that has round ${round}`, ` (${last?.origin}: ${last?.why})`)

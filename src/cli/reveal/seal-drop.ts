@@ -138,7 +138,7 @@ export async function confirmAbandoned(
   }
   const [pronoun, rows] = missing === 1 ? ['it', 'which row'] : ['them', `which ${missing} rows`]
   await io.confirm(
-    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${pronoun} permanently? The draw decides ${rows} will have no NFT. To mint ${pronoun} instead, answer no, and run ${toMint}.`,
+    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. The draw decides ${rows} will have no NFT. To mint ${pronoun} instead, answer no, and run ${toMint}. Abandon ${pronoun} permanently?`,
     `--abandon-rows ${missing}`,
   )
 }

@@ -80,7 +80,7 @@ export class ReportImages {
     const url = (await reader?.locate(nft).catch(orNull)) ?? null
     const stored = url === null || reader === null ? null : await this.#find(url, () => reader.read(url).catch(orNull))
     const embedded = stored ?? (path === undefined ? null : await this.#find(path, () => readImage(path)))
-    return embedded ?? { why: 'Elsewhere' }
+    return embedded ?? { why: 'Image not embedded' }
   }
 
   async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<ImageLookup | null> {

@@ -96,7 +96,7 @@ function badges({ record, isUnrevealed, isRevealed, isMoved }: PresentNft): stri
   if (isUnrevealed) labels.push(['unrevealed', ''])
   if ((revision ?? 0) > 0) labels.push([isRevealed ? 'revealed' : 'updated', ''])
   if (is_frozen === true) labels.push(['frozen', ''])
-  if (isMoved) labels.push(['moved', ''])
+  if (isMoved) labels.push(['transferred', ''])
   if (pending_change != null) labels.push([`${beginningOf(pending_change.kind, 30)} in progress`, 'busy'])
   return labels.map(([label, tone]) => badge(label, tone)).join('')
 }

@@ -125,7 +125,7 @@ test('warns about a project file beside a manifest in another folder', async () 
   await mkdir(path('other'))
   await writeFile(path('other/gdn.config.json'), '{}')
   await writeFile(path('other/drop.csv'), `title,description,receiver\nDawn,x,${OWNER}\n`)
-  const warning = `${path('other/gdn.config.json')} is not read. gdn reads the project file of the current folder.`
+  const warning = `${path('other/gdn.config.json')} is ignored. gdn looks for a project file only in the current folder and its parent folders.`
   for (const command of [['batch', 'validate'], ['batch', 'preview'], ['cost']]) {
     const { stderr } = await gdn(...command, path('other/drop.csv'), ...TARGET)
     expect(stderr).toContain(warning)

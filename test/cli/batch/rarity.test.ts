@@ -110,7 +110,7 @@ describe('batch rarity', () => {
     const typed = [{ tag: 'hat', value: '7', display_type: 'number' }]
     nfts.push(nft('id-7', { token_id: '7', request_metadata: { title: 'Seven', attribute: typed } }))
     expect((await cli(at, options)).stderr).toContain(
-      'warning: traits are typed in some NFTs and text in others, so typed values count as missing: hat',
+      'warning: these traits are typed in some NFTs and text in others, so their typed values count as missing: hat',
     )
   })
 

@@ -238,7 +238,7 @@ describe('the present state of its NFTs', () => {
     expect(cards(html)[0]).not.toContain('<use')
   })
 
-  test('marks NFTs that are unrevealed, frozen, changing, moved and burned, and counts present owners', async () => {
+  test('marks NFTs that are unrevealed, frozen, changing, transferred and burned, and counts present owners', async () => {
     const hidden = { title: 'Hidden', description: '', file_fields: [], provenance_row: 'ab' }
     const present = {
       'id-0': { ...MINTED, request_metadata: hidden },
@@ -255,8 +255,8 @@ describe('the present state of its NFTs', () => {
     expect(cards(html).map(badgesOf)).toEqual([
       ['deployed', 'unrevealed'],
       ['deployed', 'frozen', 'transfer in progress'],
-      ['deployed', 'moved'],
-      ['burned', 'moved'],
+      ['deployed', 'transferred'],
+      ['burned', 'transferred'],
       ['deployed'],
     ])
     expect(cards(html)[2]).toContain(`<dt>Owner</dt><dd><code>${OTHER}</code></dd>`)

@@ -318,7 +318,9 @@ test('says why an accepted row is not minted yet, until it is', async () => {
   const errors = async () => {
     const { code, message } = errorOf(await cli(mint, { ...options, ...timeUpWhileWaiting() }))
     expect(code).toBe('pending')
-    expect(message).toMatch(new RegExp(`2 rows accepted but not deployed yet${reason === null ? '' : `: ${reason}`}$`))
+    expect(message).toMatch(
+      new RegExp(`2 rows are accepted, but not deployed yet${reason === null ? '' : `: ${reason}`}$`),
+    )
     const { stdout } = await cli(['batch', 'results', path('drop.csv'), '--json'], options)
     return JSON.parse(stdout).map(({ status, error }: { status: string; error: string | null }) => [status, error])
   }
@@ -485,7 +487,7 @@ test('counts the rows of the manifest that are not part of the run, also in its 
     `${file} differs from the rows of the run: 1 row added, 1 edited, 0 removed.`,
     '  edited: a (line 2)',
     '  added: c (line 4)',
-    `1 row of the file isn't part of the run. For 1 row with different values, the run recorded the earlier values. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
+    `1 row of the file isn't part of the run. The run still has the earlier values of 1 edited row. Run \`gdn plan ${again}\` to compare the file with the NFTs. Run \`gdn apply ${again}\` to make the remaining changes and record the new values.`,
   ]
   for (const argv of [
     ['results', file],

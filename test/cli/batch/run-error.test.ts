@@ -127,7 +127,7 @@ describe('the error of a run that did not succeed', () => {
   test('starts with what stopped the run, and its hint', () => {
     const stopped = { code: 'unreachable' as const, message: 'nothing answers', hint: 'start it' }
     const error = errorOfRun(summary({ stopped, counts: counts({ pending: 2, deployed: 1 }), exitCode: 6 }), commands)
-    expect(error?.message).toBe('nothing answers\n2 rows pending, not sent yet')
+    expect(error?.message).toBe('nothing answers\n2 rows are pending (not sent yet)')
     expect(error?.hint).toBe(
       'start it\nRun `gdn batch resume drop-3f9a` to resume the run.\nRun `gdn batch results drop-3f9a` to list every row.',
     )
@@ -144,7 +144,9 @@ describe('the error of a run that did not succeed', () => {
     const doubledRows = [{ key: 'a', line: 3, reason: 'the run b.csv minted the same row: 01a1', nft_gdn_id: '01a1' }]
     const error = errorOfRun(summary({ counts: counts({ deployed: 2 }), doubledRows, exitCode: 7 }), commands)
     expect(error).toMatchObject({ exitCode: 7, details: { doubled_rows: doubledRows } })
-    expect(error?.message).toContain('1 row possibly minted twice:\n  line 3: the run b.csv minted the same row: 01a1')
+    expect(error?.message).toContain(
+      '1 row may have been minted twice:\n  line 3: the run b.csv minted the same row: 01a1',
+    )
   })
 
   test('lists rows that differ on chain separately, after other errors', () => {
@@ -153,7 +155,7 @@ describe('the error of a run that did not succeed', () => {
     expect(errorOfRun(summary({ counts: counts({ deployed: 1 }) }), commands, verified)).toMatchObject({
       code: 'verify_failed',
       exitCode: 5,
-      message: '1 row differs from what was requested, on chain or in storage:\n  line 4: owner is 0x1, not 0x2',
+      message: '1 row differs on chain or in storage from what was requested:\n  line 4: owner is 0x1, not 0x2',
     })
     const failed = summary({ counts: counts({ failed: 1 }), exitCode: 7 })
     expect(errorOfRun(failed, commands, verified)).toMatchObject({

@@ -119,7 +119,7 @@ describe('--verify', () => {
     expect(stderr).toContain('no row could be verified')
     const reason =
       'this server provides no access to nodes of polygon: set --rpc-url or GDN_RPC_URL to the URL of a node'
-    expect(stderr).toContain(`2 rows not verified: ${reason}\n`)
+    expect(stderr).toContain(`2 rows were not verified: ${reason}\n`)
     expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
     const secondResult = await cli([...argv, '-q'], options)
     expect({ code: secondResult.code, sent: api.bodies('createnft').length }).toEqual({ code: 6, sent: 1 })

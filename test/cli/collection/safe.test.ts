@@ -177,7 +177,7 @@ test('the Safe executes the batch, which makes every change', async () => {
   expect(code, stderr).toBe(0)
   expect(stdout).toMatch(/^royalty\t\t2\.5% to 0x\w{40}\twritten\t$/m)
   expect(stderr).toMatch(
-    /Wrote 4 transactions for the Safe 0x\w{40}: .*batch\.json\. .*The Safe requires 2 of 3 signatures\./,
+    /Wrote 4 transactions for the Safe 0x\w{40} to .*batch\.json\. .*The Safe requires 2 of 3 signatures\./,
   )
   expect((await stat(join(home.dir, 'batch.json'))).mode & 0o777).toBe(0o600)
   const batch = await readBatch('batch.json')
@@ -264,7 +264,7 @@ test('an existing file is never overwritten, and only a batch of the same change
   const sameResult = await set(flags)
   expect(sameResult).toMatchObject({
     code: 0,
-    stderr: expect.stringContaining('The file already contains 1 transaction'),
+    stderr: expect.stringContaining('already contains 1 transaction'),
   })
   const other = await set(['--royalty', '6%', '--safe', 'batch.json'])
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('batch.json already exists') })
@@ -311,7 +311,7 @@ test.each([
   [
     'of an unknown version',
     { 'VERSION()': textIn('9.9.9\u001b[2J'), 'getThreshold()': wordOf(1), 'getOwners()': addressesIn(1) },
-    'has the version 9.9.9\\u001b[2J, which gdn does not recognize',
+    'has version 9.9.9\\u001b[2J, which gdn does not recognize',
     0,
   ],
 ] as const)('checks that the owner is a Safe: a contract %s', async (_, answers, message, exitCode) => {

@@ -484,7 +484,9 @@ describe('gdn collection set', () => {
     const refused = await set('--freeze', ...as('owner'), '--state-dir', join(home.dir, 'state'))
     expect(refused).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`this can't be undone (Tides, ${contract} on polygon`),
+      stderr: expect.stringMatching(
+        new RegExp(`permanently \\(Tides, ${contract} on polygon.*This can't be undone\\.`, 's'),
+      ),
     })
     expect(await frozen()).toBe(false)
     const done = await set('--freeze', ...asOwner())

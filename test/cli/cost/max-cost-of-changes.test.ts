@@ -564,7 +564,7 @@ describe('a single command', () => {
         {
           code: 'max_cost',
           message: expect.stringMatching(
-            /^--max-cost: the request was already accepted, and its transaction has paid 0\.\d+ POL$/,
+            /^--max-cost: the request was already accepted, and its transaction has cost 0\.\d+ POL$/,
           ),
         },
       ])

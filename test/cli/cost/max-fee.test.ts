@@ -34,7 +34,7 @@ describe('batch mint --max-fee-gwei', () => {
     expect(errorOf(waiting)).toMatchObject({
       code: 'pending',
       message: expect.stringMatching(
-        new RegExp(`^(the --timeout of 10 s expired\n)?1 row accepted but not deployed yet: ${reason.source}$`),
+        new RegExp(`^(the --timeout of 10 s expired\n)?1 row is accepted, but not deployed yet: ${reason.source}$`),
       ),
     })
     const events = waiting.stdout

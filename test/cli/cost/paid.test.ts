@@ -158,5 +158,5 @@ test('batch status --costs has the cost of a single command with a limit, or the
   const other = (await names()).find((one: string) => one !== name)
   const { stdout, stderr } = await run('batch', 'status', other, '--costs')
   expect(stdout).not.toMatch(/^paid/im)
-  expect(stderr).toContain('only of commands with --max-cost')
+  expect(stderr).toContain('only for commands with --max-cost')
 })

@@ -64,19 +64,22 @@ test('doctor names wallets whose keys were exported, and warns of unencrypted on
   expect(await findings('wallets', options)).toEqual([])
   expect((await cli([...exporting, path('copy.json')], options)).code).toBe(0)
   expect(await findings('wallets', options)).toMatchObject([
-    { status: 'ok', message: expect.stringContaining(`the keystore of @alice was copied to ${path('copy.json')}`) },
+    {
+      status: 'ok',
+      message: expect.stringContaining(`the encrypted keystore of @alice was copied to ${path('copy.json')}`),
+    },
   ])
   expect((await cli([...exporting, path('alice.key'), '--format', 'private-key'], options)).code).toBe(0)
   const there = await findings('wallets', options)
   expect(there).toMatchObject([
-    { status: 'warn', message: expect.stringContaining('unencrypted, and the file is still') },
+    { status: 'warn', message: expect.stringMatching(/unencrypted private key of @alice .*, and the file is still/) },
   ])
   await rm(path('alice.key'))
   expect((await cli([...exporting, path('other.json')], options)).code).toBe(0)
   const [after] = await findings('wallets', options)
   expect(after).toMatchObject({
     status: 'warn',
-    message: expect.stringMatching(/private key of @alice .* unencrypted$/),
+    message: expect.stringMatching(/unencrypted private key of @alice .* on \d{4}-\d\d-\d\d$/),
   })
   for (const name of ['one.key', 'two.key']) {
     expect((await cli([...exporting, path(name), '--format', 'private-key'], options)).code).toBe(0)

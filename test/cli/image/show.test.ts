@@ -112,7 +112,7 @@ describe('gdn nft show at a terminal', () => {
     ['more than 16 MiB', Buffer.alloc(16 * 1024 * 1024 + 1), 'longer than 16 MiB'],
     ['a broken picture', png(QUARTERS).subarray(0, 60), 'The image is broken.'],
     ['escape sequences', Buffer.from('\u001b]52;c;eA==\u0007\u001b[2J\u009b2J'), 'The image is not an image file.'],
-    ['a missing picture', null, 'The image is not found at http://127.0.0.1'],
+    ['a missing picture', null, 'The image was not found at http://127.0.0.1'],
   ])('prints a line to stderr for %s, and exits with 0', async (_, image, line) => {
     const { url } = await serveImage({ image })
     const { code, stdout, stderr } = await show(url, { ...inXterm, stderrTty: false })
@@ -166,7 +166,7 @@ describe('gdn batch validate --preview', () => {
 
   test('draws a frame with the reason for a row without a picture that can be drawn', async () => {
     const { stdout } = await preview([row('A', 'b.svg'), row('B', 'https://example.com/x.png'), row('C', '')])
-    expect(stdout).toContain(`SVG${' '.repeat(17)}elsewhere${' '.repeat(11)}no image`)
+    expect(stdout).toContain(`SVG${' '.repeat(17)}not local${' '.repeat(11)}no image`)
   })
 
   test('escapes titles, and truncates them to the width of their pictures', async () => {

@@ -440,7 +440,7 @@ test('neither raises nor lowers the limit that a run has', async () => {
     await expect(limited({ wei, isSet: true }, 10n * LIMITED)).rejects.toMatchObject({
       code: 'usage',
       place: { field: 'max_cost' },
-      message: 'the run has the limit of 0.002 POL, which gdn mcp does not change',
+      message: 'the run has a limit of 0.002 POL, which gdn mcp does not change',
     })
   }
   expect(await limited({ wei: 10n * LIMITED, isSet: true }, 10n * LIMITED)).toBe(10n * LIMITED)

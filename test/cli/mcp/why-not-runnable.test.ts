@@ -21,7 +21,7 @@ test.each([
   [
     ['impossible', 'mint', 'update'],
     { max_cost: '5POL' },
-    'Nothing was changed, because apply makes no changes if one of them is impossible. Resolve the problems, and plan again, or with only "mint" to mint the new rows.',
+    'Nothing was changed, because apply makes no changes if one of them is impossible. Resolve the problems, and plan again. To mint only the new rows, pass "only": "mint".',
   ],
   [
     ['burn', 'mint', 'burn'],

@@ -120,7 +120,7 @@ describe('errors and hints of tools', () => {
     expect(pagedResponse({ code: 6, data, error: null }, 0)).toMatchObject({
       status: 'error',
       data,
-      error: { code: 'unreachable', message: 'The data contains the problems.' },
+      error: { code: 'unreachable', message: 'The data lists the problems.' },
     })
   })
 

@@ -201,7 +201,7 @@ describe('a marketplace server', () => {
     expect(result.code).toBe(7)
     expect(errorOf(result)).toMatchObject({
       code: 'batch_failed_rows',
-      message: 'requested the refresh of 2 of 3 NFTs: token 2: HTTP 404: no such NFT for [redacted]',
+      message: 'failed to request the refresh of 1 of 3 NFTs: token 2: HTTP 404: no such NFT for [redacted]',
       details: { not_requested: ['2'] },
     })
   })
@@ -328,7 +328,7 @@ describe('apply and reveal with --refresh', () => {
     expect(JSON.parse(result.stdout)).toMatchObject({ updated: 1, failed: 0 })
     expect(errorOf(result)).toMatchObject({
       message: expect.stringMatching(
-        /^all changes were made, but gdn requested the refresh of 0 of 1 NFT: token \d+: HTTP 404$/,
+        /^all changes were made, but gdn failed to request the refresh of 1 of 1 NFT: token \d+: HTTP 404$/,
       ),
       hint: expect.stringMatching(
         /^To request the other refreshes, run `gdn nft refresh \d+ -c 0x\w{40} -b polygon`\.$/,

@@ -215,7 +215,8 @@ test('gdn tx show lists attempts in words on a terminal, and as JSON for program
 test('gdn tx cancel and gdn tx show say why the backend waits with a replacement', async () => {
   // An eighth above 30 gwei is the least that replaces the transaction.
   const { argv, options } = await place('tx cancel', { max_fee_gwei: 33 })
-  const waits = 'it needs up to 0.0007088 POL at the current fees, but max_fee_gwei allows only 0.000693 POL'
+  const waits =
+    'the replacement needs up to 0.0007088 POL at the current fees, but max_fee_gwei allows only 0.000693 POL'
   const { code, stderr } = await cli([...argv, '--yes'], options)
   expect(code, stderr).toBe(0)
   expect(stderr).toContain(`The backend can't sign the replacement yet: ${waits}.`)

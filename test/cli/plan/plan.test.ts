@@ -149,7 +149,7 @@ describe('gdn plan', () => {
     expect(actions.slice(0, 2)).toEqual(['impossible 62', 'mint 2'])
     expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all changes.')
     expect(stdout).toContain(` line 2: Title 0 → ${OWNER}\n`)
-    expect(stderr).toContain('Fix each cause, or revert your edits to these rows.')
+    expect(stderr).toContain('Fix the cause of each impossible change, or revert your edits to these rows.')
     expect(stderr).toMatch(/To mint only the new rows, run `gdn apply \S+ .*--only mint`\./)
     const saved = (await plan('--out', path('plan.json'))).stderr
     expect(saved).not.toContain('To apply exactly this plan')

@@ -105,11 +105,11 @@ test('counts removed rows apart from the rows of the manifest, also in Markdown'
   expect(summaryText(NO_COUNTS)).toBe('0 rows: none.')
   const markdown = await planMarkdown('drop.csv', { ...planOf({}), counts: removed } as unknown as ChangePlan, NONE)
   for (const [what, n] of [
-    ['drift, kept', 2],
+    ['drift (kept)', 2],
     ['impossible', 0],
     ['burn', 1],
-    ['removed row, drift, kept', 1],
-    ['removed row, impossible to burn', 1],
+    ['removed row (drift, kept)', 1],
+    ['removed row (impossible to burn)', 1],
   ]) {
     expect(markdown).toContain(`\n| ${what} | ${n} |\n`)
   }
@@ -188,7 +188,7 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
     return { ...plan, counts: { ...plan.counts, identified: n }, changes }
   }
   expect(await linesOf(rows(300))).toEqual([
-    'impossible: the NFTs of 300 rows have IDs',
+    'impossible: 300 rows lack the IDs of their NFTs',
     ...[2, 3, 4, 5, 6].map((n) => `    line ${n}: add id=${n}`),
     '    and 295 more',
     'mint line 2: T0',
@@ -239,9 +239,13 @@ test('shows impossible changes of the same reason as one, with their number and 
 })
 
 test.each([
-  [[{ field: 'title', from: 'a', to: 'b' }], 0, 'Fix each cause, or revert your edits to these rows.'],
-  [[], 0, 'Fix each cause.'],
-  [[], 1, 'Fix each cause. To mint only the new rows, run `gdn apply drop.csv --only mint`.'],
+  [
+    [{ field: 'title', from: 'a', to: 'b' }],
+    0,
+    'Fix the cause of each impossible change, or revert your edits to these rows.',
+  ],
+  [[], 0, 'Fix the cause of each impossible change.'],
+  [[], 1, 'Fix the cause of each impossible change. To mint only the new rows, run `gdn apply drop.csv --only mint`.'],
 ])('speaks of edits and new rows only where there are some: %j, %i', async (fields, mint, text) => {
   const notes: string[] = []
   const plan = unrevealed(1, fields)
@@ -270,7 +274,7 @@ test('does not advise to fix the cause if NFTs are not dynamic', async () => {
     }
     return hintFor(await collectImpossibleChanges({ ...plan, changes } as never), { mint: 0 }, '')
   }
-  expect(await one(UNREVEALED)).toBe('Fix each cause, or revert your edits to these rows.')
+  expect(await one(UNREVEALED)).toBe('Fix the cause of each impossible change, or revert your edits to these rows.')
   expect(await one(NOT_DYNAMIC)).toMatch(
     /^gdn updates only NFTs that were minted with --dynamic\. For the other NFTs, restore /,
   )

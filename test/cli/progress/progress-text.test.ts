@@ -124,7 +124,7 @@ describe('the current activity', () => {
     ],
     [
       { type: 'reconciling', phase: 'waiting', ms: 29_000, done: 0, total: 0 },
-      'Searching the collection for 50 rows with an unknown outcome: waiting for a newer list, 24 s left',
+      'Searching the collection for 50 rows with an unknown outcome: waiting for an up-to-date list, 24 s left',
     ],
     [
       { type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 },

@@ -168,7 +168,7 @@ export async function warnOfUnreadProjectFile(
   if (manifest === '-') return
   const path = await projectFileIn(dirname(resolve(cwd, manifest)))
   if (path === null || path === projectFile) return
-  io.warn(safe(`${path} is not read. gdn reads the project file of the current folder.`))
+  io.warn(safe(`${path} is ignored. gdn looks for a project file only in the current folder and its parent folders.`))
 }
 
 /** Returns the path that identifies a manifest in runs; null for standard input. */

@@ -220,7 +220,7 @@ function waitText(
 }
 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
-  if (step === 'waiting') return `: waiting for a newer list, ${secondsTo(until, now)} left`
+  if (step === 'waiting') return `: waiting for an up-to-date list, ${secondsTo(until, now)} left`
   return step === 'listing' ? ': reading the list of NFTs' : `: ${groupDigits(done)} of ${groupDigits(total)} NFTs read`
 }
 

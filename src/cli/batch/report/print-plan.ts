@@ -23,7 +23,7 @@ export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, se
   const { isApplied = false } = sending
   const { run, resumed, rows, requests, receivers, files, changes } = planned
   io.note(`Run ${io.errPaint.bold(safe(run.name))} in ${safe(where)}${resumed ? ', resumed' : ''}`)
-  const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
+  const uploads = files === 0 ? '' : ` (${count(files, 'row')} ${files === 1 ? 'has' : 'have'} local files)`
   io.note(
     rows.pending === 0
       ? '  No rows to send'

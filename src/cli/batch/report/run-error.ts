@@ -52,11 +52,14 @@ export function errorOfRun(
     parts.push(`${count(counts.failed, 'row')} failed:`, ...groupByReason(failedRows.map(withReason('error'))))
   }
   if (doubledRows.length > 0) {
-    parts.push(`${count(doubledRows.length, 'row')} possibly minted twice:`, ...groupByReason(doubledRows))
+    parts.push(`${count(doubledRows.length, 'row')} may have been minted twice:`, ...groupByReason(doubledRows))
   }
+  const are = (n: number) => (n === 1 ? 'is' : 'are')
   if (counts.accepted > 0)
-    parts.push(`${count(counts.accepted, 'row')} accepted but not deployed yet${reasonText(summary)}`)
-  if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} pending, not sent yet`)
+    parts.push(
+      `${count(counts.accepted, 'row')} ${are(counts.accepted)} accepted, but not deployed yet${reasonText(summary)}`,
+    )
+  if (counts.pending > 0) parts.push(`${count(counts.pending, 'row')} ${are(counts.pending)} pending (not sent yet)`)
   if (differing.length > 0) parts.push(...differingParts(verified))
   const code = exitCode === EXIT.ok ? 'verify_failed' : (CODE_BY_EXIT[exitCode] ?? stopped?.code ?? 'unexpected')
   // Omit the hint about the interruption, because one of the next steps resumes the run.
@@ -99,7 +102,7 @@ interface VerificationSummary {
 
 function differingParts({ counts, differing }: VerificationSummary): string[] {
   return [
-    `${count(counts.differing, 'row')} ${counts.differing === 1 ? 'differs' : 'differ'} from what was requested, on chain or in storage:`,
+    `${count(counts.differing, 'row')} ${counts.differing === 1 ? 'differs' : 'differ'} on chain or in storage from what was requested:`,
     ...groupByReason(differing.map(withReason('differs'))),
   ]
 }

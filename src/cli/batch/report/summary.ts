@@ -65,8 +65,8 @@ export function runCard(record: DataRecord, stateDir: string | undefined): Recor
 
 function verifiedText({ verified, changed, differing, unread }: DataRecord): string | null {
   if (typeof verified !== 'number') return null
-  const parts = [`${verified} as requested on chain and in storage`]
-  if (Number(changed) > 0) parts.push(`${changed} changed since`)
+  const parts = [`${verified} ${verified === 1 ? 'matches' : 'match'} on chain and in storage`]
+  if (Number(changed) > 0) parts.push(`${changed} changed since the mint`)
   if (Number(differing) > 0) parts.push(`${differing} differ`)
   if (Number(unread) > 0) parts.push(`${unread} could not be read`)
   return parts.join(', ')

@@ -320,9 +320,9 @@ export function editedRowsError(
   const { changed = [], added = [], removed = [] } = edits ?? {}
   const lines = [...changed, ...added].sort((a, b) => a - b)
   const parts = [
-    ...(changed.length === 0 ? [] : [`line ${firstLines(changed)}`]),
-    ...(added.length === 0 ? [] : [`added line ${firstLines(added)}`]),
-    ...(removed.length === 0 ? [] : [`removed row ${firstLines(removed)} of the committed rows`]),
+    ...(changed.length === 0 ? [] : [`${plural('line', changed)} ${firstLines(changed)}`]),
+    ...(added.length === 0 ? [] : [`added ${plural('line', added)} ${firstLines(added)}`]),
+    ...(removed.length === 0 ? [] : [`removed ${plural('row', removed)} ${firstLines(removed)} of the committed rows`]),
   ]
   return new GdnError(
     'edited_rows',
@@ -336,6 +336,8 @@ export function editedRowsError(
     },
   )
 }
+
+const plural = (noun: string, rows: readonly number[]): string => (rows.length === 1 ? noun : `${noun}s`)
 
 const firstLines = (rows: readonly number[]): string =>
   `${rows.slice(0, MAX_NAMED).join(', ')}${rows.length > MAX_NAMED ? ', …' : ''}`
@@ -397,7 +399,7 @@ async function isDeployed(
     .call('getprovenances', { contract_address }, { signal: deps.signals.signal })
     .catch((error: unknown) => {
       if (!lacksEndpoint(error)) throw error
-      throw new GdnError('refused', "the server can't commit to metadata that is revealed later", {
+      throw new GdnError('refused', "the server doesn't support unrevealed mints", {
         place: { flag: '--unrevealed' },
         hint: 'Nothing was sent. Use a gdn backend.',
       })

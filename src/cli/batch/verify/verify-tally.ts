@@ -42,7 +42,8 @@ export class VerifyTally {
       const rows = `${count(changed, 'row')} changed since the mint`
       io.warn(`${rows}: the chain and the storage match the server's current record (${this.#changedText()}).`)
     }
-    if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
+    if (unread > 0)
+      io.warn(`${count(unread, 'row')} ${unread === 1 ? 'was' : 'were'} not verified: ${safe(this.reason ?? '')}`)
     if (verified + changed > 0)
       io.note('Files were not checked. To check the files of all tokens, run `gdn collection check`.')
   }

@@ -105,7 +105,7 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   for (const { text } of artCheck.reasons) io.note(safe(text))
   for (const { text } of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
   if (artCheck.deviations.length > MAX_LISTED)
-    io.note(`… and ${artCheck.deviations.length - MAX_LISTED} more. Add \`-o json\`.`)
+    io.note(`… and ${artCheck.deviations.length - MAX_LISTED} more. Add \`-o json\` to list all of them.`)
   io.note(conclusion(artCheck, { path, isStrict: flags.strict === true }))
   for (const kind of [ofTraits, ofArt]) printArtWarnings(io, kind)
   deps.setExitCode(exitCode)

@@ -152,7 +152,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   })
   for (const text of deviations.slice(0, MAX_LISTED)) io.note(safe(text))
   const more = deviations.length - MAX_LISTED
-  if (more > 0) io.note(`… and ${formatCount(more, 'trait')} more. Add \`-o json\`.`)
+  if (more > 0) io.note(`… and ${formatCount(more, 'trait')} more. Add \`-o json\` to list all of them.`)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
   printArtWarnings(io, afterwards)
   noteUnfinished(io, unfinished, flags)

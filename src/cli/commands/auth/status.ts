@@ -149,7 +149,7 @@ async function localKey({ env }: Deps, isInUse: boolean): Promise<KeyWithSource[
 }
 
 async function check(deps: Deps, flags: StatusFlags, url: string | null, key: Secret): Promise<void> {
-  if (url === null) throw new GdnError('unreachable', 'the local backend is not running (gdn local start)')
+  if (url === null) throw new GdnError('unreachable', 'the local backend is not running: run `gdn local start`')
   const { local: _local, profile: _profile, ...otherFlags } = flags
   const settings = await deps.settings({ ...otherFlags, baseUrl: url })
   const { client } = await deps.connect({ ...settings, apiKey: async () => key })

@@ -44,7 +44,7 @@ export async function openMarketplaceCheck(
       const warnings = findings.issues('warning')
       printWarnings(deps.io, { warnings })
       const unlisted = findings.counts.warning - warnings.length
-      if (unlisted > 0) deps.io.warn(`  … ${count(unlisted, 'more finding')} not listed`)
+      if (unlisted > 0) deps.io.warn(`  … and ${count(unlisted, 'more finding')}`)
       for (const hint of findings.issues('hint')) {
         deps.io.note(safe(`hint: ${formatProblem(hint)}`))
         deps.io.note(`  ${safe(hint.hint ?? '')}`)

@@ -91,7 +91,7 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
   const { unscored, mixed } = ranking
   if (unscored.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscored.join(', '))}`)
   if (mixed.length > 0) {
-    const problem = 'traits are typed in some NFTs and text in others, so typed values count as missing'
+    const problem = 'these traits are typed in some NFTs and text in others, so their typed values count as missing'
     deps.io.warn(`warning: ${problem}: ${safe(mixed.join(', '))}`)
   }
 }

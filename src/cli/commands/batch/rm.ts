@@ -160,7 +160,7 @@ async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
     if (effect === 'ends') warnOfName(deps, run.name)
     if (effect === 'begins') {
       deps.io.warn(
-        `Another drop hides rows that ${safe(run.name)} has revealed. If you remove the run, gdn refuses to publish these rows until that drop is revealed.`,
+        `Another drop that is not revealed yet contains rows that ${safe(run.name)} has revealed. If you remove the run, gdn refuses to publish these rows until that drop is revealed.`,
       )
     }
   }

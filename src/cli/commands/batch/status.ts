@@ -164,5 +164,5 @@ async function spentByCommand(
   }
   const { costs, problem } = await spendingOf(deps, await settingsIfFound(deps, run, flags), run, command)
   if (problem === null) return { costs, problem }
-  return { costs, problem: `${problem} Servers track the cost only of commands with --max-cost.` }
+  return { costs, problem: `${problem} Servers track costs only for commands with --max-cost.` }
 }

@@ -60,7 +60,7 @@ export async function chainContract(
       : await resolveCollection(deps, settings, server, undefined, '<address>')
   if (blockchain === undefined) throw requiredFlagError('--blockchain', 'Add -b <name>, such as -b polygon.')
   if (!isEvm(blockchain))
-    throw flagError('--blockchain', `has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')
+    throw flagError('--blockchain', `${blockchain} has no ERC-721, ERC-1155 or ERC-20 contracts`, 'Use an EVM network.')
   return { contract: contract.toLowerCase(), blockchain, server, settings }
 }
 

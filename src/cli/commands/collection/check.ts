@@ -91,7 +91,7 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
 }
 
 const problemsError = (lost: number, tokens: number) =>
-  new GdnError('unreadable_files', `${count(lost, 'problem')} in the files of ${count(tokens, 'token')}`, {
+  new GdnError('unreadable_files', `found ${count(lost, 'problem')} in the files of ${count(tokens, 'token')}`, {
     hint: 'Run the command again to rule out temporary failures. To serve the files of an archive, run `gdn collection restore`.',
   })
 

@@ -25,7 +25,7 @@ export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
   const knownNames = set.filter((name) => VARIABLE_NAMES.includes(name))
   return ok(
     'environment',
-    knownNames.length === 0 ? 'no gdn environment variable is set' : `${knownNames.join(', ')} set`,
+    knownNames.length === 0 ? 'no gdn environment variable is set' : `set: ${knownNames.join(', ')}`,
   )
 }
 

@@ -34,7 +34,7 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   if (free < LOW_SPACE_BYTES) {
     return warn(
       check,
-      `only ${inMiB(free)} free for ${stateDir}`,
+      `only ${inMiB(free)} of disk space is free for ${stateDir}`,
       'Free some space. A run stops if gdn cannot record it.',
     )
   }

@@ -42,11 +42,11 @@ function findingOf(walletExport: WalletExport): Finding {
   const { name, format, to, at } = walletExport
   const day = at.slice(0, 10)
   const where = to === null ? 'to standard output' : `to ${to}`
-  if (!isPlain(walletExport)) return ok(CHECK, `the keystore of @${name} was copied ${where} on ${day}, encrypted`)
+  if (!isPlain(walletExport)) return ok(CHECK, `the encrypted keystore of @${name} was copied ${where} on ${day}`)
   const stillThere = fileExists(walletExport) ? ', and the file is still there' : ''
   return warn(
     CHECK,
-    `the ${FORMATS[format] ?? format} of @${name} was exported ${where} on ${day}, unencrypted${stillThere}`,
+    `the unencrypted ${FORMATS[format] ?? format} of @${name} was exported ${where} on ${day}${stillThere}`,
     "Delete every copy that you no longer need. If anyone else may have read a copy, move the wallet's assets to a new wallet.",
   )
 }

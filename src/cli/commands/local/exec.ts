@@ -24,7 +24,7 @@ export interface ExecFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags
 export function command(deps: Deps, run = exec): GdnCommand {
   const execCommand = new GdnCommand({
     about:
-      "gdn starts a temporary backend, runs the command, and exits with the command's exit code. For the command, gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR, and removes GDN_CONTRACT and GDN_PROFILE. Saved addresses (`gdn wallet add`) are not available to the command, but keystores are. Within the command, --local also selects the temporary backend. Afterwards, gdn deletes the backend and its data, even after an interruption, so you can use gdn local exec in CI. If gdn itself is killed with SIGKILL, the command keeps running, and nothing deletes the files that it then writes to GDN_STATE_DIR.\nWith --fork, the backend uses a copy of a public network at its latest block. gdn only reads from the network, and needs no private key.",
+      "gdn starts a temporary backend, runs the command, and exits with the command's exit code. For the command, gdn sets GDN_BASE_URL, GDN_API_KEY and a separate GDN_STATE_DIR, and unsets GDN_CONTRACT and GDN_PROFILE. Saved addresses (`gdn wallet add`) are not available to the command, but keystores are. Within the command, --local also selects the temporary backend. Afterwards, gdn deletes the backend and its data, even after an interruption, so you can use gdn local exec in CI. If gdn itself is killed with SIGKILL, the command keeps running, and nothing deletes the files that it then writes to GDN_STATE_DIR.\nWith --fork, the backend uses a copy of a public network at its latest block. gdn only reads from the network, and needs no private key.",
     examples: [
       ['Run tests against a real backend', 'gdn local exec -- npm test'],
       ['Run tests against a backend with injected faults', 'gdn local exec --faults faults.yaml -- npm test'],
@@ -41,11 +41,7 @@ export function command(deps: Deps, run = exec): GdnCommand {
     .passThroughOptions()
     .with(addServedApiFlags, addStoredFilesFlags)
     .valueFlag('--faults <file>', 'Inject the faults that this file defines', notEmpty)
-    .valueFlag(
-      '--fork <network=url>',
-      'Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL',
-      fork,
-    )
+    .valueFlag('--fork <network=url>', 'Fork this network; instead of the URL, use @<file>, or set GDN_FORK_URL', fork)
     .with(addCommonFlags)
     .action(async (argv: string[], flags: ExecFlags) => await run(deps, argv, flags))
 }

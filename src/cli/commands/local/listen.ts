@@ -95,12 +95,12 @@ async function begin(
     if (targets.length > 0) io.note('Start your application with this secret. Each webhook has its own secret.')
     io.note(
       account === undefined
-        ? 'These are the events of the local account. To show the events of another account, add --email <address>.'
-        : `These are the events of the account ${safe(account)}.`,
+        ? 'Showing the events of the local account. To show the events of another account, add --email <address>.'
+        : `Showing the events of the account ${safe(account)}.`,
     )
     for (const { url, events } of targets) {
-      const eventsText = events.includes('*') ? 'Events' : `Events ${events.join(', ')}`
-      io.note(`${eventsText} are forwarded to ${safe(url)}`)
+      const eventsText = events.includes('*') ? 'events' : `the events ${events.join(', ')}`
+      io.note(`Forwarding ${eventsText} to ${safe(url)}`)
     }
     io.note('Press Ctrl-C to stop.')
   }

@@ -153,7 +153,7 @@ function waitReasonText({ waitsFor }: ReplacementCost, coin: string): string | n
   if (waitsFor === null) return null
   const { limit, needed, left } = waitsFor
   const leaves = limit === 'max_fee_gwei' ? 'allows' : 'leaves'
-  return `it needs up to ${inCoins(needed, 'up')} ${coin} at the current fees, but ${limit} ${leaves} only ${inCoins(left)} ${coin}`
+  return `the replacement needs up to ${inCoins(needed, 'up')} ${coin} at the current fees, but ${limit} ${leaves} only ${inCoins(left)} ${coin}`
 }
 
 /**

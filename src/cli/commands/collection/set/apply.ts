@@ -434,10 +434,11 @@ async function confirm(editing: EditContext, { changes, offer, spending }: Plan)
   if (flags.yes || (!isPublic && final.length === 0)) return
   for (const change of changes) io.note(textOfChange(change).trimEnd())
   const settings = changes.map(({ setting }) => setting).join(', ')
-  const action = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
+  const action = final.length > 0 ? final.join('. ') : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''
   const collection = name === null ? contract : `${safe(name)}, ${contract}`
-  await io.confirm(`${action} (${collection} on ${blockchain}${cost})?`, '--yes')
+  const warning = final.length > 0 ? " This can't be undone." : ''
+  await io.confirm(`${action} (${collection} on ${blockchain}${cost})?${warning}`, '--yes')
 }
 
 /** Waits until an account has no pending transactions. Returns its next nonce. */

@@ -46,7 +46,7 @@ export async function writeSafeBatch(
   await simulate(network, { safe, contract, changes })
   if (!isKnownSafeVersion(safe.version)) {
     io.warn(
-      `The Safe ${safe.address} has the version ${printable(safe.version.slice(0, 40))}, which gdn does not recognize.`,
+      `The Safe ${safe.address} has version ${printable(safe.version.slice(0, 40))}, which gdn does not recognize.`,
     )
   }
   const signatures = `The Safe requires ${safe.threshold} of ${count(safe.owners, 'signature')}.`
@@ -68,10 +68,11 @@ export async function writeSafeBatch(
     throw new GdnError('file_error', `can't be written: ${messageOf(error)}`, { place: { file: path }, cause: error })
   })
   if (!isNew) await refuseOther(path, batch)
-  const did = isNew ? 'Wrote' : 'The file already contains'
-  io.note(
-    `${did} ${count(calls.length, 'transaction')} for the Safe ${safe.address}: ${printable(path)}. Nothing was sent. ${signatures}`,
-  )
+  const transactions = `${count(calls.length, 'transaction')} for the Safe ${safe.address}`
+  const did = isNew
+    ? `Wrote ${transactions} to ${printable(path)}`
+    : `${printable(path)} already contains ${transactions}`
+  io.note(`${did}. Nothing was sent. ${signatures}`)
   io.note('Open the file in the Transaction Builder of Safe{Wallet}, and sign the transactions there.')
   return safe
 }
