@@ -292,7 +292,7 @@ __gdn_bundles() {
     'local logs') REPLY='flags-54ec35 output-d9d285' ;;
     'local listen') REPLY='flags-409646 output-a80a99' ;;
     'local reset') REPLY='flags-799fb7 output-31b492' ;;
-    'local exec') REPLY='flags-1c3050 output-d9d285' ;;
+    'local exec') REPLY='flags-1dfdcb output-d9d285' ;;
     'serve') REPLY='flags-498f1e output-990dbf' ;;
     'worker') REPLY='flags-276b68 output-e9ede5' ;;
     'open') REPLY='flags-5f02cc server-12647a output-3c06f6' ;;
@@ -335,7 +335,7 @@ __gdn_bundles() {
     'completion') REPLY='output-d9d285' ;;
     'api') REPLY='flags-3898da output-986f87 server-12647a' ;;
     'schema') REPLY='output-31b492' ;;
-    'mcp') REPLY='permissions-of-the-agent-9833a0 flags-b36207 server-12647a output-d9d285' ;;
+    'mcp') REPLY='permissions-of-the-agent-5510da flags-b36207 server-12647a output-d9d285' ;;
     *) REPLY='' ;;
   esac
 }
@@ -892,14 +892,14 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
-    'flags-1c3050') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+    'flags-1dfdcb') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
 --api-version - =api-version API version for keys that have no version (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store
 --faults - file Inject the faults that this file defines
---fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL' ;;
+--fork - text Fork this network; instead of the URL, use @<file>, or set GDN_FORK_URL' ;;
     'flags-498f1e') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
 --data-dir - dir Data directory of the backend
@@ -1059,12 +1059,12 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'permissions-of-the-agent-9833a0') REPLY='--allow-writes - - Offer tools that change something
+    'permissions-of-the-agent-5510da') REPLY='--allow-writes - - Offer tools that change something
 --allow-spending - - Let tools spend coins on public networks, up to --max-cost
 --max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD
 --root - dir Directory that tools can read and write (the current directory)
 --password-file - file File with the password of the wallets that tools generate or use for signing
---toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)
+--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (the toolset default)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
     'flags-b36207') REPLY='--call-timeout - text How long a call waits before it returns `running` (50s)' ;;
     'gdn') REPLY='--help -h - Help for the command

@@ -434,7 +434,7 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-31b492'
     case 'local exec'
-      printf '%s\n' 'flags-1c3050 output-d9d285'
+      printf '%s\n' 'flags-1dfdcb output-d9d285'
     case 'serve'
       printf '%s\n' 'flags-498f1e output-990dbf'
     case 'worker'
@@ -520,7 +520,7 @@ function __gdn_bundles
     case 'schema'
       printf '%s\n' 'output-31b492'
     case 'mcp'
-      printf '%s\n' 'permissions-of-the-agent-9833a0 flags-b36207 server-12647a output-d9d285'
+      printf '%s\n' 'permissions-of-the-agent-5510da flags-b36207 server-12647a output-d9d285'
   end
 end
 
@@ -1166,7 +1166,7 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-1c3050'
+    case 'flags-1dfdcb'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
         '--api-version - =api-version API version for keys that have no version (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
@@ -1174,7 +1174,7 @@ function __gdn_flags
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the faults that this file defines' \
-        '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
+        '--fork - text Fork this network; instead of the URL, use @<file>, or set GDN_FORK_URL'
     case 'flags-498f1e'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 selects a free port' \
@@ -1366,13 +1366,13 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'permissions-of-the-agent-9833a0'
+    case 'permissions-of-the-agent-5510da'
       printf '%s\n' '--allow-writes - - Offer tools that change something' \
         '--allow-spending - - Let tools spend coins on public networks, up to --max-cost' \
         '--max-cost - text Maximum cost of the session, with its currency: 5POL or 10USD' \
         '--root - dir Directory that tools can read and write (the current directory)' \
         '--password-file - file File with the password of the wallets that tools generate or use for signing' \
-        '--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (only default)' \
+        '--toolsets - ,toolsets Toolsets to offer: default, nfts, runs, wallets, backend, config or all (the toolset default)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'flags-b36207'
       printf '%s\n' '--call-timeout - text How long a call waits before it returns `running` (50s)'
