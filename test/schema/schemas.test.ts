@@ -189,7 +189,7 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
     looser: [
       [/both|neither|must have one of requires|needs a type/, 'compares fields'],
       [/two layers|also the name|as well|is not a layer, trait or group|no NFT can have/, 'compares names'],
-      [/is empty: a layer|must have at most \d+ traits|have no trait with a weight/, 'counts entries'],
+      [/is empty: a layer|must have at most \d+ traits|must have at least one trait with/, 'counts entries'],
       [
         /the value of|must be a (number|date)|its maximum|greater than 0|digits|close to 0|used with a date|Unix time/,
         'depends on the type of the layer',
