@@ -70,7 +70,7 @@ async function placeProblem(path: string, roots: readonly string[]): Promise<str
     .map((root) => relative(root, real))
     .filter((relativePath) => !isAbsolute(relativePath) && !/^\.\.(?:[\\/]|$)/.test(relativePath))
   if (below.length === 0) {
-    return `is outside of the manifest's folder, and would be published: ${real}; move the file there, or run gdn from a folder that contains both`
+    return `is outside the manifest's folder, and would be published: ${real}; move the file to the manifest's folder, or run gdn from a folder that contains both`
   }
   const isHidden = below.every((relativePath) => relativePath.split(/[\\/]/).some((part) => part.startsWith('.')))
   return isHidden ? `is a hidden file, or in a hidden folder, and would be published: ${real}` : null

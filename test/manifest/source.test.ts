@@ -138,7 +138,7 @@ describe('local files', () => {
     await mkdir(join(folder, 'drop'))
     await writeFile(join(folder, 'id_key'), 'secret')
     await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art'))
-    const outside = expect.stringMatching(/is outside of the manifest's folder, and would be published/)
+    const outside = expect.stringMatching(/is outside the manifest's folder, and would be published/)
     for (const cell of ['../id_key', join(folder, 'id_key'), 'art']) {
       expect((await rowsOf(cell, 'drop/drop.csv')).issues).toEqual([outside])
       expect((await rowsOf(cell, 'drop/drop.csv', { fileFolders: [folder] })).issues).toEqual([])

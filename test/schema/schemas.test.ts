@@ -100,8 +100,8 @@ const example = (name: keyof typeof ENDPOINTS) => ENDPOINTS[name].example.reques
 const ROWS_LOOSER = [
   CHECKSUM,
   ...METADATA_LOOSER,
-  [/ are the same attribute|, but line \d+ has "/, 'compares keys or rows'],
-  [/both mean| are the same key|but an NFT has at most|is already used on line/, 'compares keys or rows'],
+  [/ define the same attribute|, but line \d+ has "/, 'compares keys or rows'],
+  [/both mean| define the same metadata key|but an NFT has at most|is already used on line/, 'compares keys or rows'],
   [/unknown blockchain|is not a known blockchain/, 'a name may be close to a known one'],
   [/but the run is for|but the flag is|blockchain is required/, 'flags and other rows may set it'],
   [/doesn't exist|is outside|is hidden|is a directory|can't be read/, 'reads the file'],

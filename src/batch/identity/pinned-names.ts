@@ -54,7 +54,7 @@ export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names
   const more = renamed.length > 1 ? ` (and ${renamed.length - 1} more)` : ''
   throw new GdnError('edited_rows', `${problem}${more}`, {
     place: { file: listPath(drop) ?? drop.manifest ?? undefined, line, field: 'receiver' },
-    hint: 'Nothing was sent. Restore the receivers that were sent. Otherwise, gdn would mint the row a second time.',
+    hint: 'Nothing was sent. Restore the receivers as they were sent. Otherwise, gdn would mint the row a second time.',
     details: {
       run: drop.name,
       rows: renamed.slice(0, MAX_SHOWN).map(({ line, sentLine }) => ({ line, sent_line: sentLine })),
