@@ -83,7 +83,8 @@ async function fileProblem(path: string): Promise<string | null> {
     if (stats.isDirectory()) return `is a directory: ${path}`
     if (!stats.isFile()) return `is not a regular file: ${path}`
     if (stats.size === 0) return `is empty: ${path}`
-    if (stats.size > MAX_FILE_BYTES) return `has ${stats.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
+    if (stats.size > MAX_FILE_BYTES)
+      return `has ${stats.size} bytes, but at most ${MAX_FILE_BYTES} are allowed: ${path}`
     return null
   } catch (error) {
     return systemCode(error) === 'ENOENT' ? `doesn't exist: ${path}` : `can't be read: ${messageOf(error)}`

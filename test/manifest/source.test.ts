@@ -199,7 +199,9 @@ describe('local files', () => {
     await writeFile(join(folder, 'large.png'), 'x')
     await truncate(join(folder, 'large.png'), 64 * 1024 * 1024 + 1)
     expect((await rowsOf('empty.png')).issues[0]).toContain('(image) image is empty: ')
-    expect((await rowsOf('large.png')).issues[0]).toContain('(image) image has 67108865 bytes, more than 67108864: ')
+    expect((await rowsOf('large.png')).issues[0]).toContain(
+      '(image) image has 67108865 bytes, but at most 67108864 are allowed: ',
+    )
     expect((await rowsOf('.')).issues[0]).toContain('(image) image is a directory: ')
   })
 })

@@ -49,7 +49,7 @@ export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names
   const { line, sentLine, text, was } = first
   const problem =
     was === null
-      ? `except for an ENS name and its address, the row is identical to line ${sentLine}, which the run has sent`
+      ? `the row differs from line ${sentLine}, which the run has sent, only in the ENS name or address that it uses for the same wallet`
       : `receiver ${JSON.stringify(text)} has the same address as ${JSON.stringify(was)} on line ${sentLine}, which the run has sent`
   const more = renamed.length > 1 ? ` (and ${renamed.length - 1} more)` : ''
   throw new GdnError('edited_rows', `${problem}${more}`, {
