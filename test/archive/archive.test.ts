@@ -167,7 +167,7 @@ describe('says what could not be read, and archives the rest', () => {
     [
       'more files than a token may have',
       () => dataUrl({ images: Array.from({ length: 10_000 }, (_, at) => ({ image: `ipfs://x/${at}` })) }),
-      /names more than 100 files/,
+      /refers to more than 100 files/,
     ],
   ])('%s', async (_name, uri, message) => {
     const world = await one('')
