@@ -89,5 +89,5 @@ function* differences(before: IndexToken, current: IndexToken): Generator<Findin
       )
     } else if (archived.error !== undefined && file.error === undefined) yield notArchived(file)
   }
-  if (isReadable) for (const file of old.values()) yield differs(file, 'the metadata no longer names this file')
+  if (isReadable) for (const file of old.values()) yield differs(file, 'the metadata no longer refers to this file')
 }

@@ -206,7 +206,7 @@ export async function archivedFile(
   }
   dag.ofFile(cid)
   const node = await dag.node(cid)
-  if (isDirectory(node)) throw permanentError('the URL names a directory instead of a file')
+  if (isDirectory(node)) throw permanentError('the URL points to a directory instead of a file')
   if (node.type === 'file' && node.size > dag.maxBytes) throw tooLargeError('it', dag.maxBytes)
   if (node.type === 'file') await dag.fetchParts(cid, node.parts)
   const { reached } = await dag.blocksBelow(cid)

@@ -91,7 +91,7 @@ async function filesAt(
     files.push(...(await readFile(next, from + files.length, { ...options, token, isMetadata: false })))
   }
   if (isCut) {
-    const problem = `the metadata names more than ${MAX_FILES} files, or has too many values: the remaining files were not read`
+    const problem = `the metadata refers to more than ${MAX_FILES} files, or has too many values: the remaining files were not read`
     files.push({ number: from + files.length, field: `${prefix}metadata`, url: shownUrl(uri), source: null, problem })
   }
   return files

@@ -73,7 +73,7 @@ function checkLayers(layers: readonly LayerEntry[], report: (path: Path, message
     const traits = Object.values(layer.traits)
     const canBeMade = traits.some(({ weight = 1, count = 0 }) => count > 0 || weight > 0)
     if (!canBeMade && layer.optional === undefined) {
-      report([...at, 'traits'], 'have no trait with a weight or count above 0')
+      report([...at, 'traits'], 'must have at least one trait with a weight or count above 0')
     }
   }
 }
@@ -82,7 +82,7 @@ function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (pa
   const numbers = new Map<number, number>()
   for (const [index, { at, attributes = {} }] of ones.entries()) {
     const earlier = numbers.get(at)
-    if (earlier !== undefined) report(['one_of_ones', index, 'at'], `is also the number of entry ${earlier + 1}`)
+    if (earlier !== undefined) report(['one_of_ones', index, 'at'], `is already used by entry ${earlier + 1}`)
     numbers.set(at, index)
     for (const [tag, value] of Object.entries(attributes)) {
       const layer = layers.find(({ name }) => name === tag)

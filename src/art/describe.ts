@@ -39,17 +39,19 @@ export function reasonsOf(
   const ofCounts = counts.map(({ layer, value, count: exact }) => {
     const { name, place, trait } = valueAt(art, layer, value)
     const isZeroWeight = trait !== undefined && 'weight' in trait.frequency && exact === 0
-    const text = isZeroWeight ? 'the weight 0 of' : `${count(exact, 'NFT')} ${trait === undefined ? 'without' : 'with'}`
+    const text = isZeroWeight
+      ? 'a weight of 0 for'
+      : `${count(exact, 'NFT')} ${trait === undefined ? 'without' : 'with'}`
     return reason('count', place, `${text} ${name}`)
   })
   const given = layersText(wanted, art.oneOfOnes.length)
   // If these rules allow too few combinations, so do all rules together. In this case, report the number for all rules,
   // which `art check` prints too.
   const combinations = proof.combinations < BigInt(wanted) && total < BigInt(wanted) ? total : proof.combinations
-  const allowed = `${combinations} ${combinations === 1n ? 'combination' : 'combinations'}`
+  const allowed = `${combinations} ${combinations === 1n ? 'combination is' : 'combinations are'} possible`
   const last =
     combinations < BigInt(wanted)
-      ? `${given} require more than ${allowed}, which is the maximum`
+      ? `${given} are requested, but only ${allowed}`
       : sum === null
         ? `${given} are requested`
         : sumText(art, wanted, sum)
@@ -90,7 +92,7 @@ function findWrongSum({ exact, count: wanted }: Problem, layer: number): Sum | n
  * of NFTs.
  */
 export function layersText(wanted: number, ones: number): string {
-  const all = ones === 0 ? '' : ` (${wanted + ones} with the ${ones === 1 ? 'one-of-one' : 'one-of-ones'})`
+  const all = ones === 0 ? '' : ` (${wanted + ones} including the ${ones === 1 ? 'one-of-one' : 'one-of-ones'})`
   return `${count(wanted, 'NFT')} from layers${all}`
 }
 

@@ -152,17 +152,20 @@ export interface ExplainedDeviation {
  */
 export function explainDeviations(art: Art, count: number, deviations: readonly Deviation[]): ExplainedDeviation[] {
   const { binding, layers, excluding } = causesOf(art, count, deviations)
-  const rulesText = (rules: Iterable<number>) => {
+  const rulesText = (rules: Iterable<number>, [one, several]: readonly [string, string]) => {
     const lines = [...rules].map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b)
     return lines.length === 1
-      ? `the rule on line ${lines[0]} excludes`
-      : `the rules on lines ${lines.join(', ')} exclude`
+      ? `the rule on line ${lines[0]} ${one}`
+      : `the rules on lines ${lines.join(', ')} ${several}`
   }
   const why =
-    binding.size === 0 ? 'there are too few combinations for the weights' : `${rulesText(binding)} the weights`
+    binding.size === 0
+      ? 'there are too few combinations for the weights'
+      : rulesText(binding, ['conflicts with the weights', 'conflict with the weights'])
   return deviations.map((deviation) => {
     const rules = excluding.get(deviation) ?? []
-    const impossible = rules.length === 0 ? null : `no NFT can have it, because ${rulesText(rules)} it`
+    const excluded = rulesText(rules, ['excludes it', 'exclude it'])
+    const impossible = rules.length === 0 ? null : `no NFT can have it, because ${excluded}`
     const reason = impossible ?? (layers.has(deviation.layer) ? why : null)
     return { deviation, reason, text: `${deviationText(art, deviation)}${reason === null ? '' : `: ${reason}`}` }
   })

@@ -154,7 +154,7 @@ function compareNaturally(a: string, b: string): number {
 function cleanName(name: string, path: string): string {
   const cleaned = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
   if (cleaned === '' || /\p{Cc}/u.test(cleaned) || cleaned.length > 100 || !cleaned.isWellFormed()) {
-    throw inputError(path, 'has no usable name', 'Use a name of 1 to 100 visible characters.')
+    throw inputError(path, 'has an invalid name', 'Use a name of 1 to 100 visible characters.')
   }
   return cleaned
 }

@@ -73,7 +73,7 @@ export async function requestNode(
       if (error !== null) throw responseError(node, error, body)
       if (response.status === 200 && responseBody !== null && 'result' in responseBody) return responseBody.result
       const problem = response.status === 200 ? 'a response that is not JSON-RPC' : `HTTP ${response.status}`
-      throw nodeFailedError(node, `returned ${problem} to ${method}`)
+      throw nodeFailedError(node, `returned ${problem} for ${method}`)
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure =
@@ -99,7 +99,7 @@ function responseError(
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE) : 'unknown error'
   const numbered = typeof code === 'number' ? code : 0
   const isRevert = numbered === REVERTED || revertDataIn(data) !== undefined || /revert/i.test(text)
-  if (!isRevert) return nodeFailedError(node, `returned an error to ${body.method}: ${text}`)
+  if (!isRevert) return nodeFailedError(node, `returned an error for ${body.method}: ${text}`)
   const error = { code: REVERTED, message: text, data: revertDataIn(data) }
   return new RpcRequestError({ body, error, url: new URL(node.url).origin })
 }

@@ -54,7 +54,7 @@ function PageOf({ route }: { route: Route }) {
     case 'unknown':
       return (
         <Empty icon="search" title="This page does not exist">
-          <a href="/">Go to the start page</a>
+          <a href="/">Go to the home page</a>
         </Empty>
       )
   }

@@ -85,7 +85,7 @@ const guardedBody: Wrap<Body> = (original, system) => {
     const next = createElement(
       'button',
       { key: 'next', type: 'button', className: 'btn next-step', onClick: () => fillIn(signed, system) },
-      'Continue with the second step',
+      'Continue to the second step',
     )
     return createElement('div', null, body, next)
   }

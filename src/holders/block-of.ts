@@ -56,7 +56,7 @@ export async function blockFor(
     const kind = isDevelopment ? 'newest' : 'last final'
     throw flagError(
       '--at',
-      `is later than the ${kind} block, which is block ${newest.number} of ${newestTime}`,
+      `is later than the ${kind} block (${newest.number}, mined at ${newestTime})`,
       'Use an earlier time, or try again later.',
     )
   }

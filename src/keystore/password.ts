@@ -23,7 +23,7 @@ export function newPasswordProblem(password: string, { weak = false } = {}): str
   const problem = passwordProblem(password)
   if (problem !== null) return problem
   if (password.normalize('NFKC') !== password) {
-    return 'has characters that not all wallets encode in the same way, such as ligatures or full-width letters'
+    return 'has characters that some wallets encode differently, such as ligatures or full-width letters'
   }
   if (weak || [...password].length >= MIN_NEW_CHARACTERS) return null
   return `must have at least ${MIN_NEW_CHARACTERS} characters`

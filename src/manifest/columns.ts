@@ -302,12 +302,12 @@ export function columnSetProblems(
       problems.push({ column, problem: `the column "${column.name}" is repeated`, hint: 'Remove one of the columns.' })
     } else {
       if (role.kind === 'attr' && [first.role, role].some((attrRole) => 'trait' in attrRole)) {
-        const problem = `the columns "${first.name}" and "${column.name}" are the same attribute`
+        const problem = `the columns "${first.name}" and "${column.name}" define the same attribute`
         problems.push({ column, problem, hint: 'Remove one of the columns. An attribute has one type.' })
         continue
       }
       const isSame = spellingOf(first.role) === spellingOf(role)
-      const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${spellingOf(role)}` : 'are the same key'}`
+      const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${spellingOf(role)}` : 'define the same metadata key'}`
       const other = first.name === spellingOf(role) ? column.name : first.name
       problems.push({ column, problem, hint: `Remove one of the columns, or add ${mapFlag(other, `attr:${other}`)}.` })
     }
@@ -315,8 +315,8 @@ export function columnSetProblems(
   for (const [name] of columnMap) {
     if (columns.some((column) => column.name === name || foldName(column.name) === foldName(name))) continue
     const near = nearest(name, names)
-    const hint = near === undefined ? 'Use a column of the header.' : `Did you mean "${near}"?`
-    problems.push({ column: null, problem: `the column "${name}" of --map is not in the header`, hint })
+    const hint = near === undefined ? 'Use a column name from the header.' : `Did you mean "${near}"?`
+    problems.push({ column: null, problem: `the column "${name}" in --map is not in the header`, hint })
   }
   const files = columns.filter(({ role }) => role.kind === 'file')
   const tooMany = files[MAX_FILE_FIELDS]

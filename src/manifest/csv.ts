@@ -205,7 +205,7 @@ class BodyReader {
   #mixed(line: number): ManifestIssue {
     const place = { file: this.#file, line }
     const message = 'has a different line ending than the header'
-    return { place, message, hint: 'Save the file with one kind of line ending.' }
+    return { place, message, hint: 'Save the file with consistent line endings.' }
   }
 
   /** Returns the row number at the end of the text read so far. */

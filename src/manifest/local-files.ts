@@ -70,7 +70,7 @@ async function placeProblem(path: string, roots: readonly string[]): Promise<str
     .map((root) => relative(root, real))
     .filter((relativePath) => !isAbsolute(relativePath) && !/^\.\.(?:[\\/]|$)/.test(relativePath))
   if (below.length === 0) {
-    return `is outside of the manifest's folder, and would be published: ${real}; move the file there, or run gdn from a folder that contains both`
+    return `is outside the manifest's folder, and would be published: ${real}; move the file to the manifest's folder, or run gdn from a folder that contains both`
   }
   const isHidden = below.every((relativePath) => relativePath.split(/[\\/]/).some((part) => part.startsWith('.')))
   return isHidden ? `is a hidden file, or in a hidden folder, and would be published: ${real}` : null
@@ -83,7 +83,8 @@ async function fileProblem(path: string): Promise<string | null> {
     if (stats.isDirectory()) return `is a directory: ${path}`
     if (!stats.isFile()) return `is not a regular file: ${path}`
     if (stats.size === 0) return `is empty: ${path}`
-    if (stats.size > MAX_FILE_BYTES) return `has ${stats.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
+    if (stats.size > MAX_FILE_BYTES)
+      return `has ${stats.size} bytes, but at most ${MAX_FILE_BYTES} are allowed: ${path}`
     return null
   } catch (error) {
     return systemCode(error) === 'ENOENT' ? `doesn't exist: ${path}` : `can't be read: ${messageOf(error)}`

@@ -85,13 +85,13 @@ export class RowWarnings {
 
   get all(): ManifestIssue[] {
     const column = /\.(?:json|jsonl|ndjson)$/i.test(this.file) ? 'field' : 'column'
-    const fillImage = `Write a URL or a path into the ${column} "image" of each row.`
+    const fillImage = `Enter a URL or path in the ${column} "image" of each row.`
     return [
       ...this.#about(this.#withoutId, {
         what: 'an ID',
         why: "rows without one can't be edited after they are minted",
         hint: `Add a ${column} "id" with a different value in each row, such as 1, 2, 3, or use --map <${column}>=id to read another ${column} as id. Mint with --dynamic.`,
-        fill: `Write a different value into the ${column} "id" of each row, such as 1, 2, 3, and mint with --dynamic.`,
+        fill: `Enter a different value in the ${column} "id" of each row, such as 1, 2, 3, and mint with --dynamic.`,
       }),
       ...this.#about(this.#withoutImage, {
         what: 'an image',

@@ -124,7 +124,7 @@ export class MediaChecks {
     const isNone = extension === NO_EXTENSION
     if (!isNone && !EXTENSION.test(extension)) return
     if (use === 'animation' && [...ANIMATIONS, ...PAGES].includes(extension.slice(1))) return
-    const message = `has ${isNone ? 'an unknown format' : `the extension ${extension}`}, which OpenSea may not show`
+    const message = `has ${isNone ? 'an unknown format' : `the extension ${extension}`}, so OpenSea may not show it`
     const fix = `Use a common format, such as ${use === 'image' ? 'PNG, JPEG, GIF, WebP or SVG' : ANIMATIONS.join(', ')}.`
     this.#add(`${use}-extension`, at, message, fix)
   }

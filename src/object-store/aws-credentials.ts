@@ -26,7 +26,7 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
   const saved = credentialsIn(await readIfThere(path), profile)
   if (saved !== null) return saved
   throw new GdnError('unauthorized', 'there are no credentials for the S3 storage', {
-    hint: `Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write the profile ${profile} to ${path}.`,
+    hint: `Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or add the profile ${profile} to ${path}.`,
   })
 }
 

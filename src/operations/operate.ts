@@ -162,7 +162,7 @@ class CommandSender {
     const { operation } = this.#journal
     if (!isTimeUp(error)) return isUnsent(operation) ? withNothingSent(error) : error
     if (isAccepted(operation)) {
-      const message = `${error.message}, and the outcome of the request accepted earlier was not checked`
+      const message = `${error.message} before gdn checked the outcome of the accepted request`
       return new GdnError('pending', message, { hint: 'Run the same command again to wait longer.', cause: error })
     }
     if (isSent(operation) && (operation.state === 'sent' || operation.state === 'unknown')) {

@@ -118,7 +118,7 @@ const HINTS: Partial<Record<NoEffectOutcome['cause'], string>> = {
   unauthorized: 'Check the API key.',
   forbidden: 'Use a key with this permission.',
   max_cost:
-    'The rows that were not accepted stay planned. To send them, run the same command with a higher --max-cost.',
+    'The rows that were not accepted remain pending. To send them, run the same command with a higher --max-cost.',
 }
 
 /** Returns the error that stops a drop, because its other requests would fail as well. */

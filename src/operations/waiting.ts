@@ -208,10 +208,12 @@ export async function waitForNfts(
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const unreadError = (pending: string[]) =>
-      unreadStatusError(error, count(pending.length, 'NFT'), { nft_gdn_ids: pending })
+      unreadStatusError(error, nftsAre(pending), { nft_gdn_ids: pending })
     return waitedResult((pending) => (isAccepted ? unreadError(pending) : error))
   }
 }
+
+const nftsAre = (ids: readonly string[]): string => `${count(ids.length, 'NFT')} ${ids.length === 1 ? 'is' : 'are'}`
 
 function pendingNftsError(
   timeoutMs: number,
@@ -223,7 +225,7 @@ function pendingNftsError(
   const reason = records.length === 0 ? `: ${silence}` : pendingReasonSuffix(records)
   const reasons = new Map(records.map((record) => [record.nft_gdn_id, record.pending_reason ?? null]))
   const nfts = pending.map((nft_gdn_id) => ({ nft_gdn_id, pending_reason: reasons.get(nft_gdn_id) ?? null }))
-  return pendingError(timeoutMs, count(pending.length, 'NFT'), reason, { nft_gdn_ids: pending, nfts })
+  return pendingError(timeoutMs, nftsAre(pending), reason, { nft_gdn_ids: pending, nfts })
 }
 
 /**

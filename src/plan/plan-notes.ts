@@ -81,7 +81,7 @@ export const NOT_PROVEN =
   'gdn nft verify --on-chain can verify an NFT only while its metadata and files match its commitment'
 
 const ALL_NEW_NOTE =
-  'The server has no reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'
+  'The server does not support reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'
 
 function notesOfLabels({ relabeled: { count, labels }, label }: NoteFacts): string[] {
   if (count === 0) return []

@@ -138,7 +138,7 @@ const shortenTitle = (title: string): string => shortenTo(title, MAX_TITLE)
 
 /** Note on where to burn NFTs that this machine didn't mint. */
 export const WHERE_TO_BURN =
-  'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
+  'Run gdn plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
 const NO_BURNS = "the server can't burn NFTs"
 

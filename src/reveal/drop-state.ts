@@ -47,9 +47,9 @@ function sealIn({ round, roundAt, isNamed }: Record<string, unknown>): StoredSea
 export function dropText(state: DropState, now: number): string {
   if (state.phase === 'open') return 'The drop is not sealed yet'
   if (state.phase === 'drawn')
-    return `The drop is sealed, and its rows are drawn${state.seal?.isNamed === true ? ' by a beacon other than drand, as a rehearsal' : ''}`
+    return `The drop is sealed, and its rows have been drawn${state.seal?.isNamed === true ? ' by a beacon other than drand, as a rehearsal' : ''}`
   const { round, roundAt, isNamed } = state.seal
-  if (round === null || roundAt === null) return 'The drop is sealed, and its rows are not drawn yet'
+  if (round === null || roundAt === null) return 'The drop is sealed, and its rows have not been drawn yet'
   // A beacon file may sign a round before its time, so the text doesn't contain the time.
   if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you specified draws its rows`
   const at = isoOfSeconds(roundAt)

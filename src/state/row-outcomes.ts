@@ -281,7 +281,7 @@ export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason
 }
 
 export const NFT_LOST_REASON =
-  'the outcome is unknown: the backend was restored from a backup and no longer has its NFT'
+  'the outcome is unknown: the backend was restored from a backup and no longer has the NFT'
 
 /** Records that a restored backend no longer has the NFT of a row. */
 export function markNftLost(sql: Sql, operationId: string, last: number): void {

@@ -145,7 +145,11 @@ describe('says what could not be read, and archives the rest', () => {
       async (world) => `ipfs://${await meta(world, {})}/../2`,
       /the directory has no "\.\."/,
     ],
-    ['a directory', async (world) => `ipfs://${await meta(world, {})}`, /the URL names a directory instead of a file/],
+    [
+      'a directory',
+      async (world) => `ipfs://${await meta(world, {})}`,
+      /the URL points to a directory instead of a file/,
+    ],
     ['a missing block', () => dataUrl({ image: `ipfs://${rawCid(Buffer.from('lost'))}` }), /returned HTTP 404/],
     [
       'an image on localhost',
@@ -163,7 +167,7 @@ describe('says what could not be read, and archives the rest', () => {
     [
       'more files than a token may have',
       () => dataUrl({ images: Array.from({ length: 10_000 }, (_, at) => ({ image: `ipfs://x/${at}` })) }),
-      /names more than 100 files/,
+      /refers to more than 100 files/,
     ],
   ])('%s', async (_name, uri, message) => {
     const world = await one('')

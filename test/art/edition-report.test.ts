@@ -60,12 +60,14 @@ describe('the report of an edition', () => {
     expect(texts).not.toContain('Shell')
   })
 
-  test('says that a rule excludes the weights, and nothing if no proof was found', () => {
+  test('says that a rule conflicts with the weights, and nothing if no proof was found', () => {
     const { edition } = report(`layers: [${SKY}, ${ORB}, ${SHELL}]\nrules: [{ if: Sky/Night, requires: Orb/Moon }]`, 10)
     const found = explainDeviations(edition.art, 10, edition.deviations)
-    expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['the rule on line 4 excludes the weights']))
+    expect(new Set(found.map(({ reason }) => reason))).toEqual(
+      new Set(['the rule on line 4 conflicts with the weights']),
+    )
     const [first] = found
-    expect(first?.text).toMatch(/^\d NFTs? with ".+" instead of \d: the rule on line 4 excludes the weights$/)
+    expect(first?.text).toMatch(/^\d NFTs? with ".+" instead of \d: the rule on line 4 conflicts with the weights$/)
     const free = report(`layers: [${SKY}, ${ORB}, ${SHELL}]`, 10).edition
     const [unproven] = explainDeviations(free.art, 10, [{ layer: 2, trait: 0, wanted: 2, made: 3 }])
     expect(unproven).toMatchObject({ reason: null, text: '3 NFTs with "Shell/A" instead of 2' })

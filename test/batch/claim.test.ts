@@ -158,12 +158,12 @@ describe('two runs with the same rows in one collection', () => {
     const more = machine.run(server, rowsUpTo(4), B)
     await expect(more).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other 2 rows, remove these rows from the manifest\.\nIf this .* add --run <name> --again to mint all rows, and these rows a second time\.$/m,
+        /^To mint only the other 2 rows, remove these rows from the manifest\.\nIf this .* add --run <name> --again to mint all rows, including these a second time\.$/m,
       ),
     })
     await expect(machine.run(server, rowsUpTo(3), { ...B, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, and these rows a second time, add --again\.$/m,
+        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, including these a second time, add --again\.$/m,
       ),
     })
   })

@@ -180,7 +180,7 @@ describe('--timeout', () => {
     expect([result.code, JSON.parse(result.stdout).nft_gdn_id]).toEqual([8, 'id-1'])
     expect(errorOf(result)).toMatchObject({
       code: 'pending',
-      message: '1 NFT still pending after 300 s: the server does not respond',
+      message: '1 NFT is still pending after 300 s: the server does not respond',
       hint: expect.stringContaining('gdn nft wait id-1'),
     })
   })

@@ -315,18 +315,18 @@ describe('nodes', () => {
       /^the node has the chain ID 137, but ENS names are on Ethereum \(1\)$/,
     ],
     ['rejects a node that does not respond', () => 'hang', 'refused', /^the Ethereum node \S+ did not respond: /],
-    ['rejects a node that fails', () => 'busy', 'refused', /returned HTTP 503 to eth_chainId$/],
+    ['rejects a node that fails', () => 'busy', 'refused', /returned HTTP 503 for eth_chainId$/],
     [
       'rejects a node that returns an error',
       () => ({ error: { code: -32000, message: 'out of order' } }),
       'refused',
-      /returned an error to eth_chainId: out of order$/,
+      /returned an error for eth_chainId: out of order$/,
     ],
     [
       'rejects a node that fails after the check of its chain',
       (method) => (method === 'eth_chainId' ? { result: '0x1' } : 'busy'),
       'refused',
-      /returned HTTP 503 to eth_call$/,
+      /returned HTTP 503 for eth_call$/,
     ],
     [
       'rejects a node without ENS',

@@ -91,7 +91,7 @@ describe.skipIf(CHROMIUM === undefined)('a change', () => {
     )
     const { page, errors, close } = await watchedPage(browser, backend.url)
     await page.goto(`${backend.url}/runs/trees`)
-    await page.getByText('all deployed, 1 burned since').waitFor()
+    await page.getByText('all deployed, 1 burned later').waitFor()
     await page.getByRole('img', { name: '3 NFTs: 2 deployed, 1 burned' }).waitFor()
     await page.getByRole('button', { name: 'Deployed or burned 3' }).waitFor()
     await page.getByText('Gas of mints').waitFor()

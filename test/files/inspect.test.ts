@@ -168,7 +168,7 @@ describe("rejects a file that can't be decoded:", () => {
 test('warns of content that it does not know, and of larger files than a marketplace takes', async () => {
   expect(await inspect('a.xyz', noise(500))).toEqual({
     problem: null,
-    warning: 'has an unknown type (.xyz), which marketplaces may not show',
+    warning: 'has an unknown type (.xyz), so marketplaces may not show it',
     isOfMarketplaces: true,
   })
   expect((await inspect('a.mp3', noise(500))).warning).toBe('does not start with MP3 data, despite its name')

@@ -32,7 +32,7 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a file and an extra key of one name',
     `${HEAD},file:a,extra:a\n${GOOD},,\n`,
-    ['stdin:1:5 the columns "file:a" and "extra:a" are the same key'],
+    ['stdin:1:5 the columns "file:a" and "extra:a" define the same metadata key'],
   ],
   [
     'a cell in a column without a name at the end, once for each column',

@@ -103,9 +103,9 @@ describe('columnMap', () => {
 
   test('rejects a column that does not exist', async () => {
     const { issues } = await read(PLAIN, { columnMap: [['Backgruond', 'attr:Background']] })
-    expect(issues.map(told)).toEqual(['stdin:1 the column "Backgruond" of --map is not in the header'])
+    expect(issues.map(told)).toEqual(['stdin:1 the column "Backgruond" in --map is not in the header'])
     const near = await read(`Titel,${PLAIN}`, { columnMap: [['Titl', 'title']] })
-    expect(near.issues.map(told)).toContain('stdin:1 the column "Titl" of --map is not in the header')
+    expect(near.issues.map(told)).toContain('stdin:1 the column "Titl" in --map is not in the header')
     expect(near.issues.find(({ message }) => message.includes('of --map'))?.hint).toBe('Did you mean "Titel"?')
   })
 })

@@ -138,7 +138,7 @@ describe('local files', () => {
     await mkdir(join(folder, 'drop'))
     await writeFile(join(folder, 'id_key'), 'secret')
     await symlink(join(folder, 'id_key'), join(folder, 'drop', 'art'))
-    const outside = expect.stringMatching(/is outside of the manifest's folder, and would be published/)
+    const outside = expect.stringMatching(/is outside the manifest's folder, and would be published/)
     for (const cell of ['../id_key', join(folder, 'id_key'), 'art']) {
       expect((await rowsOf(cell, 'drop/drop.csv')).issues).toEqual([outside])
       expect((await rowsOf(cell, 'drop/drop.csv', { fileFolders: [folder] })).issues).toEqual([])
@@ -199,7 +199,9 @@ describe('local files', () => {
     await writeFile(join(folder, 'large.png'), 'x')
     await truncate(join(folder, 'large.png'), 64 * 1024 * 1024 + 1)
     expect((await rowsOf('empty.png')).issues[0]).toContain('(image) image is empty: ')
-    expect((await rowsOf('large.png')).issues[0]).toContain('(image) image has 67108865 bytes, more than 67108864: ')
+    expect((await rowsOf('large.png')).issues[0]).toContain(
+      '(image) image has 67108865 bytes, but at most 67108864 are allowed: ',
+    )
     expect((await rowsOf('.')).issues[0]).toContain('(image) image is a directory: ')
   })
 })

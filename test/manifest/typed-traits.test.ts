@@ -65,7 +65,7 @@ describe('the name of a column', () => {
       ['attr:Power', 'attr(number): Power'],
     ] as const) {
       expect(await problems(csv([one, other], ['5', '6']))).toEqual([
-        expect.stringMatching(/both mean attr:Power|are the same attribute|is repeated/),
+        expect.stringMatching(/both mean attr:Power|define the same attribute|is repeated/),
       ])
     }
     expect(parseColumnName('attr: ', {})).toMatchObject({ problem: 'the column "attr: " needs a name after the colon' })
@@ -93,7 +93,7 @@ describe('the name of a column', () => {
     ['attr(number):Power', 'attr(number,max=5):Power'],
   ])('%s and %s in one manifest are rejected', async (...columns) => {
     expect(await problems(csv(columns, ['5', '5']))).toEqual([
-      `stdin:1:5 the columns "${columns[0]}" and "${columns[1]}" are the same attribute`,
+      `stdin:1:5 the columns "${columns[0]}" and "${columns[1]}" define the same attribute`,
     ])
   })
 

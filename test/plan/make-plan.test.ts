@@ -128,7 +128,8 @@ test('changes its own NFT beside that of another manifest or collection whose ro
 describe('--prune on a machine that did not mint the drop', () => {
   const away = async (rows: readonly ManifestRow[]) =>
     (await (await Machine.start(server)).plan(rows, { prune: true })).notes
-  const where = 'Plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
+  const where =
+    'Run gdn plan with --prune on the machine that minted the drop, or burn NFTs with gdn nft burn <nft_gdn_id>'
 
   /** An NFT of the server with its title, which is the ID of its row, and its token. */
   const nftOf = (key: string) => {

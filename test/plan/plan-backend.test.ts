@@ -1229,7 +1229,7 @@ describe('gdn plan and apply against a backend', () => {
       const plan = ['plan', one.path('plans/drop.csv'), '-c', collection.address, '-b', collection.blockchain]
       const apply = ['apply', file, '--yes', '--json']
       for (const folder of ['plans', 'elsewhere']) {
-        expect((await one.in(folder, ...plan)).stderr).toContain("image is outside of the manifest's folder")
+        expect((await one.in(folder, ...plan)).stderr).toContain("image is outside the manifest's folder")
       }
       expect((await one.in('', ...plan, '--out', file)).code).toBe(0)
       for (const folder of ['plans', 'elsewhere']) {

@@ -81,7 +81,9 @@ describe('the notes of a plan', () => {
     [
       'of a new run, on a server without reference IDs',
       { ...NOTHING, hasReferences: false, isKnown: false },
-      ['The server has no reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new'],
+      [
+        'The server does not support reference IDs, and this machine has no run of this manifest, so gdn treats all rows as new',
+      ],
     ],
     [
       'with a row to change that was not edited here',

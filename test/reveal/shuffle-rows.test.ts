@@ -140,7 +140,7 @@ test('neither resumes nor retries a sealed drop, and counts its abandoned rows',
   const [file, { options }] = [machine.path('drop.csv'), machine]
   const status = await cli(['batch', 'status', file], options)
   expect(status.stderr).toContain(
-    'The drop is sealed, and its rows are drawn by a beacon other than drand, as a rehearsal: 6 of 7 rows are minted, 1 abandoned.',
+    'The drop is sealed, and its rows have been drawn by a beacon other than drand, as a rehearsal: 6 of 7 rows are minted, 1 abandoned.',
   )
   const beacon = ['--beacon', machine.path('beacon.json')]
   const plan = await cli(['plan', file, ...machine.target, ...beacon], options)

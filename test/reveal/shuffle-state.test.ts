@@ -140,7 +140,7 @@ test('shows the seal and the abandoned rows in status, results and report, and t
   expect(reconciled.stderr).toContain('or to record those that another machine revealed: gdn reveal ')
   const after = await recorded()
   expect(after.status.stdout).toContain('finished')
-  expect(after.html).toContain('The drop is sealed, and its rows are drawn')
+  expect(after.html).toContain('The drop is sealed, and its rows have been drawn')
   for (const { status, line, drawn_line } of after.results) {
     if (status === 'abandoned') expect(drawn_line).toBeUndefined()
     else expect(after.html).toContain(`line ${drawn_line}, drawn for line ${line}<`)
@@ -164,7 +164,9 @@ test('says on the first machine that a whole drop is revealed after another mach
   ]) {
     const { code, stderr } = await cli(command, options)
     expect(code).toBe(0)
-    expect(stderr).toContain('its rows are drawn by a beacon other than drand, as a rehearsal: 4 of 4 rows are minted.')
+    expect(stderr).toContain(
+      'its rows have been drawn by a beacon other than drand, as a rehearsal: 4 of 4 rows are minted.',
+    )
     expect(stderr).not.toContain('Next: gdn reveal')
   }
   const missing = await second.cli('batch', 'status', second.path('drop.csv'))

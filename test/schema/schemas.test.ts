@@ -100,8 +100,8 @@ const example = (name: keyof typeof ENDPOINTS) => ENDPOINTS[name].example.reques
 const ROWS_LOOSER = [
   CHECKSUM,
   ...METADATA_LOOSER,
-  [/ are the same attribute|, but line \d+ has "/, 'compares keys or rows'],
-  [/both mean| are the same key|but an NFT has at most|is already used on line/, 'compares keys or rows'],
+  [/ define the same attribute|, but line \d+ has "/, 'compares keys or rows'],
+  [/both mean| define the same metadata key|but an NFT has at most|is already used on line/, 'compares keys or rows'],
   [/unknown blockchain|is not a known blockchain/, 'a name may be close to a known one'],
   [/but the run is for|but the flag is|blockchain is required/, 'flags and other rows may set it'],
   [/doesn't exist|is outside|is hidden|is a directory|can't be read/, 'reads the file'],
@@ -189,7 +189,7 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
     looser: [
       [/both|neither|must have one of requires|needs a type/, 'compares fields'],
       [/two layers|also the name|as well|is not a layer, trait or group|no NFT can have/, 'compares names'],
-      [/is empty: a layer|must have at most \d+ traits|have no trait with a weight/, 'counts entries'],
+      [/is empty: a layer|must have at most \d+ traits|must have at least one trait with/, 'counts entries'],
       [
         /the value of|must be a (number|date)|its maximum|greater than 0|digits|close to 0|used with a date|Unix time/,
         'depends on the type of the layer',

@@ -204,6 +204,6 @@ export function pathParameters(path: string): Json[] {
   if (!path.startsWith('/ipfs/')) return []
   const parameters = [{ ...inPath('cid', 'A CID, version 0 or 1.', text), example: CID }]
   return path.endsWith('{path}')
-    ? [...parameters, { ...inPath('path', 'Names below a directory, separated by slashes.', text), example: '0.json' }]
+    ? [...parameters, { ...inPath('path', 'Path of a file below the directory.', text), example: '0.json' }]
     : parameters
 }

@@ -93,7 +93,8 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   replaces_transfers:
     'Extension: the current number of transfers of the NFT (`transfers` in getnfts). The transfer is rejected if the NFT has a different number.',
   request_metadata: 'The metadata as requested by the last update, or at creation if the NFT was never updated.',
-  revision: 'Number of the last update of the NFT, counted per collection; 0 if the NFT was never updated.',
+  revision:
+    'Number of the last update of the NFT; 0 if the NFT was never updated. Updates are numbered per collection.',
   revision_reference_id: 'Extension: reference ID of the last update of the NFT. Absent if there is none.',
   royalty_bps: 'Extension: royalty in basis points of the sale price (100 = 1 %); 0 by default.',
   royalty_receiver: 'Extension: wallet address that receives royalties; the value of wallet_address by default.',

@@ -153,7 +153,7 @@ export async function checkOutput(out: string): Promise<void> {
   }
   if (FORMER_SUFFIX.test(out)) {
     const message = `${quoted(basename(out))} is a name that gdn reserves for replaced folders`
-    throw outputError(message, 'Use another name. To continue with a replaced folder, rename it first.')
+    throw outputError(message, 'Use another name. To use a folder that gdn replaced, rename it first.')
   }
   const isLink = await lstat(out).then(
     (stats) => stats.isSymbolicLink(),

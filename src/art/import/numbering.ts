@@ -77,7 +77,7 @@ export function listProblem(
     return { place: { file }, message, hint }
   }
   const extra = sorted.find((edition) => !numbers.includes(edition))
-  const message = `${counts}no file has the edition ${extra ?? 'of an entry'}`
+  const message = `${counts}${extra === undefined ? 'an entry has no edition' : `no file has the edition ${extra}`}`
   return list.length === files.length ? null : { place: { file }, message, hint }
 }
 

@@ -329,7 +329,7 @@ function howToMint(drop: Drop, { ofOtherFiles, hasOtherContent, missing }: Other
   }
   const { runName } = drop
   const isSecond = runName !== null || !ofOtherFiles
-  const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
+  const all = isOfList(drop) ? 'mint to all receivers, including these' : 'mint all rows, including these'
   const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
   if (!isSecond) {
     return [

@@ -49,12 +49,12 @@ export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names
   const { line, sentLine, text, was } = first
   const problem =
     was === null
-      ? `except for an ENS name and its address, the row is identical to line ${sentLine}, which the run has sent`
+      ? `the row differs from line ${sentLine}, which the run has sent, only in the ENS name or address that it uses for the same wallet`
       : `receiver ${JSON.stringify(text)} has the same address as ${JSON.stringify(was)} on line ${sentLine}, which the run has sent`
   const more = renamed.length > 1 ? ` (and ${renamed.length - 1} more)` : ''
   throw new GdnError('edited_rows', `${problem}${more}`, {
     place: { file: listPath(drop) ?? drop.manifest ?? undefined, line, field: 'receiver' },
-    hint: 'Nothing was sent. Restore the receivers that were sent. Otherwise, gdn would mint the row a second time.',
+    hint: 'Nothing was sent. Restore the receivers as they were sent. Otherwise, gdn would mint the row a second time.',
     details: {
       run: drop.name,
       rows: renamed.slice(0, MAX_SHOWN).map(({ line, sentLine }) => ({ line, sent_line: sentLine })),

@@ -116,7 +116,7 @@ export async function settleListing(
   const deadline = began + (options.timeout ?? DEFAULT_WAIT_MS)
   for (let wait = options.listingWait ?? LISTING_LAG_MS, emptySearches = 0; ; wait = SEARCH_GAP_MS) {
     if (now() + wait > deadline) {
-      throw new GdnError('seems_minted', "the server's list of NFTs was not up to date before the timeout", {
+      throw new GdnError('seems_minted', "the server's list of NFTs was still out of date when the timeout expired", {
         hint: 'Nothing was sent. Try again with a longer --timeout.',
       })
     }

@@ -168,7 +168,8 @@ async function searchAndDecide(
     const currentFingerprint = fingerprint(result, others)
     const agrees = isSettled && result.lacks === null && currentFingerprint === earlier
     earlier = isSettled && result.lacks === null ? currentFingerprint : null
-    const lacks = result.lacks ?? (agrees ? null : "the server's list of NFTs was not up to date before the timeout")
+    const lacks =
+      result.lacks ?? (agrees ? null : "the server's list of NFTs was still out of date when the timeout expired")
     const decision = decideAll(
       open,
       result,
@@ -217,7 +218,7 @@ function undecidedUntilLater(open: UnresolvedRows, { verdicts }: Decision, wait:
   const seconds = Math.ceil(wait / 1000)
   const short = decideUndecided(
     open,
-    `the server's list of NFTs was not up to date before the timeout: reconcile again with a --timeout that is at least ${seconds} s longer`,
+    `the server's list of NFTs was still out of date when the timeout expired: reconcile again with a --timeout that is at least ${seconds} s longer`,
   )
   // A permanent reason is more useful to the user than the timeout.
   for (const [row, verdict] of verdicts) {

@@ -268,7 +268,7 @@ export async function refuseOtherManifest(
   if (manifest === null || manifestPath === null || manifest === manifestPath || !existsSync(manifest)) return
   throw new GdnError(
     'edited_rows',
-    `the run ${name} has another manifest, and no row that it has sent is unchanged: ${manifest}`,
+    `the run ${name} has another manifest (${manifest}), and this manifest contains no row as the run sent it`,
     {
       hint: 'Nothing was sent. If this manifest is another drop, add --run <name> with another name. If it replaces the manifest of the run, run `gdn apply` with the same flags.',
       details: { run: name, manifest },

@@ -38,7 +38,7 @@ export const NOT_KNOWN =
  * deployed.
  */
 export const ADOPTED_NOT_KNOWN =
-  'the row was minted before this run, but the backend was restored from a backup and no longer has its NFT'
+  'the row was minted before this run, but the backend was restored from a backup and no longer has the NFT'
 
 /** The reasons why a row counts as absent, keyed by evidence. */
 export const ABSENCE = {

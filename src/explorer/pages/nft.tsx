@@ -170,7 +170,7 @@ function Words({ nft }: { nft: NftFacts }) {
 const STEPS: Readonly<Record<string, string>> = {
   files: 'Fetching files',
   mint: 'Waiting to be minted',
-  chain: 'Waiting for the chain',
+  chain: 'Waiting for confirmations',
   done: 'Done',
 }
 

@@ -60,7 +60,7 @@ function State({ run }: { run: RunFacts }) {
         <span class="faint">
           {done === total
             ? counts.failed === 0
-              ? `all deployed${burned === 0 ? '' : `, ${count(burned)} burned since`}`
+              ? `all deployed${burned === 0 ? '' : `, ${count(burned)} burned later`}`
               : `done, ${count(counts.failed)} failed`
             : `${count(total - done)} pending`}
         </span>

@@ -21,7 +21,7 @@ export function Failure({ error, what, retry }: { error: ApiError; what: string;
     return (
       <Empty icon="search" title={`This ${what} does not exist`}>
         <p>
-          {error.message} It may belong to another account or server. <a href="/">Go to the start page</a>
+          {error.message} It may belong to another account or server. <a href="/">Go to the home page</a>
         </p>
       </Empty>
     )

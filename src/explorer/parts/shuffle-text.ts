@@ -16,10 +16,10 @@ export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: E
     return `The content of each NFT is determined ${after}, by a round of drand, a public source of random numbers.`
   const name = `round ${count(round.number)} of drand, a public source of random numbers`
   if (beacon !== null) {
-    return `By the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${timeText(round.time)} UTC, ${after}.`
+    return `Under the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${timeText(round.time)} UTC, ${after}.`
   }
   const roundText = `The time of the round is ${timeText(round.time)} UTC, which is ${after}.`
   return isRevealed
-    ? `By the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${roundText}`
-    : `Nobody can choose the content of this NFT. By the rule of the drop, ${name}, determines the content. ${roundText}`
+    ? `Under the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${roundText}`
+    : `Nobody can choose the content of this NFT. Under the rule of the drop, ${name}, determines the content. ${roundText}`
 }

@@ -82,7 +82,7 @@ async function inspect(window: FileWindow, head: Buffer, extension: string): Pro
   const format = expected ?? actual
   if (format === null || (expected === undefined && format === 'text')) {
     const type = extension === '' ? 'has an unknown type' : `has an unknown type (${extension})`
-    return marketplaceInspection(`${type}, which marketplaces may not show`)
+    return marketplaceInspection(`${type}, so marketplaces may not show it`)
   }
   if (format === 'text' && extension !== '.gltf')
     return marketplaceInspection(`is a text file (${extension}), which marketplaces may not show`)

@@ -51,7 +51,7 @@ function nameHolder(dataDir: string): string {
     const { pid, url } = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as { pid: number; url: string }
     return `process ${pid}, serving ${url}`
   } catch {
-    return 'another process, which is still starting'
+    return 'a process that is still starting'
   }
 }
 

@@ -180,7 +180,7 @@ async function chainOf({ dataDir, settingsFile }: DatabasePlace, blockchain: Evm
   if (chain !== undefined) return chain
   throw new GdnError(
     'invalid_config',
-    `${blockchain} has no RPC URL in the configuration, so there is no network to copy`,
+    `${blockchain} has no RPC URL in the configuration, so there is no network to fork`,
     {
       place: { file: settingsPath(dataDir, settingsFile) },
       hint: 'Specify the configuration of the backend with --config, or its data directory with --data-dir.',

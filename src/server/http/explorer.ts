@@ -118,7 +118,7 @@ function addExplorerEvents(
       },
     }
     if (!watch.listen(listener)) {
-      throw new Refusal(503, TITLES.unavailable, 'too many clients are listening: try again later', {
+      throw new Refusal(503, TITLES.unavailable, 'too many event streams are open: try again later', {
         [HEADERS.retryAfter]: '30',
       })
     }

@@ -51,7 +51,7 @@ async function sendFile(
   const range = parseRange(request.headers.range, file.size)
   if (range === undefined) {
     reply.header('content-range', `bytes */${file.size}`)
-    throw new Refusal(416, TITLES.badRequest, `the file has ${file.size} bytes`)
+    throw new Refusal(416, TITLES.badRequest, `the requested range is outside the file, which has ${file.size} bytes`)
   }
   reply.headers({ 'cache-control': IMMUTABLE_CACHE_CONTROL, etag: `"${file.cid}"`, 'accept-ranges': 'bytes' })
   if (request.headers['if-none-match'] === `"${file.cid}"`) return reply.code(304).send()

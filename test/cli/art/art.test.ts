@@ -333,7 +333,9 @@ describe('gdn art check', () => {
     const ones = 'one_of_ones:\n  - { at: 1, image: b.png }\n  - { at: 2, image: b.png }\n'
     const { gdn } = await layers([], { 'art.yaml': ART + ones })
     const { stderr } = await gdn('check', 'art.yaml', '--count', '42')
-    expect(stderr).toContain('40 NFTs from layers (42 with the one-of-ones) require more than 6 combinations')
+    expect(stderr).toContain(
+      '40 NFTs from layers (42 including the one-of-ones) are requested, but only 6 combinations are possible',
+    )
   })
 
   test('rejects a one-of-one whose number is above the count', async () => {
@@ -518,7 +520,7 @@ describe('gdn art check', () => {
       combinations: string
       reasons: { text: string }[]
     }
-    const text = `40 NFTs from layers require more than ${combinations} combinations, which is the maximum`
+    const text = `40 NFTs from layers are requested, but only ${combinations} combinations are possible`
     expect(reasons.at(-1)?.text).toContain(text)
     const { code, stderr } = await gdn('generate', 'art.yaml', '--count', '40', '--out', 'drop')
     expect(code).toBe(5)

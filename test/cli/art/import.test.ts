@@ -506,7 +506,7 @@ describe('gdn art import', () => {
     await writeFile(path('build/json/_metadata.json'), JSON.stringify([hashlips(1), hashlips(2)]))
     const { code, stderr } = await run('art', 'import', 'build')
     expect(code).toBe(2)
-    expect(stderr).toContain("build/json/2.json: image is outside of the manifest's folder")
+    expect(stderr).toContain("build/json/2.json: image is outside the manifest's folder")
   })
 
   test.each<[string, Files, string, string]>([

@@ -80,7 +80,7 @@ describe('gdn art preview', () => {
     const html = await readFile(path('p.html'), 'utf8')
     expect(html).toContain('One-of-one, Hat: none (8.3%)')
     expect(html).not.toContain('(missing)')
-    expect(html).toContain('The edition has 11 NFTs from layers (12 with the one-of-one).')
+    expect(html).toContain('The edition has 11 NFTs from layers (12 including the one-of-one).')
   })
 
   test.each([

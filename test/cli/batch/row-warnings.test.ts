@@ -43,7 +43,7 @@ test('names the column that seems to contain the images if no row has an image',
   ])
   const empty = await drop(`id,title,description,receiver,image\na,Dawn,x,${OWNER},\n`)
   const { stdout } = await empty.gdn(['batch', 'validate', empty.manifest, ...TARGET, '--json'])
-  expect(JSON.parse(stdout).warnings[0].hint).toBe('Write a URL or a path into the column "image" of each row.')
+  expect(JSON.parse(stdout).warnings[0].hint).toBe('Enter a URL or path in the column "image" of each row.')
 })
 
 describe('rows without an ID', () => {
@@ -96,7 +96,7 @@ test('a drop without any image is warned about, and rows without one are counted
   ])
   const { gdn, manifest } = await drop(`${COLUMNS}\n${row('a')}${row('', 'Dusk', '')}`)
   const { stderr } = await gdn(['batch', 'validate', manifest, ...TARGET])
-  expect(stderr).toContain('Write a URL or a path into the column "image" of each row.')
+  expect(stderr).toContain('Enter a URL or path in the column "image" of each row.')
   expect(stderr).not.toContain('Add a column')
 })
 

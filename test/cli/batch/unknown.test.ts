@@ -52,7 +52,7 @@ describe('a row with an unknown outcome', () => {
     expect(result.code).toBe(9)
     const { message, hint, details } = errorOf(result)
     expect(message).toMatch(
-      /^the outcome of 1 row is unknown:\n {2}line 3: undecided: the server's list of NFTs was not up to date/,
+      /^the outcome of 1 row is unknown:\n {2}line 3: undecided: the server's list of NFTs was still out of date/,
     )
     for (const command of ['gdn batch reconcile drop-', '--row <key>=', 'gdn batch results drop-']) {
       expect(hint).toContain(command)

@@ -166,7 +166,7 @@ describe('nft mint', () => {
     expect(JSON.parse(result.stdout)).toMatchObject({ nft_gdn_id: 'id-0' })
     expect(errorOf(result)).toMatchObject({
       code: 'pending',
-      message: expect.stringMatching(/^1 NFT accepted, but the status can't be read: /),
+      message: expect.stringMatching(/^1 NFT is accepted, but the status can't be read: /),
       hint: expect.stringContaining('gdn nft wait id-0'),
     })
   })
@@ -265,7 +265,7 @@ describe('nft mint', () => {
     expect(code, stderr).toBe(0)
     const path = join(home.dir, 'a.xyz')
     expect(stderr).toContain(
-      `warning: --media raw: ${path} has an unknown type (.xyz), which marketplaces may not show`,
+      `warning: --media raw: ${path} has an unknown type (.xyz), so marketplaces may not show it`,
     )
     expect(api.bodies('files')).toHaveLength(1)
   })
@@ -628,7 +628,7 @@ describe('nft wait', () => {
     const api = await fakeApi({ getnfts: knows(waits('a'), waits('b'), other) })
     const result = await cli(['nft', 'wait', 'a', 'b', 'c', '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     expect(result.code).toBe(8)
-    expect(result.stderr).toMatch(/3 NFTs still pending after 300 s: 2 NFTs: https:\/\/a\.test\/x\.png: no answer/)
+    expect(result.stderr).toMatch(/3 NFTs are still pending after 300 s: 2 NFTs: https:\/\/a\.test\/x\.png: no answer/)
     const json = await cli(['nft', 'wait', 'a', '--json', '--base-url', api.url], { env, ...timeUpWhileWaiting() })
     expect(JSON.parse(json.stdout)).toMatchObject({ pending_reason: REASON })
     expect(errorOf(json).message).toMatch(SHOWN)
@@ -650,7 +650,7 @@ describe('nft wait', () => {
   test('omits the reason for a server that returns none', async () => {
     const api = await fakeApi({ getnfts: knows(nft('a', { status: 'initiated' })) })
     const result = await cli(['nft', 'wait', 'a', '--json', '--base-url', api.url], { env, ...timeUpWhileWaiting() })
-    expect(errorOf(result).message).toBe('1 NFT still pending after 300 s')
+    expect(errorOf(result).message).toBe('1 NFT is still pending after 300 s')
   })
 })
 

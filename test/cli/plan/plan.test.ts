@@ -76,7 +76,9 @@ describe('gdn plan', () => {
   }, async () => {
     const { api, owners, write, mint, plan } = await machine()
     const fresh = await plan()
-    expect(fresh.stderr).toContain('The server has no reference IDs, and this machine has no run of this manifest')
+    expect(fresh.stderr).toContain(
+      'The server does not support reference IDs, and this machine has no run of this manifest',
+    )
     expect(fresh.stdout.split('\n').map((line) => line.split('\t')[0])).toEqual(['mint', 'mint', ''])
     expect(await mint()).toMatchObject({ code: 0 })
     expect(await plan()).toMatchObject({ code: 0, stdout: '' })

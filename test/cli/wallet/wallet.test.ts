@@ -259,7 +259,7 @@ describe('gdn wallet generate sends no request', () => {
       0o600,
       'must be one line of text\n  Pass the password as the only line of the file or pipe.',
     ],
-    ['is read differently by other wallets', 'cafe\u0301\n', 0o600, 'not all wallets encode in the same way'],
+    ['is read differently by other wallets', 'cafe\u0301\n', 0o600, 'some wallets encode differently'],
     ['is readable by others', 'secret\n', 0o644, 'chmod 600'],
   ])('if the password file %s', async (_what, text, mode, said) => {
     await writeFile(path('other'), text)

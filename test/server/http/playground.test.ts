@@ -129,7 +129,7 @@ describe.skipIf(CHROMIUM === undefined)('the playground of /docs', () => {
     const { page, errors, close } = await withKey()
     const signing = await opened(page, '/api/v1/getpresignedurl')
     await send(signing)
-    await signing.getByRole('button', { name: 'Continue with the second step' }).click()
+    await signing.getByRole('button', { name: 'Continue to the second step' }).click()
     const making = operation(page, '/v1/wallet/create')
     await making.getByRole('button', { name: 'Execute' }).waitFor()
     const answered = page.waitForResponse('**/v1/wallet/create?*')

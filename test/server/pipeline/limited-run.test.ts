@@ -337,7 +337,7 @@ it('a run whose limit is too low at the fees of today waits and says why, and ot
   await settled(backend, others)
   expect((await showNfts(backend, waits)).map(({ status }) => status)).toEqual(['initiated', 'initiated'])
   expect((await costsOf(RUN)).waiting).toMatch(
-    /^waiting for lower fees: blocks require at least [0-9.]+ gwei, but the rest of the run's cost limit is enough for only [0-9.]+ gwei; repeat the run's command with --max-cost [0-9.]+ or more to raise the limit$/,
+    /^waiting for lower fees: blocks require at least [0-9.]+ gwei, but the run's remaining cost limit covers only [0-9.]+ gwei; repeat the run's command with --max-cost [0-9.]+ or more to raise the limit$/,
   )
   expect((await costsOf('another')).waiting).toBeNull()
   const more = await askFor(collection, { 'gdn-run-max-cost': `${4n * (await limitForOne(2))};set` })

@@ -40,7 +40,7 @@ export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(
  * @param sufficientLimit the cost limit that would pay for all accepted requests
  */
 export const waitingForLimit = (minFee: bigint, payableFee: bigint, sufficientLimit: bigint): string =>
-  `${LOWER_FEES}blocks require at least ${inGwei(minFee)} gwei, but the rest of the run's cost limit is enough for only ${inGwei(payableFee)} gwei${RAISE_HINT} --max-cost ${inCoins(sufficientLimit, 'up')} or more to raise the limit`
+  `${LOWER_FEES}blocks require at least ${inGwei(minFee)} gwei, but the run's remaining cost limit covers only ${inGwei(payableFee)} gwei${RAISE_HINT} --max-cost ${inCoins(sufficientLimit, 'up')} or more to raise the limit`
 
 /** Returns fees capped by the fee limit of a run. */
 export function limitFees<Limited extends Fees>(fees: Limited, maxFee: string | null): Limited {

@@ -80,7 +80,8 @@ const BLOCKS_OF_ONE_NODE = 99
  */
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
   const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
-  if (confirmations < 1 || finality < confirmations) throw new RangeError('finality must be at least confirmations')
+  if (confirmations < 1 || finality < confirmations)
+    throw new RangeError('finality must not be less than confirmations')
   const chainId = options.chainId ?? chainIdOf(blockchain)
   if (chainId === null) throw new RangeError(`the chain ID of ${blockchain} is not known`)
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS } = options
