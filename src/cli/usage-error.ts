@@ -44,7 +44,8 @@ function insteadOf(message: string, command: GdnCommand): string | undefined {
     return `${name === 'plan' ? 'Did you mean --out? ' : ''}Only \`gdn batch mint\` accepts a list of receivers.`
   if (name === 'nft mint' && message.includes("'--to'"))
     return 'To mint an NFT to a list of receivers, run `gdn batch mint <manifest> --to <list>`.'
-  if (name.startsWith('nft ') && /'(?:-c|--contract)\b/.test(message))
+  // A pending NFT has no token ID yet.
+  if (name.startsWith('nft ') && name !== 'nft wait' && /'(?:-c|--contract)\b/.test(message))
     return 'To specify an NFT by its collection, use <contract>/<token ID>.'
   return undefined
 }

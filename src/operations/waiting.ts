@@ -207,8 +207,7 @@ export async function waitForNfts(
     )
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    const unreadError = (pending: string[]) =>
-      unreadStatusError(error, nftsAre(pending), { nft_gdn_ids: pending })
+    const unreadError = (pending: string[]) => unreadStatusError(error, nftsAre(pending), { nft_gdn_ids: pending })
     return waitedResult((pending) => (isAccepted ? unreadError(pending) : error))
   }
 }

@@ -108,6 +108,15 @@ describe('a manifest that was moved on the machine that minted it', () => {
     ])
   })
 
+  test('is planned for another collection with a note that names the collection of its run', async () => {
+    const { mar, maerz } = await moved()
+    const elsewhere = { ...maerz, adopt: true, contractAddress: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359' } as const
+    const { notes } = await machine.plan(ROWS, elsewhere)
+    expect(notes.join('\n')).toContain(
+      `no longer exists: ${mar.manifestPath}. The run is in another collection. If the manifest was moved to this path, use -c 0x`,
+    )
+  })
+
   test('is said by a dry run to keep its run', async () => {
     const { maerz } = await moved()
     const readManifest = async function* () {

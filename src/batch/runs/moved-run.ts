@@ -113,14 +113,34 @@ export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => runsWithou
 
 const MAX_RENAMED = 3
 
-/** Returns notes on the runs whose manifests may have been renamed to the manifest in the options. */
-export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
-  runsWithoutManifest(sql, options)
-    .renamed.slice(0, MAX_RENAMED)
-    .map((drop) => {
-      const { name, manifest } = drop
-      return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${movedOrRenamed(manifest, options)} to this path, add ${howToTake(drop)}`
-    })
+/**
+ * Returns notes on the runs whose manifests may have been renamed to the manifest in the options. With `adopt`, if this
+ * collection has no run to take over, returns notes on such runs of other collections.
+ */
+export function notesOfRenamed(sql: Sql, options: BatchOptions): string[] {
+  const { moved, renamed } = runsWithoutManifest(sql, options)
+  if (options.adopt === true && moved.length + renamed.length === 0) return notesOfOtherCollections(sql, options)
+  return renamed.slice(0, MAX_RENAMED).map((drop) => {
+    const { name, manifest } = drop
+    return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${movedOrRenamed(manifest, options)} to this path, add ${howToTake(drop)}`
+  })
+}
+
+function notesOfOtherCollections(sql: Sql, options: BatchOptions): string[] {
+  const { manifestPath } = options
+  if (manifestPath === null || dropsOf(sql, familyId(options)).some(({ setId }) => setId !== null)) return []
+  const own = new Set(dropsIn(sql, options).map(({ id }) => id))
+  const families = new Map<string, string>()
+  for (const { id, family, name, manifest, contract, blockchain, setId } of listDrops(sql).toReversed()) {
+    if (own.has(id) || setId === null || manifest === null || basename(manifest) !== basename(manifestPath)) continue
+    if (existsSync(manifest)) continue
+    families.set(
+      family,
+      `The manifest of the run ${name} no longer exists: ${manifest}. The run is in another collection. If the manifest was moved to this path, use -c ${contract} -b ${blockchain}`,
+    )
+  }
+  return [...families.values()].slice(0, MAX_RENAMED)
+}
 
 /**
  * Returns the flags with which a command takes over a run. A run with a name finds its moved manifest without

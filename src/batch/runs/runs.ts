@@ -253,24 +253,28 @@ function hintIfRenamed(file: string, all: readonly Run[]): string {
   if (gone.length === 0) return NO_RUN_HINT
   return [
     'The manifests of these runs no longer exist. If one of them was renamed to this file, run the command on its line:',
-    ...gone.map((run) => {
-      const { name, runName, manifestPath: manifest } = run
-      return `  ${name} (${manifest}): gdn plan ${shellWord(file)} ${howToTake({ runName, manifest })}`
-    }),
+    ...gone.map((run) => `  ${run.name} (${run.manifestPath}): ${howToStorePath(file, run)}`),
     `To start a run of this file, run \`gdn batch mint ${shellWord(file)}\`. ${LIST_RUNS_HINT}`,
   ].join('\n')
+}
+
+/** Returns the command that shows the changes of a moved manifest, and stores its new path with the run. */
+function howToStorePath(file: string, { runName, manifestPath: manifest, contractAddress, blockchain }: Run): string {
+  const runFlags =
+    runName === null && basename(manifest ?? '') === basename(file) ? '--adopt' : howToTake({ runName, manifest })
+  return `gdn apply ${shellWord(file)} ${runFlags} -c ${contractAddress} -b ${blockchain}`
 }
 
 /** Returns the hint for a file that has the same name as other runs or their manifests. */
 function hintForFile(file: string, newest: Run, namesakes: readonly Run[]): string {
   const mint = `gdn batch mint ${shellWord(file)}`
-  const isMoved = namesakes.some(lacksManifest)
+  const gone = namesakes.filter(lacksManifest).slice(0, MAX_RENAMED)
   return [
     'These runs have this name, or belong to files with this name in other folders:',
     ...namesakes.map(describeRun),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.`,
-    ...(isMoved ? [`If the file was moved here, run \`gdn plan ${shellWord(file)} --adopt\`.`] : []),
+    ...gone.map((run) => `If the file was moved from ${run.manifestPath}, run \`${howToStorePath(file, run)}\`.`),
   ].join('\n')
 }
 

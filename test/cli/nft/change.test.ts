@@ -38,6 +38,24 @@ async function json<Result>(...argv: string[]): Promise<Result> {
 const show = (id = '') => json<NftRecord>('nft', 'show', id)
 const revision = async (id: string) => (await show(id)).revision
 
+test('update, freeze, burn and history accept <contract>/<token ID> in place of the ID', async () => {
+  const {
+    ids: [id = ''],
+  } = await dynamicNfts(backend, ['Six'], { enable_burn: true })
+  const { contract_address, token_id } = await show(id)
+  const token = `${contract_address}/${token_id}`
+  expect(await json('nft', 'update', token, '--title', 'Seven')).toMatchObject({ nft_gdn_id: id })
+  expect((await show(id)).request_metadata).toMatchObject({ title: 'Seven' })
+  expect(await json('nft', 'history', token)).toEqual(await json('nft', 'history', id))
+  for (const action of ['freeze', 'burn']) {
+    expect(await json('nft', action, token, id, '--dry-run')).toMatchObject([{ nft_gdn_id: id, status: 'planned' }])
+  }
+  expect(await gdn('nft', 'update', `${contract_address}/99`, '--title', 'x')).toMatchObject({
+    code: 5,
+    stderr: expect.stringContaining(`the server has no token 99 of ${contract_address}`),
+  })
+})
+
 describe('gdn nft update', () => {
   test('changes the fields that flags name, keeps the others, and does nothing when repeated', async () => {
     const [id = ''] = ids

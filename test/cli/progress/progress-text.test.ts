@@ -124,15 +124,15 @@ describe('the current activity', () => {
     ],
     [
       { type: 'reconciling', phase: 'waiting', ms: 29_000, done: 0, total: 0 },
-      'Searching the collection for 50 rows with an unknown outcome: waiting for an up-to-date list, 24 s left',
+      'Checking 50 rows with an unknown outcome: waiting for an up-to-date list, 24 s left',
     ],
     [
       { type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 },
-      'Searching the collection for 50 rows with an unknown outcome: reading the list of NFTs',
+      'Checking 50 rows with an unknown outcome: reading the list of NFTs',
     ],
     [
       { type: 'reconciling', phase: 'reading', ms: 0, done: 200, total: 1_000 },
-      'Searching the collection for 50 rows with an unknown outcome: 200 of 1,000 NFTs read',
+      'Checking 50 rows with an unknown outcome: 200 of 1,000 NFTs read',
     ],
     [{ type: 'waiting', pending: 80 }, 'Waiting until 80 NFTs are deployed'],
   ])('is described for %j', (event, text) => {

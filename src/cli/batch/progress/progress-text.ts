@@ -231,5 +231,5 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
 function searchText(unknown: number): string {
   return unknown === 0
     ? 'Searching the collection a second time'
-    : `Searching the collection for ${rowCountText(unknown)} with an unknown outcome`
+    : `Checking ${rowCountText(unknown)} with an unknown outcome`
 }

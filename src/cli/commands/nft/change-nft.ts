@@ -78,7 +78,7 @@ export async function findNftsOnChain(deps: Deps, connection: Connection, ids: r
     if (nft === undefined) missing.push(id)
     else foundNfts.push(await onChain(deps, connection, nft))
   }
-  if (missing.length > 0) throw unknownNftsError(missing)
+  if (missing.length > 0) throw unknownNftsError(missing, { takesTokens: true })
   return foundNfts
 }
 

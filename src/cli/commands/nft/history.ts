@@ -1,10 +1,17 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
 import type { ResponseOf } from '../../../client/api-client.ts'
 import { readNft } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { unknownNftsError } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  blockchainName,
+  type OutputFlags,
+  type ServerFlags,
+} from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
 import {
   describeEvent,
@@ -14,8 +21,9 @@ import {
 } from '../../render/history-event.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
+import { resolveNftIds } from './nft-ids.ts'
 
-export type HistoryFlags = OutputFlags & ServerFlags
+export type HistoryFlags = OutputFlags & ServerFlags & { blockchain?: Blockchain }
 
 export const VIEW: View = {
   fields: [
@@ -49,7 +57,7 @@ function viewFor({ stdoutTty, columns }: Io): View {
 export function command(deps: Deps, run = history): GdnCommand {
   return new GdnCommand({
     about:
-      'The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. On EVM networks, the history includes transfers that were made without the API. An event with the status initiated is not final yet. Only gdn backends provide the history.',
+      'Specify an NFT by ID, or as <contract>/<token ID>. The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. On EVM networks, the history includes transfers that were made without the API. An event with the status initiated is not final yet. Only gdn backends provide the history.',
     examples: [
       ['Show the history of an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -60,17 +68,20 @@ export function command(deps: Deps, run = history): GdnCommand {
     ],
   })
     .argument('<nft_gdn_id>')
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of a token', blockchainName)
     .with(addServerFlags, addOutputFlags)
     .action(async (id: string, flags: HistoryFlags) => await run(deps, id, flags))
 }
 
-export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {
+export async function history(deps: Deps, nftId: string, flags: HistoryFlags): Promise<void> {
   const output = createOutput(deps.io, flags, viewFor(deps.io))
-  const { client, server } = await deps.connect(await deps.settings(flags))
+  const connection = await deps.connect(await deps.settings(flags))
+  const { client, server } = connection
+  const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags.blockchain)
   // All servers have this endpoint. Its response shows whether the server also has the history endpoint.
   const reading = readNft({ client, signal: deps.signals.signal }, id)
   const nft = await awaitResponse(deps.io, server.origin, reading)
-  if (nft === undefined) throw unknownNftsError([id])
+  if (nft === undefined) throw unknownNftsError([id], { takesTokens: true })
   if (client.supports('history') !== true) {
     throw new GdnError('refused', `${server.origin} does not provide the history of NFTs`, {
       hint: 'Only gdn backends provide the history. Look up the token in a block explorer.',

@@ -1,10 +1,9 @@
 import { sameAddress } from '../../../api/same-address.ts'
-import { pagesOfNfts, readNft } from '../../../client/read-records.ts'
-import { flagError, GdnError } from '../../../core/errors.ts'
+import { readNft } from '../../../client/read-records.ts'
+import { flagError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { awaitResponse } from '../../request/slow-response.ts'
-import { blockchainOf } from './blockchain-of.ts'
 import { parseTokenReference } from './named-token.ts'
+import { findTokenNftId, parseTokenId } from './nft-ids.ts'
 import type { TransferInput } from './transfer-request.ts'
 
 /**
@@ -31,31 +30,6 @@ export async function findTransferredToken(
   const reading = { client: connection.client, signal: deps.signals.signal }
   if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return transfer
 
-  const foundId = await idOfToken(deps, connection, { ...fields, contract_address: contract }, BigInt(tokenId))
+  const foundId = await findTokenNftId(deps, connection, { ...fields, contract_address: contract }, BigInt(tokenId))
   return { ...transfer, nftGdnId: foundId, fields: { ...fields, contract_address: contract, nft_gdn_id: foundId } }
 }
-
-async function idOfToken(
-  deps: Deps,
-  connection: Connection,
-  fields: { contract_address: string; blockchain?: unknown },
-  tokenId: bigint,
-): Promise<string> {
-  const { client, server } = connection
-  const { signal } = deps.signals
-  const contract = fields.contract_address
-  const blockchain = await blockchainOf(deps, fields, connection)
-  const listing = client.call('getnftgdnids', { contract_addresses: contract, blockchain }, { signal })
-  const { nft_gdn_ids: ids } = await awaitResponse(deps.io, server.origin, listing)
-  for await (const { nfts } of pagesOfNfts({ client, signal }, ids)) {
-    const nft = nfts.find(({ token_id }) => parseTokenId(token_id) === tokenId)
-    if (nft !== undefined) return nft.nft_gdn_id
-  }
-  throw new GdnError('not_found', `the server has no token ${tokenId} of ${contract}`, {
-    hint: `Run \`gdn nft list -c ${contract} -b ${blockchain}\` to list the tokens.`,
-  })
-}
-
-/** Returns a token ID as a number; null for anything else. */
-const parseTokenId = (text: unknown): bigint | null =>
-  typeof text === 'string' && /^\d{1,78}$/.test(text) ? BigInt(text) : null

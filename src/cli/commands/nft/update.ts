@@ -37,6 +37,7 @@ import {
   uploadLocalFiles,
 } from './media.ts'
 import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
+import { resolveNftIds } from './nft-ids.ts'
 import { refuseHiddenNfts } from './refuse-hidden.ts'
 
 export type UpdateFlags = ChangeFlags &
@@ -48,7 +49,7 @@ const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['fiel
 export function command(deps: Deps, run = update): GdnCommand {
   return new GdnCommand({
     about:
-      'You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces all metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
+      'Specify an NFT by ID, or as <contract>/<token ID>. You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces all metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
     examples: [
       ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
       [
@@ -71,11 +72,12 @@ export function command(deps: Deps, run = update): GdnCommand {
     .action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags))
 }
 
-export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {
+export async function update(deps: Deps, nftId: string, flags: UpdateFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, flags.dryRun ? DIFFERENCE : withPaid(CHANGE_VIEW))
   const changesOf = await readMetadataEdit(deps, flags)
   const connection = await deps.connect(await deps.settings(flags))
+  const [id = nftId] = await resolveNftIds(deps, connection, [nftId], flags.blockchain)
   const [nft] = await findNftsOnChain(deps, connection, [id])
   if (nft === undefined) return
   refuseFinal(nft)

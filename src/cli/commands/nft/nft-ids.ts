@@ -1,0 +1,59 @@
+import type { Blockchain } from '../../../api/blockchains.ts'
+import { pagesOfNfts } from '../../../client/read-records.ts'
+import { GdnError } from '../../../core/errors.ts'
+import { serverFlag } from '../../connect/server-flag.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
+import { blockchainOf } from './blockchain-of.ts'
+import { parseTokenReference } from './named-token.ts'
+
+/**
+ * Replaces each `<contract>/<token ID>` with the NFT ID that the server assigned, and removes repeated IDs. Leaves
+ * other IDs unchanged.
+ *
+ * @throws GdnError `usage` for an invalid address, and the errors of `findTokenNftId`
+ */
+export async function resolveNftIds(
+  deps: Deps,
+  connection: Connection,
+  ids: readonly string[],
+  blockchain?: Blockchain,
+): Promise<string[]> {
+  const resolved = new Set<string>()
+  for (const id of ids) {
+    const token = await parseTokenReference(id)
+    const fields = { contract_address: token?.contractAddress ?? '', blockchain }
+    resolved.add(token === null ? id : await findTokenNftId(deps, connection, fields, BigInt(token.tokenId)))
+  }
+  return [...resolved]
+}
+
+/**
+ * Returns the ID that the server assigned to the NFT with a token ID.
+ *
+ * @throws GdnError `not_found`; the errors of `blockchainOf`
+ */
+export async function findTokenNftId(
+  deps: Deps,
+  connection: Connection,
+  fields: { contract_address: string; blockchain?: unknown },
+  tokenId: bigint,
+): Promise<string> {
+  const { client, server } = connection
+  const { signal } = deps.signals
+  const contract = fields.contract_address
+  const blockchain = await blockchainOf(deps, fields, connection)
+  const listing = client.call('getnftgdnids', { contract_addresses: contract, blockchain }, { signal })
+  const { nft_gdn_ids: ids } = await awaitResponse(deps.io, server.origin, listing)
+  for await (const { nfts } of pagesOfNfts({ client, signal }, ids)) {
+    const nft = nfts.find(({ token_id }) => parseTokenId(token_id) === tokenId)
+    if (nft !== undefined) return nft.nft_gdn_id
+  }
+  throw new GdnError('not_found', `the server has no token ${tokenId} of ${contract}`, {
+    hint: `Run \`gdn nft list -c ${contract} -b ${blockchain}${serverFlag(server)}\` to list the tokens.`,
+  })
+}
+
+/** Returns a token ID as a number; null for anything else. */
+export const parseTokenId = (text: unknown): bigint | null =>
+  typeof text === 'string' && /^\d{1,78}$/.test(text) ? BigInt(text) : null
