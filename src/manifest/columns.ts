@@ -187,6 +187,11 @@ export function parseColumnName(typed: string, naming: ColumnNaming): ParsedName
       const hint = `Use a separate column for each trait, such as attr:Class or attr(number):Power. ${leaveOutHint(name)} To read metadata files, use \`gdn art import\`.`
       return { problem: `unknown column "${name}"`, hint }
     }
+    if (/^0x[0-9a-f]{40}$/i.test(name)) {
+      const hint =
+        'The file seems to be a list of receivers. To mint an NFT to each of them, run `gdn batch mint <manifest> --to <list>` with a manifest of one NFT.'
+      return { problem: `unknown column "${name}"`, hint }
+    }
     const close = nearest(foldName(name), COLUMN_NAMES) ?? nearest(foldName(name), LONG_COMMON_NAMES)
     return {
       isUnknown: true,

@@ -76,6 +76,12 @@ test('text suggests a missing title or description, and addresses a missing rece
   })
 })
 
+test('an address as the name of a column suggests a list of receivers', async () => {
+  expect(await hintsOf(`${ALICE}\n${BOB}\n`)).toMatchObject({
+    [ALICE]: expect.stringContaining('run `gdn batch mint <manifest> --to <list>`'),
+  })
+})
+
 test('different cells without spaces suggest a missing id', async () => {
   const cells = (codes: readonly string[]) => codes.map((code) => `${code},Piece ${code},x,${ALICE}\n`).join('')
   const codes = ['A-1', 'A-2', 'A-3', 'B-1', 'B-2']

@@ -144,7 +144,7 @@ describe('identical rows', () => {
 
   test('say in the prompt what no does, and what to do after it', async () => {
     const confirm = async (question: string, _flag: string, no: object) => {
-      expect(question).toMatch(/^If you answer no, nothing is sent\. Mint /)
+      expect(question).toMatch(/identical to .* If you answer no, nothing is sent\. Mint /)
       throw new GdnError('not_confirmed', 'nothing was sent', no)
     }
     const io = { isInteractive: true, warn: () => {}, errPaint: { busy: String }, confirm }
