@@ -11,6 +11,7 @@ import { printEditedRows } from '../batch/report/print-edited-rows.ts'
 import type { GdnCommand } from '../command.ts'
 import { findCollection } from '../connect/find-collection.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
+import { serverFlag } from '../connect/server-flag.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty, positiveNumber } from '../flags/common.ts'
 
@@ -142,9 +143,6 @@ export async function refuseHiddenChanges(
   await refuseHiddenUpdates(options, plan)
 }
 
-const NO_TRANSFERS_REASON =
-  "the collection doesn't let the service transfer its NFTs: the owner can enable transfers with `gdn collection set --enable-transfer --wallet <owner>`"
-
 /** Returns the reason why NFTs of a collection can't be transferred; null if they can, or if this is unknown. */
 async function whyNoTransfers(
   deps: Deps,
@@ -154,7 +152,9 @@ async function whyNoTransfers(
   if (!isEvm(options.blockchain)) return `the API does not transfer NFTs on ${options.blockchain}`
   const collection = await findCollection(deps, connection, options.contractAddress)
   if (collection?.is_locked === true) return 'the NFTs of the collection are locked'
-  return collection?.enable_transfer === false ? NO_TRANSFERS_REASON : null
+  if (collection?.enable_transfer !== false) return null
+  const target = `${options.contractAddress} -b ${options.blockchain}`
+  return `the collection doesn't let the service transfer its NFTs: the owner can enable transfers with \`gdn collection set ${target} --enable-transfer --wallet <owner>${serverFlag(connection.server)}\``
 }
 
 /** Returns the reason why the service can't burn NFTs of a collection; null if it can, or if this is unknown. */
