@@ -17,6 +17,7 @@ import { labelsOfMoved, WITHOUT_LABEL } from './identity/other-labels.ts'
 import { type Pair, renamedOf } from './identity/pairing.ts'
 import { refuseRenamed } from './identity/pinned-names.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
+import { refuseRepeated } from './identity/repeated-rows.ts'
 import { findSecondEdition } from './identity/second-edition.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { storeRowsOfFinishedRun, takeRenamedRows, withoutRenamed } from './replace-rows.ts'
@@ -90,6 +91,11 @@ export async function prepare(
   if (sends && deps.client !== null) await checkSupply(deps.client, store, options, { gathered, plan, mints })
   const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, mints) : { count: 0, rows: [] }
   const secondEdition = sends ? await findSecondEdition(store, gathered.rows, positionsOf(plan)) : null
+  if (sends && plan.rows > 0) {
+    const pairedOperations = allPairs.flatMap(({ sent }) => sent ?? [])
+    const toSend = { rows: gathered.rows, pending: positionsOf(plan), paired: new Set(pairedOperations) }
+    await refuseRepeated(store, options, deps.client, { ...toSend, updatesEdited: options.keepEdited === true })
+  }
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates, secondEdition }
   const renamedIds = new Set(renamedPairs.map(({ sent }) => sent))

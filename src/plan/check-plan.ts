@@ -5,7 +5,7 @@ import { findSecondEdition } from '../batch/identity/second-edition.ts'
 import { isInEdition, secondEditionText, seemsOtherEdition } from '../batch/rows/other-edition.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
 import { GdnError } from '../core/errors.ts'
-import { addsRows } from '../state/rows.ts'
+import { addedRows } from '../state/rows.ts'
 import { refuseExchangedContents } from './other-contents.ts'
 import { noteOfMove, noteOfMovedRun } from './plan-notes.ts'
 import type { PlanState } from './plan-state.ts'
@@ -85,9 +85,13 @@ async function refuseDoubtful(
 async function checkMove({ store, options, comparer, withoutRow, notes, tally }: PlanState): Promise<void> {
   const { movedFrom, drop } = store
   const { mint, rows, abandoned } = tally.counts
-  const hasNewRows = drop.setId === null || (!drop.again && (await store.read((sql) => addsRows(sql, 'draft', drop))))
-  if (hasNewRows && options.adopt !== true && options.isSaved !== true && mint > 0)
-    await withoutRow.refuseMinted(tally.mints)
+  if (options.adopt !== true && options.isSaved !== true && mint > 0) {
+    const added = drop.setId === null ? null : await store.read((sql) => addedRows(sql, 'draft', drop))
+    const addedPositions = new Set(added?.map(({ position }) => position))
+    // A second drop repeats rows on purpose, except rows that were added to it.
+    const checked = drop.again ? tally.mints.filter((position) => addedPositions.has(position)) : tally.mints
+    if (added === null || addedPositions.size > 0) await withoutRow.refuseMinted(checked)
+  }
   if (movedFrom !== null) notes.push(noteOfMove(movedFrom, drop.name))
   if (drop.setId !== null) return
   const renamed = rows > 0 && comparer.missing === rows ? await withoutRow.notesOfRename() : []

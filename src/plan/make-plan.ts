@@ -3,6 +3,7 @@ import { lookingAtRun } from '../batch/dry-run.ts'
 import { readManifestRows, refuseTypedRow } from '../batch/gather.ts'
 import { findReplacedRows, pairRows } from '../batch/identity/check-rows.ts'
 import { keepNames, refuseRenamed } from '../batch/identity/pinned-names.ts'
+import { refuseRepeated } from '../batch/identity/repeated-rows.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
 import { withRoomForMarker } from '../batch/rows/marker.ts'
 import type { Duplicates } from '../batch/types.ts'
@@ -72,9 +73,9 @@ export async function withPlan<Result>(
       relabeled,
       paired: planning.paired,
       ...(await recordedMints(planning)),
-      async refuseEdited() {
+      async refuseEdited({ onlyMints = false } = {}) {
         if (drop.setId !== null) await refuseRenamed(store, 'draft', names)
-        await refuseEdited(planning)
+        await refuseEdited(planning, onlyMints)
       },
       seen: () => planning.seen.pages(),
       duplicates: () => findDuplicates(planning),
@@ -136,11 +137,20 @@ async function recordedMints({ store, tally }: PlanState): Promise<Pick<ChangePl
   return { deployed: countOf('deployed'), unsettled: countOf('accepted') + tally.mintedUnsettled }
 }
 
-/** Refuses new rows that may be edits of sent rows, as `gdn batch mint` does. */
-async function refuseEdited({ store, options, deps, pairs, seen, vanished }: PlanState): Promise<void> {
-  if (options.newRows === true) return
+/**
+ * Refuses new rows that may be edits of sent rows, or repeat sent rows, as `gdn batch mint` does.
+ *
+ * @param onlyMints whether the NFTs of edited rows keep their content
+ */
+async function refuseEdited(
+  { store, options, deps, pairs, seen, vanished, tally }: PlanState,
+  onlyMints: boolean,
+): Promise<void> {
   const { operations, positions } = pairs.paired
   const paired = { operations: new Set([...operations, ...seen.burned, ...vanished.renamed]), positions }
+  const checked = { rows: 'draft', pending: tally.mints, paired: paired.operations, updatesEdited: !onlyMints } as const
+  await refuseRepeated(store, options, deps.client, checked)
+  if (options.newRows === true) return
   await findReplacedRows(store, options, deps.client, { rows: 'draft', paired })
 }
 

@@ -167,7 +167,7 @@ export interface ChangePlan {
    *
    * @throws GdnError `edited_rows` if a mint would refuse to send rows because they may be edits of sent rows
    */
-  refuseEdited(): Promise<void>
+  refuseEdited(how?: { onlyMints?: boolean }): Promise<void>
   /** Yields the current state of the NFTs of this run that were changed after their mint. */
   seen(): AsyncGenerator<NftState[]>
   /** Returns the rows to mint that equal an earlier row. */

@@ -61,10 +61,16 @@ export function* storedRowTexts(sql: Sql, drop: Drop): Generator<StoredRowText> 
   } while (last !== undefined)
 }
 
-/** Returns whether a run adopted NFTs that it didn't mint. Their files were not uploaded by this run. */
-export const hasAdopted = (sql: Sql, { id }: Drop): boolean =>
-  sql.get("SELECT 1 FROM operations WHERE run_id = ? AND accepted_by = 'found' AND released_at IS NULL LIMIT 1", id) !==
-  undefined
+/**
+ * Returns whether a run adopted NFTs that it didn't mint, or changed NFTs after the mint. Their files are not among the
+ * uploads of the run.
+ */
+export const hasOtherUploads = (sql: Sql, { id }: Drop): boolean =>
+  sql.get(
+    `SELECT 1 FROM operations o LEFT JOIN nfts n ON n.operation_id = o.id
+      WHERE o.run_id = ? AND o.released_at IS NULL AND (o.accepted_by = 'found' OR n.body IS NOT NULL) LIMIT 1`,
+    id,
+  ) !== undefined
 
 /** A row that is in two runs. */
 export interface SharedRow {
@@ -163,6 +169,70 @@ export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
       SELECT c.key, c.line FROM temp.checked c JOIN other o ON o.portable = c.portable
         WHERE c.key LIKE 'id:%' AND (o.first <> c.key OR o.last <> c.key)`,
   )
+}
+
+/** A row that would be sent although an NFT of its run has its content. */
+export interface RepeatedRow {
+  key: string
+  line: number
+  /** The row's content if it has local files; null otherwise. */
+  body: Uint8Array | null
+  /** The key of the row that has the NFT. */
+  mintedKey: string
+  nft: string | null
+}
+
+/**
+ * Returns the rows stored by `enterChecked` with the content of an NFT of the run, as it was sent or last applied, if
+ * the NFT's own row in the manifest was removed or has other content. Rows that are identical to another row of the
+ * manifest aren't included. For example, row 2 was minted with the content B, and now row 2 is X and row 3 is B.
+ *
+ * @param which.kept the rows of `storedRowTexts`, each with its portable content hash
+ * @param which.paired operations whose NFTs belong to other rows of the manifest
+ * @param which.updatesEdited whether the NFTs of edited rows will get the new content
+ */
+export function repeatedRows(
+  sql: Sql,
+  drop: Drop,
+  rows: RowsIn,
+  which: {
+    kept: Iterable<StoredRowText & { portable: string }>
+    paired: ReadonlySet<string>
+    updatesEdited: boolean
+    hasNames: boolean
+  },
+): RepeatedRow[] {
+  const { id, scope, setId } = drop
+  createTables(sql, 'minted_contents')
+  sql.run(
+    `INSERT INTO temp.minted_contents SELECT o.id, substr(o.identity, ?), coalesce(s.portable, o.content), o.plain
+      FROM operations o LEFT JOIN rows s ON s.set_id = ? AND s.key = substr(o.identity, ?) AND s.content = o.content
+      WHERE ${MINTED_OPERATIONS} AND o.id NOT IN (SELECT value FROM json_each(?))`,
+    ...[scope.length + 1, setId ?? -1, scope.length + 1, id, JSON.stringify([...which.paired])],
+  )
+  for (const { id: operation, key, portable, plain } of which.kept) {
+    if (which.paired.has(operation)) continue
+    sql.run('INSERT INTO temp.minted_contents VALUES (?, ?, ?, ?)', operation, key, portable, plain)
+  }
+  sql.run(
+    `DELETE FROM temp.minted_contents WHERE operation IN (SELECT m.operation FROM temp.minted_contents m
+      JOIN ${tableOf(rows)} r ON r.key = m.key WHERE ? OR coalesce(r.portable, r.content) = m.portable)`,
+    which.updatesEdited ? 1 : 0,
+  )
+  const columns = `c.key, c.line, c.body, m.key AS mintedKey,
+    (SELECT n.nft_gdn_id FROM nfts n WHERE n.operation_id = m.operation AND n.position = 0) AS nft`
+  const found = sql.all<RepeatedRow>(
+    `SELECT ${columns} FROM temp.minted_contents m JOIN temp.checked c ON c.portable = m.portable AND c.key <> m.key`,
+  )
+  const isNamed = which.hasNames || hasPinnedNames(sql, id)
+  const named = isNamed
+    ? sql.all<RepeatedRow>(
+        `SELECT ${columns} FROM temp.minted_contents m JOIN temp.checked c
+            ON coalesce(c.plain, c.portable) = coalesce(m.plain, m.portable) AND c.key <> m.key
+          WHERE c.portable <> m.portable`,
+      )
+    : []
+  return [...found, ...named]
 }
 
 /** Matches operations that may have an NFT, unless the NFT was burned. */

@@ -228,7 +228,12 @@ export function operationsOutsideManifest(
  */
 export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly RelocatedRow[]): void {
   for (const { operation, content, position } of rows) {
-    sql.run('UPDATE operations SET content = ?, body = NULL WHERE id = ?', content, operation)
+    // An NFT that was changed after the mint also keeps the text as sent.
+    sql.run(
+      `UPDATE operations SET content = ?, body = CASE WHEN EXISTS (SELECT 1 FROM nfts n
+          WHERE n.operation_id = operations.id AND n.position = 0 AND n.body IS NOT NULL) THEN body END WHERE id = ?`,
+      ...[content, operation],
+    )
     if (isUnrevealed(drop)) continue
     sql.run(
       `UPDATE nfts SET body = (SELECT body FROM rows WHERE set_id = ? AND position = ?)

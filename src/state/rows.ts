@@ -379,26 +379,30 @@ export function* copiesOf(
 const findLine = (sql: Sql, rows: RowsIn, key: string): number | undefined =>
   sql.get<{ line: number }>(`SELECT line FROM ${tableOf(rows)} WHERE key = ? LIMIT 1`, key)?.line
 
-/** Returns the keys of rows that are not in the stored set and that the run has not sent. */
-export function addedKeys(
+interface AddedRow {
+  key: string
+  position: number
+}
+
+/**
+ * Returns the rows that were added or edited since the run stored its rows, and that the run has not minted. An edited
+ * row whose request failed is one of them, because its content was never sent.
+ */
+export function addedRows(
   sql: Sql,
   rows: RowsIn,
   { id, scope, setId }: { id: string; scope: string; setId: number | null },
-): Set<string> {
-  const addedRows = sql.all<{ key: string }>(
-    `SELECT r.key FROM ${tableOf(rows)} r LEFT JOIN operations o
-        ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-      WHERE o.id IS NULL AND r.key NOT IN (SELECT key FROM rows WHERE set_id = ?)`,
-    id,
-    scope,
-    setId ?? -1,
+): AddedRow[] {
+  return sql.all(
+    `SELECT r.key, r.position FROM ${tableOf(rows)} r
+        LEFT JOIN operations o ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
+        LEFT JOIN rows s ON s.set_id = ? AND s.key = r.key
+      WHERE CASE WHEN s.key IS NULL THEN o.id IS NULL
+        ELSE coalesce(s.portable, s.content) <> coalesce(r.portable, r.content)
+          AND (o.id IS NULL OR o.state IN ('planned', 'intended', 'failed')) END`,
+    ...[id, scope, setId ?? -1],
   )
-  return new Set(addedRows.map(({ key }) => key))
 }
-
-/** Returns whether any row is not in the stored set and was not sent by the run. */
-export const addsRows = (sql: Sql, rows: RowsIn, drop: { id: string; scope: string; setId: number | null }): boolean =>
-  addedKeys(sql, rows, drop).size > 0
 
 /** Returns whether two sets have the same rows, regardless of the placeholders of unrevealed rows. */
 export function areSameRows(sql: Sql, set: number, other: number): boolean {

@@ -58,11 +58,14 @@ const TABLES = {
   kept: '(id TEXT PRIMARY KEY, body BLOB NOT NULL)',
   /** The operations whose rows have received an ID. Only `renameStoredRows` uses it. */
   renaming: '(key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID',
-  /** The rows that a run would send. `enterChecked` fills it, and `sharedRows` and `rowsWithOtherIds` read it. */
+  /** The rows that a run would send. `enterChecked` fills it, and `sharedRows`, `rowsWithOtherIds` and
+   * `repeatedRows` read it. */
   checked: `(key TEXT PRIMARY KEY, line INTEGER NOT NULL, portable TEXT NOT NULL, files INTEGER NOT NULL, body BLOB,
     plain TEXT)`,
   /** The rows that another run claims. `sharedRows` fills it, and `rowsWithOtherIds` reads it. */
   claimed: '(key TEXT NOT NULL, portable TEXT NOT NULL, body BLOB, plain TEXT)',
+  /** The contents that a run has minted, as sent and as last applied. Only `repeatedRows` uses it. */
+  minted_contents: '(operation TEXT NOT NULL, key TEXT NOT NULL, portable TEXT NOT NULL, plain TEXT)',
 }
 
 /** Creates empty temporary tables, and drops earlier tables with these names. */

@@ -10,7 +10,7 @@ const RUN_NAMES = ['n1', 'n2', 'drop.csv', 'feb.csv']
 /** The time that a run waits for the listing of the collection, in simulated milliseconds. */
 const LISTING_WAIT = 1000
 /** Number of hints that are followed one after the other. */
-const MAX_HINTS = 3
+export const MAX_HINTS = 3
 /** A process is killed at a statement up to this one. */
 const MAX_STEP = 250
 
@@ -46,10 +46,9 @@ async function killable(world: World, act: (deps: Partial<BatchDeps>) => Promise
   }
 }
 
-/** Returns whether --new-rows may be added: it mints a row again whose ID was removed. */
-function mayAddNewRows(world: World, name: string): boolean {
-  return !(world.manifests.get(name) ?? []).some((piece) => !piece.hasId && world.wasIdentified(piece))
-}
+/** Returns whether --new-rows may be added: it mints a row again that has another ID than before. */
+const mayAddNewRows = (world: World, name: string): boolean =>
+  (world.manifests.get(name) ?? []).every(({ id }) => id === undefined)
 
 /** Runs `batch mint` for a manifest, and often follows a hint if gdn refuses it. Returns what it broke, or null. */
 export async function mint(world: World, name: string, changes: Changes = {}, hints = 0): Promise<string | null> {

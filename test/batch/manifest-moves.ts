@@ -1,6 +1,6 @@
 import { cpSync, existsSync, rmSync } from 'node:fs'
-import { mint, mintList, mintWithFlags, remove, resume } from './manifest-commands.ts'
-import type { Piece, World } from './manifest-world.ts'
+import { MAX_HINTS, mint, mintList, mintWithFlags, remove, resume } from './manifest-commands.ts'
+import { idOf, type Piece, type World } from './manifest-world.ts'
 import { RECEIVERS } from './simulation-rows.ts'
 
 const NAMES = ['drop.csv', 'x/drop.csv', 'feb.csv', 'y/feb.csv', 'm.csv', 'y/drop.csv']
@@ -30,17 +30,14 @@ function create(world: World): string | null {
   return name
 }
 
-/**
- * Adds rows that the manifest doesn't have. A row that once had an ID gets it back, because --new-rows mints a row
- * again whose ID was removed.
- */
+/** Adds rows that the manifest doesn't have. A row that once had an ID sometimes gets it back. */
 function addRows(world: World, name: string, more: readonly Piece[], from = name): null {
   const pieces = world.manifests.get(name) ?? []
   const known = new Set(pieces.map(keyOf))
   for (const piece of more) {
     if (known.has(keyOf(piece))) continue
     known.add(keyOf(piece))
-    pieces.push({ ...piece, hasId: piece.hasId || world.wasIdentified(piece) })
+    pieces.push({ ...piece, hasId: piece.hasId || (world.wasIdentified(piece) && world.chance(0.5)) })
   }
   world.write(name, from)
   return null
@@ -78,6 +75,36 @@ const edit: Move = (world, name, pieces) => {
   else piece.version = world.versionFor(piece, world.chance(0.6))
   world.write(name)
   return null
+}
+
+/**
+ * Inserts a row into a minted manifest, and gives each following row the ID of the next one, as a spreadsheet with a
+ * fixed ID column does. Mints the manifest, and restores the IDs if that was refused.
+ */
+const shiftIds: Move = async (world, name, pieces) => {
+  if (pieces.length === 0 || !pieces.every(({ hasId, id }) => hasId && id === undefined)) return null
+  const minted = await mint(world, name, {}, 1)
+  if (minted !== null || !isFinished(world, `mint ${name} {} `)) return minted
+  const at = world.pick(pieces.length)
+  const added = world.fresh(true)
+  const ids = [...pieces.slice(at).map(idOf), idOf(added)]
+  pieces.splice(at, 0, added)
+  for (const [index, id] of ids.entries()) Object.assign(pieces[at + index] as Piece, { id })
+  world.write(name)
+  const shifted = await mint(world, name, {}, MAX_HINTS)
+  // Without NFTs of the moved contents, for example because all rows were edited, the IDs are valid.
+  if (isFinished(world)) drop(world, name)
+  else {
+    for (const piece of pieces) delete piece.id
+    world.write(name)
+  }
+  return shifted
+}
+
+/** Returns whether the last command ended with exit code 0. @param command the beginning of the command */
+const isFinished = ({ log }: World, command = 'mint '): boolean => {
+  const last = log.at(-1) ?? ''
+  return last.startsWith(`$ ${command}`) && last.includes('-> exit 0')
 }
 
 const duplicate: Move = (world, name, pieces) => {
@@ -211,6 +238,7 @@ const MOVES: [number, Move][] = [
   [8, edit],
   [4, (world, name, pieces) => addRows(world, name, [world.fresh(pieces[0]?.hasId ?? false)])],
   [1, duplicate],
+  [3, shiftIds],
   [4, removeRow],
   [4, (world, name) => addRows(world, name, world.removed.get(name) ?? [])],
   [3, sort],

@@ -28,6 +28,8 @@ export interface Piece {
   /** Index in RECEIVERS. */
   receiver: number
   hasId: boolean
+  /** An ID in place of the row's own, after the IDs of a manifest were shifted. */
+  id?: string
   /** Whether the row has a local image, which is in the folder of its manifest. */
   hasImage: boolean
   /** The values before the first edit since the last finished run. */
@@ -56,9 +58,10 @@ class ContentApi extends FakeHostedApi {
 }
 
 const keyOf = ({ n, copy }: Piece) => (copy === 0 ? `p${n}` : `p${n}c${copy}`)
+export const idOf = (piece: Piece) => piece.id ?? keyOf(piece)
 const titleOf = ({ n, version }: { n: number; version: number }) => `P${n}v${version}`
 const shown = (piece: Piece) =>
-  `${piece.hasId ? `${keyOf(piece)}:` : ''}${titleOf(piece)}${piece.copy === 0 ? '' : `(copy ${piece.copy})`}@${piece.receiver}${piece.hasImage ? '+image' : ''}`
+  `${piece.hasId ? `${idOf(piece)}:` : ''}${titleOf(piece)}${piece.copy === 0 ? '' : `(copy ${piece.copy})`}@${piece.receiver}${piece.hasImage ? '+image' : ''}`
 
 interface MintedMetadata {
   title: string
@@ -227,7 +230,7 @@ export class World {
   rowsOf(name: string): ManifestRow[] {
     return (this.manifests.get(name) ?? []).map((piece, index) =>
       row(index + 1, {
-        id: piece.hasId ? keyOf(piece) : null,
+        id: piece.hasId ? idOf(piece) : null,
         receiver: RECEIVERS[piece.receiver] ?? '',
         metadata: {
           title: titleOf(piece),
@@ -275,6 +278,8 @@ export class World {
     }))
     const pieces = (this.manifests.get(name) ?? []).toSorted((a, b) => Number(a.hasId) - Number(b.hasId))
     for (const piece of pieces) {
+      // The row has the NFT of the row that had its ID before.
+      if (piece.id !== undefined) continue
       const found = left.findIndex(({ title, receiver }) =>
         piece.hasId
           ? title.startsWith(`P${piece.n}v`)

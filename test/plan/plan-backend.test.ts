@@ -1236,7 +1236,7 @@ describe('gdn plan and apply against a backend', () => {
         const { code, stderr } = await one.in(folder, ...apply)
         expect([code, JSON.parse(stderr).error]).toMatchObject([
           5,
-          { message: expect.stringContaining('is outside of') },
+          { message: expect.stringContaining('is outside') },
         ])
       }
       expect(await one.in('', ...apply)).toMatchObject({ code: 0 })
@@ -1275,7 +1275,7 @@ describe('gdn plan and apply against a backend', () => {
             onTestFinished(() => rm(dirname(place), { recursive: true }))
             return relative(path('plans'), place)
           },
-          'image of line 2 is outside of',
+          'image of line 2 is outside',
         ],
         ['a device without an end', async () => '/dev/zero', 'image of line 2 is not a regular file'],
         [

@@ -6,7 +6,7 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import {
   enterChecked,
-  hasAdopted,
+  hasOtherUploads,
   rowsOfOther,
   rowsWithOtherIds,
   type SharedRow,
@@ -14,7 +14,7 @@ import {
   storedRowTexts,
 } from '../../state/claims.ts'
 import { type Drop, isOfList, listDrops, storedListOf, uploadsOf } from '../../state/drops.ts'
-import { addedKeys, type RowsIn } from '../../state/rows.ts'
+import { addedRows, type RowsIn } from '../../state/rows.ts'
 import { refuseEdited } from '../rows/edited-rows.ts'
 import type { StoredRow } from '../rows/manifest-row.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
@@ -124,7 +124,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     if (drop.setId !== null && (drop.again || other.again)) {
       // With `--again`, rows of the first drop may be repeated, so check only rows that were added afterwards.
       if (!checked.isRead) continue
-      added ??= addedKeys(sql, checked.rows, drop)
+      added ??= new Set(addedRows(sql, checked.rows, drop).map(({ key }) => key))
       const keys = added
       isChecked = (key) => keys.has(key)
     }
@@ -163,7 +163,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
  * Yields the rows of a run as they were sent or last applied. The run may have read an edited manifest since, but its
  * NFTs are still the earlier ones.
  */
-function* rowsAsSent(sql: Sql, drop: Drop) {
+export function* rowsAsSent(sql: Sql, drop: Drop) {
   for (const kept of storedRowTexts(sql, drop)) {
     yield { ...kept, portable: copyHash({ line: 0, id: null, ...rowOfParts(splitRowText(kept.body)) }) }
   }
@@ -236,14 +236,14 @@ export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
  * Returns a function that checks whether a run may have minted the current content of a local file. The files of
  * adopted NFTs are unknown.
  */
-function filesMintedBy(sql: Sql, drop: Drop): (path: string) => boolean {
+export function filesMintedBy(sql: Sql, drop: Drop): (path: string) => boolean {
   const isUploaded = new Map<string, boolean>()
   let hashes: ReadonlyMap<string, string> | null = null
   let mayBeAny = false
   return (path) => {
     if (hashes === null) {
       hashes = uploadsOf(sql, drop.id)
-      mayBeAny = hasAdopted(sql, drop)
+      mayBeAny = hasOtherUploads(sql, drop)
     }
     const result = mayBeAny || (isUploaded.get(path) ?? (hashes.size > 0 && hashes.has(hashIfReadable(path) ?? '')))
     isUploaded.set(path, result)
@@ -263,7 +263,7 @@ function hashIfReadable(path: string): string | null {
 const haveDifferentFiles = ({ body, otherBody }: SharedRow, isUploaded: (path: string) => boolean): boolean =>
   areDifferent(filesOf(body), filesOf(otherBody), isUploaded)
 
-const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
+export const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(splitRowText(body)).localFiles
 
 /**
@@ -379,7 +379,7 @@ function alreadyAcceptedError(claimed: OtherClaims, drop: Drop, otherCount: numb
       isNew
         ? howToMint(drop, claimed, otherCount)
         : otherCount === 0
-          ? 'To mint them a second time, run `gdn batch mint` with --again.'
+          ? 'To mint all rows of this run a second time, not only these rows, run `gdn batch mint` with --again.'
           : `To send the other rows, remove these rows from ${source} and run the same command again.`,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },

@@ -61,8 +61,8 @@ export async function refuseCommitted(
 }
 
 /**
- * Returns a map from the positions of rows that have no NFT in the state to whether the run has an operation for the
- * row.
+ * Returns a map from the positions of rows that have no NFT in the state to whether the run may have minted the row. A
+ * failed row has no NFT.
  */
 export async function openPositions(
   store: StoredRun,
@@ -72,7 +72,7 @@ export async function openPositions(
   const open = new Map<number, boolean>()
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
     for (const { position, state } of page.rows) {
-      if (pending.has(position)) open.set(position, state !== null)
+      if (pending.has(position)) open.set(position, state !== null && state !== 'failed')
       else if (state === 'unknown' || state === 'absent' || state === 'sent') open.set(position, true)
     }
   }

@@ -3,7 +3,7 @@ import type { RecordSource } from '../../operations/reconcile/listing.ts'
 import { isOfList, isUnrevealed } from '../../state/drops.ts'
 import { assignedNfts, unrecordedNfts, unrevealedByOtherRuns } from '../../state/known-nfts.ts'
 import { absentKeys } from '../../state/row-outcomes.ts'
-import { addsRows, type RowsIn } from '../../state/rows.ts'
+import { addedRows, type RowsIn } from '../../state/rows.ts'
 import { addsUnnamed, hasUnnamed } from '../../state/unnamed-rows.ts'
 import type { RowSet } from '../gather.ts'
 import { type OtherLabel, refuseMintedElsewhere, shownLabels } from '../identity/other-labels.ts'
@@ -97,7 +97,8 @@ export async function findEarlierMints(
   })
   if (!searches.listing || client === null) return mints
 
-  const trustsListing = await hasNoAddedRows(store, gathered)
+  const added = await addedPositions(store, gathered)
+  const trustsListing = added !== null && added.size === 0
   const start: StartingRun = { store, options, deps, client, gathered, plan, trustsListing }
   const labeledPairs = pairsOfOthers(pairs, options.label)
   refuseMintedElsewhere(labeledPairs, options)
@@ -113,7 +114,11 @@ export async function findEarlierMints(
   const explained = new Set([...mints.adopted, ...pairs].map(({ nftGdnId }) => nftGdnId))
   const listUnexplained = (ids: Iterable<string>) => new Set([...ids].filter((id) => !explained.has(id)))
   const listed = listUnexplained(mints.listed)
-  const pending = new Set(positionsOf(plan))
+  const sentPositions = [...positionsOf(plan)]
+  // A second drop (`--again`) repeats rows on purpose, except rows that were added to it.
+  const pending = new Set(
+    drop.again ? sentPositions.filter((position) => added?.has(position) === true) : sentPositions,
+  )
   for (const { row } of mints.adopted) pending.delete(row.position)
   if (searches.absent) {
     const positions = new Set([...repeated].filter((position) => pending.has(position)))
@@ -150,15 +155,15 @@ async function unrecordedOf(
 }
 
 /**
- * Returns whether all rows to be sent were compared with the NFTs that were listed when the run began. Rows that were
- * added afterwards were not, and neither were receivers that were added to a list. Another machine may have minted such
- * a row before the run began. Also returns true for a second drop (`--again`), which repeats NFTs on purpose.
+ * Returns the positions of the rows that may not have been compared with the NFTs that were listed when the run began:
+ * rows that were added or edited afterwards. Another machine may have minted such a row before the run began. Returns
+ * null for all rows, as in a new run or in a run with a list of receivers.
  */
-async function hasNoAddedRows(store: StoredRun, { rows }: RowSet): Promise<boolean> {
+async function addedPositions(store: StoredRun, { rows }: RowSet): Promise<Set<number> | null> {
   const { drop } = store
-  if (drop.setId === null) return false
-  if (drop.again) return true
-  return !isOfList(drop) && !(await store.read((sql) => addsRows(sql, rows, drop)))
+  if (drop.setId === null || (isOfList(drop) && !drop.again)) return null
+  const added = await store.read((sql) => addedRows(sql, rows, drop))
+  return new Set(added.map(({ position }) => position))
 }
 
 /**

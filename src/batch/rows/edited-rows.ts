@@ -18,7 +18,7 @@ import {
   vanishedRows,
 } from '../../state/edited-rows.ts'
 import { requestBodyOf } from '../../state/row-requests.ts'
-import { pageOf, type RowsIn, rowsAt } from '../../state/rows.ts'
+import { pageOf, type RowsIn } from '../../state/rows.ts'
 import type { EditedPair, FieldChange } from '../types.ts'
 import { fileFieldName, metadataFields } from './field-changes.ts'
 import { type StoredRow, storedRowOf } from './manifest-row.ts'
@@ -35,7 +35,6 @@ export interface KnownPairs {
 }
 
 export const MAX_PAIRS = 50
-const MAX_LINES = 10
 const PAGE = 500
 
 /**
@@ -73,30 +72,7 @@ export function findReplaced(
   const fresh = freshRows(sql, other, rows, setId).filter(({ position }) => !paired.positions.has(position))
   if (fresh.length === 0) return []
   if (!newRows) throw editedRowsError(sql, other, rows, { vanished, fresh })
-  const lost = rowsWithLostId(vanished, fresh)
-  if (lost.length > 0) throw lostIdsError(sql, other, rows, lost)
   return vanished.map(({ id }) => id)
-}
-
-/** Returns the new rows without an ID that have the content of a sent row whose ID is no longer in the manifest. */
-function rowsWithLostId(vanished: readonly VanishedRow[], fresh: readonly FreshRow[]): FreshRow[] {
-  const contents = new Set(vanished.flatMap(({ key, content }) => (isContentKey(key) ? [] : [content])))
-  return fresh.filter(({ key, content }) => isContentKey(key) && contents.has(content))
-}
-
-function lostIdsError(sql: Sql, { name: run }: Drop, rows: RowsIn, lost: readonly FreshRow[]): GdnError {
-  const lines = rowsAt(
-    sql,
-    rows,
-    lost.map(({ position }) => position),
-  ).map((record) => storedRowOf(record).row.line)
-  const more = lines.length > MAX_LINES ? ` and ${lines.length - MAX_LINES} more` : ''
-  const where = `${lines.length === 1 ? 'line' : 'lines'} ${lines.slice(0, MAX_LINES).join(', ')}${more}`
-  const subject = lost.length === 1 ? '1 row without an ID has' : `${lost.length} rows without an ID have`
-  return new GdnError('edited_rows', `${subject} the content of a sent row whose ID was removed: ${run}`, {
-    hint: `Nothing was sent. Restore the ${lost.length === 1 ? 'ID' : 'IDs'} on ${where}. To mint all rows a second time, run \`gdn batch mint\` with --again.`,
-    details: { run, count: lost.length, lines: lines.slice(0, MAX_PAIRS) },
-  })
 }
 
 /**

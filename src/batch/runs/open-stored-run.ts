@@ -1,6 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto'
-import { existsSync } from 'node:fs'
 import { basename } from 'node:path'
+import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { LOCK_TIMING, type LockHolder, type LockTiming, thisProcess } from '../../core/lock-holder.ts'
 import { acquire, acquireFree, type BusyRun, LeasedRun, leasedByOther } from '../../operations/leased-run.ts'
@@ -250,8 +250,8 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 
 /**
- * Refuses to resume a run with another manifest if every sent row differs, and the run's own manifest still exists.
- * Otherwise, the rows of another drop with the same IDs would count as edited, and would never be minted.
+ * Refuses to resume a run with another manifest if most of the sent rows differ. Otherwise, the rows of another
+ * drop with the same IDs would count as edited, and would never be minted.
  *
  * @throws GdnError `edited_rows`
  */
@@ -262,13 +262,14 @@ export async function refuseOtherManifest(
 ): Promise<void> {
   const { accepted, deployed, unknown } = store.counts
   const { id, name } = store.drop
-  const isUnchanged = keptAccepted === 0 || keptAccepted + removed < accepted + deployed + unknown
-  if (isUnchanged || adopt === true || keepEdited === true || isOfList(store.drop)) return
+  const sent = accepted + deployed + unknown
+  const isAlike = keptAccepted === 0 || keptAccepted + removed <= sent / 2
+  if (isAlike || adopt === true || keepEdited === true || isOfList(store.drop)) return
   const { manifest = null } = (await store.read((sql) => readDrop(sql, id))) ?? {}
-  if (manifest === null || manifestPath === null || manifest === manifestPath || !existsSync(manifest)) return
+  if (manifest === null || manifest === manifestPath) return
   throw new GdnError(
     'edited_rows',
-    `the run ${name} has another manifest (${manifest}), and this manifest contains no row as the run sent it`,
+    `the run ${name} has another manifest (${manifest}), and ${keptAccepted + removed} of its ${count(sent, 'sent row')} differ in this manifest`,
     {
       hint: 'Nothing was sent. If this manifest is another drop, add --run <name> with another name. If it replaces the manifest of the run, run `gdn apply` with the same flags.',
       details: { run: name, manifest },

@@ -319,7 +319,7 @@ async function confirmPlan(applying: ApplyContext): Promise<boolean> {
   if (counts.mint > 0) {
     // A saved plan includes the rows to mint. Without this check, a plan with edited rows would be refused only after
     // the prompt.
-    await plan.refuseEdited()
+    await plan.refuseEdited({ onlyMints: flags.only === 'mint' })
     await checkPlanMaxSupply(deps, connection, { options }, plan)
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }

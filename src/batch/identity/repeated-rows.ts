@@ -1,0 +1,92 @@
+import { GdnError } from '../../core/errors.ts'
+import { enterChecked, type RepeatedRow, repeatedRows } from '../../state/claims.ts'
+import { addedRows, type RowsIn } from '../../state/rows.ts'
+import { isContentKey, shownKey } from '../rows/row-key.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
+import type { BatchClient, BatchOptions } from '../types.ts'
+import { filesMintedBy, filesOf, rowsAsSent } from './claim.ts'
+import { ServerNames } from './server-names.ts'
+
+const MAX_LISTED = 50
+const MAX_LINES = 10
+
+interface CheckedRows {
+  rows: RowsIn
+  /** Positions of the rows that would be sent. */
+  pending: Iterable<number>
+  /** Operations whose NFTs belong to other rows of the manifest. */
+  paired: ReadonlySet<string>
+  /** Whether the NFTs of edited rows will get the new content. */
+  updatesEdited: boolean
+}
+
+/**
+ * Throws if a new row has the content of an NFT of this run whose own row was removed or edited. Its ID was probably
+ * lost or changed, for example because a row was inserted and the IDs were renumbered. With `newRows`, only rows
+ * without an ID are refused, because a new ID shows that the user wants another NFT. Rows that were stored with the run
+ * have passed this check.
+ *
+ * @param client null to query no server
+ * @throws GdnError `edited_rows`
+ */
+export async function refuseRepeated(
+  store: StoredRun,
+  options: BatchOptions,
+  client: BatchClient | null,
+  { rows, pending, paired, updatesEdited }: CheckedRows,
+): Promise<void> {
+  const { drop } = store
+  if (drop.setId === null || options.reconcileOnly === true) return
+  const repeated = await store.read((sql) => {
+    const sent = new Set(pending)
+    const added = addedRows(sql, rows, drop).flatMap(({ position }) => (sent.has(position) ? position : []))
+    if (added.length === 0) return []
+    const hasNames = enterChecked(sql, rows, added)
+    const which = { kept: rowsAsSent(sql, drop), paired, updatesEdited, hasNames }
+    const isMinted = filesMintedBy(sql, drop)
+    return repeatedRows(sql, drop, rows, which).filter(
+      ({ key, body }) =>
+        (options.newRows !== true || isContentKey(key)) && filesOf(body).every(({ path }) => isMinted(path)),
+    )
+  })
+  if (repeated.length === 0) return
+  const nfts = repeated.flatMap(({ nft }) => nft ?? [])
+  const ended = client === null ? new Set() : await new ServerNames(client, options).endedOf(nfts)
+  const existing = new Map(repeated.flatMap((row) => (ended.has(row.nft) ? [] : [[row.key, row] as const])))
+  if (existing.size > 0) throw repeatedRowsError(drop.name, [...existing.values()])
+}
+
+function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnError {
+  const rows = repeated.toSorted((a, b) => a.line - b.line)
+  const listed = rows.slice(0, MAX_LINES).map(({ line, mintedKey }) => {
+    const owner = isContentKey(mintedKey) ? 'a row without an ID' : `the row ${shownKey(mintedKey)}`
+    return `\n  line ${line}: the NFT of ${owner}`
+  })
+  const unlisted = rows.length - listed.length
+  const [subject, theirs] =
+    rows.length === 1 ? ['1 new row has', 'its ID'] : [`${rows.length} new rows have`, 'their IDs']
+  const takesNewRows = rows.every(({ key }) => !isContentKey(key))
+  return new GdnError(
+    'edited_rows',
+    [
+      `${subject} the content of NFTs whose rows were edited or removed: ${run}`,
+      ...listed,
+      ...(unlisted > 0 ? [`\n  and ${unlisted} more`] : []),
+    ].join(''),
+    {
+      hint: [
+        `Nothing was sent. If the rows belong to these NFTs, restore ${theirs}.`,
+        takesNewRows
+          ? 'To mint another NFT with the same content, add --new-rows.'
+          : 'To mint another NFT with the same content, give the row a new ID, and add --new-rows.',
+      ].join('\n'),
+      details: {
+        run,
+        count: rows.length,
+        rows: rows.slice(0, MAX_LISTED).map(({ key, line, mintedKey, nft }) => {
+          return { key: shownKey(key), line, minted_as: shownKey(mintedKey), nft_gdn_id: nft }
+        }),
+      },
+    },
+  )
+}
