@@ -164,7 +164,7 @@ describe('a manifest that was edited after its rows were minted', () => {
     const [one, two, three] = ids(3) as [ManifestRow, ManifestRow, ManifestRow]
     await expect(run([one, { ...two, id: null }, three], { newRows: true })).rejects.toMatchObject({
       code: 'edited_rows',
-      message: expect.stringContaining('\n  line 3: the NFT of the row id-3'),
+      message: expect.stringContaining('\n  line 3: the NFT of row id-3'),
     })
     expect(server.minted.size).toBe(2)
     expect((await run([one, three], { newRows: true })).counts.deployed).toBe(3)

@@ -59,23 +59,27 @@ export async function refuseRepeated(
 function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnError {
   const rows = repeated.toSorted((a, b) => a.line - b.line)
   const listed = rows.slice(0, MAX_LINES).map(({ line, mintedKey }) => {
-    const owner = isContentKey(mintedKey) ? 'a row without an ID' : `the row ${shownKey(mintedKey)}`
+    const owner = isContentKey(mintedKey) ? 'a row without an ID' : `row ${shownKey(mintedKey)}`
     return `\n  line ${line}: the NFT of ${owner}`
   })
   const unlisted = rows.length - listed.length
-  const [subject, theirs] =
-    rows.length === 1 ? ['1 new row has', 'its ID'] : [`${rows.length} new rows have`, 'their IDs']
+  const [subject, belongs] =
+    rows.length === 1
+      ? [
+          '1 new row has the content of an NFT whose row was edited or removed',
+          'the row belongs to this NFT, restore its ID',
+        ]
+      : [
+          `${rows.length} new rows have the content of NFTs whose rows were edited or removed`,
+          'the rows belong to these NFTs, restore their IDs',
+        ]
   const takesNewRows = rows.every(({ key }) => !isContentKey(key))
   return new GdnError(
     'edited_rows',
-    [
-      `${subject} the content of NFTs whose rows were edited or removed: ${run}`,
-      ...listed,
-      ...(unlisted > 0 ? [`\n  and ${unlisted} more`] : []),
-    ].join(''),
+    [`${subject}: ${run}`, ...listed, ...(unlisted > 0 ? [`\n  and ${unlisted} more`] : [])].join(''),
     {
       hint: [
-        `Nothing was sent. If the rows belong to these NFTs, restore ${theirs}.`,
+        `Nothing was sent. If ${belongs}.`,
         takesNewRows
           ? 'To mint another NFT with the same content, add --new-rows.'
           : 'To mint another NFT with the same content, give the row a new ID, and add --new-rows.',
@@ -83,7 +87,7 @@ function repeatedRowsError(run: string, repeated: readonly RepeatedRow[]): GdnEr
       details: {
         run,
         count: rows.length,
-        rows: rows.slice(0, MAX_LISTED).map(({ key, line, mintedKey, nft }) => {
+        repeated_rows: rows.slice(0, MAX_LISTED).map(({ key, line, mintedKey, nft }) => {
           return { key: shownKey(key), line, minted_as: shownKey(mintedKey), nft_gdn_id: nft }
         }),
       },

@@ -1,0 +1,140 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
+import type { BatchOptions } from '../../src/batch/types.ts'
+import type { ManifestRow } from '../../src/manifest/row.ts'
+import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
+import { Killer, killableDatabase, Machine } from './simulation.ts'
+import { row } from './simulation-rows.ts'
+
+let machine: Machine
+let server: FakeHostedApi
+beforeEach(async () => {
+  machine = await Machine.start()
+  server = serverOf({})
+})
+afterEach(() => machine.stop())
+
+const serverOf = (options: Partial<FakeOptions>) =>
+  new FakeHostedApi({ idempotency: false, now: machine.time.now, ...options })
+
+const run = (rows: readonly ManifestRow[], options: Partial<BatchOptions> = {}, on = machine) =>
+  on.run(server, rows, options)
+
+/** Returns rows with titles, in the form `ID:title` or, without an ID, `title`. */
+const rowsOf = (...texts: string[]): ManifestRow[] =>
+  texts.map((text, index) => {
+    const [title = '', id = null] = text.split(':').toReversed()
+    return row(1, { line: index + 2, id, metadata: { title, description: 'd', file_fields: [] } })
+  })
+
+const titles = () => [...server.countsByTitle()].map(([title, count]) => `${count} ${title}`).sort()
+
+const refusal = (...lines: string[]) => ({
+  code: 'edited_rows',
+  message: expect.stringContaining(lines.map((line) => `\n  ${line}`).join('')),
+})
+
+async function otherMachine(): Promise<Machine> {
+  const other = await Machine.start()
+  onTestFinished(() => other.stop())
+  return other
+}
+
+describe('a new row with the content of an NFT of the run', () => {
+  test.each([
+    ['returns without its ID', ['1:A', '3:C', 'B'], 'line 4: the NFT of row 2'],
+    ['returns with another ID', ['1:A', '3:C', '9:B'], 'line 4: the NFT of row 2'],
+  ])('is refused if it %s after it was removed with --new-rows', async (_how, rows, line) => {
+    await run(rowsOf('1:A', '2:B'))
+    await run(rowsOf('1:A', '3:C'), { newRows: true })
+    await expect(run(rowsOf(...rows))).rejects.toMatchObject(refusal(line))
+    expect(titles()).toEqual(['1 A', '1 B', '1 C'])
+  })
+
+  test('is refused if a new row took its ID', async () => {
+    await run(rowsOf('1:A', '2:B'))
+    for (const options of [{}, { newRows: true }]) {
+      await expect(run(rowsOf('1:A', '2:X', 'B'), options)).rejects.toMatchObject(refusal('line 4: the NFT of row 2'))
+    }
+    expect(titles()).toEqual(['1 A', '1 B'])
+  })
+
+  test('is refused if a row was inserted and the following IDs were shifted', async () => {
+    const letters = ['A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'I', 'J']
+    await run(rowsOf(...letters.map((letter, index) => `${index + 1}:${letter}`)))
+    const shifted = [...letters.slice(0, 8), 'X', ...letters.slice(8)].map((letter, index) => `${index + 1}:${letter}`)
+    await expect(run(rowsOf(...shifted))).rejects.toMatchObject(refusal('line 12: the NFT of row 10'))
+    expect(server.minted.size).toBe(10)
+    // A new ID and --new-rows show that the user wants another NFT, and a repeated command needs no flag.
+    const killer = new Killer(40)
+    const killed = machine.run(
+      server,
+      rowsOf(...shifted),
+      { newRows: true },
+      { openDatabase: killableDatabase(killer) },
+    )
+    await killed.catch(() => {})
+    killer.revive()
+    if (killer.crashed) await machine.bury()
+    await run(rowsOf(...shifted), { newRows: true })
+    expect(server.countsByTitle().get('J')).toBe(2)
+  })
+
+  test('is minted if the row of the NFT is identical to it', async () => {
+    await run(rowsOf('1:A', '2:B'))
+    await run(rowsOf('1:A', '2:B', '3:B'))
+    expect(titles()).toEqual(['1 A', '2 B'])
+  })
+
+  test('is refused if its ID was removed when its files moved', async () => {
+    const image = join(machine.stateDir, 'b.png')
+    await writeFile(image, 'b')
+    const withImage = (id: string | null, path: string) =>
+      row(2, { line: 3, id, localFiles: [{ key: 'image', path }], metadata: { ...row(2).metadata, file_fields: [] } })
+    await run([row(1, { id: '1' }), withImage('2', image)])
+    await mkdir(join(machine.stateDir, 'moved'))
+    const moved = join(machine.stateDir, 'moved', 'b.png')
+    await writeFile(moved, 'b')
+    const rows = [row(1, { id: '1' }), withImage(null, moved), row(3, { id: '3' })]
+    await expect(run(rows, { newRows: true })).rejects.toMatchObject(refusal('line 3: the NFT of row 2'))
+    expect(server.minted.size).toBe(2)
+  })
+})
+
+describe('a failed row that was edited', () => {
+  const failing = () =>
+    serverOf({
+      record: (record) => (JSON.stringify(record).includes('"X!"') ? { ...record, status: 'failed' } : record),
+    })
+
+  test('is compared with the NFTs that another machine minted before the run', async () => {
+    server = failing()
+    const other = await otherMachine()
+    await run(rowsOf('1:A', '2:B'), { manifestPath: '/a/a.csv' }, other)
+    const options = { manifestPath: '/b/b.csv' }
+    await run(rowsOf('3:C', '4:X!'), options)
+    await expect(run(rowsOf('3:C', '4:A'), options)).rejects.toMatchObject({ code: 'seems_minted' })
+    expect(server.countsByTitle().get('A')).toBe(1)
+  })
+
+  test('is compared with the NFTs that another machine minted since', async () => {
+    server = failing()
+    const options = { manifestPath: '/b/b.csv' }
+    await run(rowsOf('3:C', '4:X!'), options)
+    await run(rowsOf('4:X'), { manifestPath: '/c/c.csv' }, await otherMachine())
+    await expect(run(rowsOf('3:C', '4:X'), options)).rejects.toMatchObject({ code: 'seems_minted' })
+    expect(server.countsByTitle().get('X')).toBe(1)
+  })
+})
+
+test('rows that were added to a second drop are compared with the NFTs of other machines, its own rows are not', async () => {
+  await run(rowsOf('1:A', '2:B'), { manifestPath: '/a/a.csv' }, await otherMachine())
+  const options = { manifestPath: '/b/b.csv' }
+  await run(rowsOf('3:C'), options)
+  const second = { ...options, runName: 'two' }
+  await run(rowsOf('3:C'), { ...second, again: true })
+  await expect(run(rowsOf('3:C', '1:A', '2:B'), second)).rejects.toMatchObject({ code: 'seems_minted' })
+  expect((await run(rowsOf('3:C', '5:D'), second)).counts.deployed).toBe(2)
+  expect(titles()).toEqual(['1 A', '1 B', '1 D', '2 C'])
+})
