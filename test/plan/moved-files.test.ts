@@ -163,6 +163,44 @@ test.each(SERVERS)(
   },
 )
 
+test.each(SERVERS)(
+  'refuses a copy of rows as they were sent if columns were reordered after apply changed their NFTs, on a server %s',
+  async (_, isOurs) => {
+    const server = new Server({ isOurs })
+    const { machine, put, at } = await folder(server)
+    const traits = [
+      { tag: 'color', value: 'red' },
+      { tag: 'size', value: 'S' },
+    ]
+    const piece = (title: string, attribute: typeof traits, id: string | null = 'a') => {
+      return { ...row('a'), id, metadata: { title, description: '', file_fields: [], attribute } }
+    }
+    await machine.mint([piece('A', traits)])
+    await machine.applyAndNote([piece('A2', traits)], ['update'])
+    const reordered = machine.mint([piece('A2', traits.toReversed())])
+    await expect(reordered).rejects.toMatchObject({ code: 'run_finished' })
+    await put('copy/drop.csv', '')
+    for (const title of ['A', 'A2']) {
+      const copied = machine.mint([piece(title, traits, null)], { ...at('copy'), lookup: false })
+      await expect(copied).rejects.toMatchObject({ code: 'already_accepted' })
+    }
+    expect(server.nfts).toHaveLength(1)
+  },
+)
+
+test('refuses a copy of rows with images that apply uploaded, after the images were replaced', async () => {
+  const server = new Server({ isOurs: true })
+  const { machine, rowsIn, put, path, at } = await folder(server)
+  await machine.mint(rowsIn('old', true))
+  await put('old/media/3.png', 'version 2')
+  await machine.applyAndNote(rowsIn('old', true), ['update'])
+  await cp(path('old'), path('copy'), { recursive: true })
+  await put('old/media/3.png', 'version 3, of another size')
+  const copied = machine.mint(rowsIn('copy', true).slice(2), { ...at('copy'), runName: 'q', lookup: false })
+  await expect(copied).rejects.toMatchObject({ code: 'already_accepted' })
+  expect(server.nfts).toHaveLength(3)
+})
+
 describe.each(SERVERS)('a row without an ID that got another file of the same name, on a server %s', (_, isOurs) => {
   async function edited() {
     const one = await folder(new Server({ isOurs }))

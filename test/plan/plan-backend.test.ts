@@ -1234,10 +1234,7 @@ describe('gdn plan and apply against a backend', () => {
       expect((await one.in('', ...plan, '--out', file)).code).toBe(0)
       for (const folder of ['plans', 'elsewhere']) {
         const { code, stderr } = await one.in(folder, ...apply)
-        expect([code, JSON.parse(stderr).error]).toMatchObject([
-          5,
-          { message: expect.stringContaining('is outside') },
-        ])
+        expect([code, JSON.parse(stderr).error]).toMatchObject([5, { message: expect.stringContaining('is outside') }])
       }
       expect(await one.in('', ...apply)).toMatchObject({ code: 0 })
       expect(await nftsOf(collection)).toHaveLength(1)
