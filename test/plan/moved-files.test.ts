@@ -191,9 +191,9 @@ test.each(SERVERS)(
 test('refuses a copy of rows with images that apply uploaded, after the images were replaced', async () => {
   const server = new Server({ isOurs: true })
   const { machine, rowsIn, put, path, at } = await folder(server)
-  await machine.mint(rowsIn('old', true))
+  await machine.mint(rowsIn('old', true), at('old'))
   await put('old/media/3.png', 'version 2')
-  await machine.applyAndNote(rowsIn('old', true), ['update'])
+  await machine.applyAndNote(rowsIn('old', true), ['update'], at('old'))
   await cp(path('old'), path('copy'), { recursive: true })
   await put('old/media/3.png', 'version 3, of another size')
   const copied = machine.mint(rowsIn('copy', true).slice(2), { ...at('copy'), runName: 'q', lookup: false })

@@ -511,13 +511,13 @@ export class Machine {
     kinds: readonly ('update' | 'transfer')[],
     more: Options = {},
   ): Promise<number> {
+    const options = this.options(more.manifestPath === undefined ? {} : { manifestPath: more.manifestPath })
     return await this.#withPlan(rows, more, null, async (plan) => {
-      const unrecorded = await recordSeen(this.options(), plan)
+      const unrecorded = await recordSeen(options, plan)
       if (kinds.includes('update')) await this.update(plan.updates())
       if (kinds.includes('transfer')) await this.transfer(only('transfer', plan.changes()))
-      await recordMade(this.options(), this.client, plan)
-      if (plan.counts.mint === 0)
-        await storeRows(this.options(), { ...this.#deps(), readManifest: () => itemsOf(rows) })
+      await recordMade(options, this.client, plan)
+      if (plan.counts.mint === 0) await storeRows(options, { ...this.#deps(), readManifest: () => itemsOf(rows) })
       return unrecorded
     })
   }
